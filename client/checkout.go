@@ -10,14 +10,15 @@ import (
 // NewCheckout is the data of a checkout in which the customer chooses the method. To choose
 // it yourself call CreatePayment with HostedCheckout.
 type NewCheckout struct {
-	Amount          Decimal  `json:"amount"`             // in Currency
-	Currency        string   `json:"currency,omitempty"` // ISO 4217, "" for USD
-	Country         string   `json:"country,omitempty"`  // "" offers the methods of every country
-	Customer        Customer `json:"customer"`
-	MerchantOrderID string   `json:"merchantOrderId,omitempty"`
-	ReturnURL       string   `json:"returnUrl,omitempty"` // where the customer returns at the end
-	MerchantID      string   `json:"merchantId,omitempty"`
-	ShopID          string   `json:"shopId,omitempty"` // if the credentials are for several shops
+	Amount          Decimal           `json:"amount"`             // in Currency
+	Currency        string            `json:"currency,omitempty"` // ISO 4217, "" for USD
+	Country         string            `json:"country,omitempty"`  // "" offers the methods of every country
+	Customer        Customer          `json:"customer"`
+	MerchantOrderID string            `json:"merchantOrderId,omitempty"`
+	ReturnURL       string            `json:"returnUrl,omitempty"` // where the customer returns at the end
+	MerchantID      string            `json:"merchantId,omitempty"`
+	ShopID          string            `json:"shopId,omitempty"`       // if the credentials are for several shops
+	Installments    *InstallmentTerms `json:"installments,omitempty"` // nil: the merchant's terms
 	Purchase
 
 	// IdempotencyKey makes it safe to send the same checkout again: a repeat gets

@@ -253,6 +253,14 @@ type Method struct {
 	Routable         bool      `json:"routable"` // whether it can be charged now
 	UnroutableReason string    `json:"unroutableReason"`
 	Refundable       *bool     `json:"refundable"` // whether its payments can be refunded; nil while it is not Routable
+
+	Installments *MethodInstallments `json:"installments"` // that shoppers may choose; nil: none
+}
+
+// MethodInstallments is what shoppers may choose over a method.
+type MethodInstallments struct {
+	Max          int   `json:"max"`          // the most installments
+	InterestFree []int `json:"interestFree"` // the numbers for which the merchant can bear the interest
 }
 
 // MethodFee is the price of a method.

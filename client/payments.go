@@ -59,7 +59,8 @@ type NewPayment struct {
 	MerchantID      string  `json:"merchantId,omitempty"`     // if the credentials are for several shops
 	ShopID          string  `json:"shopId,omitempty"`
 	Purchase
-	Expand []Expansion `json:"expand,omitempty"` // optional parts of the reply
+	Installments *InstallmentTerms `json:"installments,omitempty"` // nil: the merchant's terms
+	Expand       []Expansion       `json:"expand,omitempty"`       // optional parts of the reply
 
 	// IdempotencyKey makes it safe to send the same payment again: a repeat gets
 	// the first reply.
@@ -130,12 +131,13 @@ type Payment struct {
 	PaymentData PaymentData `json:"paymentData"`
 
 	// Only CreatePayment does not fill these in.
-	RefundedAmountLocal   Decimal    `json:"refundedAmountLocal"`
-	RefundableAmountLocal Decimal    `json:"refundableAmountLocal"`
-	Failure               *Failure   `json:"failure"`   // nil unless it failed
-	Tries                 []Try      `json:"tries"`     // that did not pay, oldest first
-	Attention             *Attention `json:"attention"` // money that came late or in another amount; nil if there is none
-	Disputes              []Dispute  `json:"disputes"`  // oldest first
+	RefundedAmountLocal   Decimal       `json:"refundedAmountLocal"`
+	RefundableAmountLocal Decimal       `json:"refundableAmountLocal"`
+	Failure               *Failure      `json:"failure"`      // nil unless it failed
+	Tries                 []Try         `json:"tries"`        // that did not pay, oldest first
+	Attention             *Attention    `json:"attention"`    // money that came late or in another amount; nil if there is none
+	Disputes              []Dispute     `json:"disputes"`     // oldest first
+	Installments          *Installments `json:"installments"` // nil: paid at once, or not known
 
 	Refund *Refund `json:"refund"` // the refund of a payment.refunded event; else nil
 }
@@ -172,6 +174,22 @@ type Failure struct {
 	Code        Code   `json:"code"`
 	DeclineCode string `json:"declineCode"`
 	Message     string `json:"message"`
+}
+
+// Installments is how a shopper paid by card in installments.
+type Installments struct {
+	Count       int     `json:"count"`
+	AmountLocal Decimal `json:"amountLocal"` // one installment; "" if not known
+	TotalLocal  Decimal `json:"totalLocal"`  // with interest; "" if not known
+	PaidBy      string  `json:"paidBy"`      // who bears the interest, merchant or shopper; "" if not known
+}
+
+// InstallmentTerms say how a shopper may pay by card in installments. Zero fields leave it to the
+// merchant's terms.
+type InstallmentTerms struct {
+	Max          int     `json:"max,omitempty"`          // the most installments; 1: the shopper pays at once
+	InterestFree *int    `json:"interestFree,omitempty"` // up to this number the merchant bears the interest
+	Min          Decimal `json:"min,omitempty"`          // the least amount of one, in the currency in which the shopper pays
 }
 
 // Try is a try of the shopper that did not pay.

@@ -29,6 +29,8 @@ func TestMerchantsTermsAreShownAndChanged(t *testing.T) {
 			"settled after    48h", "withdrawal fee   5.00 USD", "dispute fee      25.00 USD", "refund fees      kept")
 		has(terms("--refund-fees", "returned"), "refund fees      returned")
 		has(terms("--refund-fees", "returned"), "refund fees      returned") // the second time changes nothing
+		has(terms("--installments", "card.MEX:12/6,card.BRA:6/0@BRL:100"), "installments     card.MEX:12/6 card.BRA:6/0@BRL:100")
+		has(terms("--installments", "none"), "installments     none")
 		var told struct{ ID, RefundFees, Tier string }
 		if err := json.Unmarshal([]byte(terms("--json")), &told); err != nil || told.ID != k.Merchant.ID || told.RefundFees != "returned" || told.Tier != "starter" {
 			t.Errorf("--json prints %+v (%v)", told, err)

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -29,6 +30,8 @@ type TermsBody struct {
 	_          struct{}          `additionalProperties:"false"`
 	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
 	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
+
+	Installments *[]string `json:"installments,omitempty" maxItems:"50" example:"[\"card.MEX:12/6@MXN:3000\"]" doc:"What shoppers may be offered from now on, in place of all earlier terms, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM. card.* is all rails of a network, * all rails. An empty list grants none"`
 }
 
 type pauseIn struct {
@@ -60,10 +63,15 @@ func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*m
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
-	if in.Body.Tier == "" && in.Body.RefundFees == "" {
-		return nil, problem.New(problem.InvalidRequest, "name what changes: tier or refundFees")
+	to := onboarding.Agreement{Tier: in.Body.Tier, RefundFees: in.Body.RefundFees}
+	if list := in.Body.Installments; list != nil {
+		text := strings.Join(*list, ",")
+		to.Installments = &text
 	}
-	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, onboarding.Agreement{Tier: in.Body.Tier, RefundFees: in.Body.RefundFees})
+	if to == (onboarding.Agreement{}) {
+		return nil, problem.New(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
+	}
+	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, to)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }
 

@@ -105,7 +105,7 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	if call.Shop == "" {
 		return nil, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
-	_, shop, err := a.app.Tenant(ctx, call.Principal)
+	merchant, shop, err := a.app.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,11 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 			b.RoutableCount++
 		}
 		country, _ := geo.Parse(r.Country)
-		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd))
+		m := view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd)
+		if m.Routable {
+			m.Installments = view.NewMethodInstallments(a.app.Methods.Offered(call.Scope, merchant.Installments, r.Rail))
+		}
+		b.Methods = append(b.Methods, m)
 	}
 	return out, nil
 }

@@ -45,6 +45,8 @@ type PaymentBody struct {
 	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
 	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
 	PurchaseBody
+	Installments *InstallmentsBody `json:"installments,omitempty" doc:"How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing"`
+
 	Expand []string `json:"expand,omitempty" maxItems:"10" doc:"Parts to include in the reply: paymentData, what the shopper needs to pay"`
 	asked  money.Amount
 }
@@ -90,6 +92,7 @@ func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues [
 		issues = append(issues, err)
 	}
 	b.asked = asked
+	issues = append(issues, b.Installments.check(prefix)...)
 	return append(issues, b.check(prefix, in)...)
 }
 
@@ -275,7 +278,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: strings.TrimSpace(b.UserPhone), IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Installments: b.Installments.asked(), Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if b.HostedCheckout {
 		// The caller is the shop's server, not the shopper (CHK-21).

@@ -204,7 +204,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
 		},
-		MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
+		Installments: b.Installments.asked(), MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
 	})
 	if err != nil {
 		return nil, err

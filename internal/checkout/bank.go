@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
@@ -18,6 +19,7 @@ type bankView struct {
 	paymentView
 	Actions []sandbox.BankAction
 	Reasons []decline.Reason // for which a card's page can refuse the card
+	Plans   []plan           // installments that the shopper may choose
 	// Challenge: the shopper pressed Pay, and the issuer wants 3-D Secure.
 	Challenge bool
 	PayURL    string
@@ -41,6 +43,9 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		if v.Reasons = sandbox.Refusals(shown.Payment); len(v.Reasons) > 0 {
 			v.Actions = slices.DeleteFunc(v.Actions, func(a sandbox.BankAction) bool { return a == sandbox.BankDecline })
 		}
+		for _, of := range sandbox.Plans(shown.Payment) {
+			v.Plans = append(v.Plans, plan{of.Count, v.planText(of)})
+		}
 		if v.Challenge = r.FormValue("challenge") != "" && sandbox.Challenges(shown.Payment); v.Challenge {
 			v.Actions, v.Reasons = []sandbox.BankAction{sandbox.BankConfirm}, []decline.Reason{decline.NotAuthenticated}
 		}
@@ -57,15 +62,24 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	action := sandbox.BankAction(r.PostForm.Get("action"))
+	action := chosenAction(r.PostForm)
 	paid, err := p.app.Sandbox.AtBank(r.Context(), id, action, cause)
 	if err != nil && !conflicts(err) {
 		return err
 	}
-	if err == nil && action == sandbox.BankPay && sandbox.Challenges(paid) {
+	if err == nil && action.Pays() && sandbox.Challenges(paid) {
 		p.see(w, r, "/sandbox/bank/"+id, "challenge", "yes")
 		return nil
 	}
 	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster
 	return nil
+}
+
+// chosenAction is what the shopper chose at the simulated bank: to pay, and in how many installments.
+func chosenAction(form url.Values) sandbox.BankAction {
+	action := sandbox.BankAction(form.Get("action"))
+	if count := form.Get("installments"); action == sandbox.BankPay && count != "" {
+		action += sandbox.BankAction(":" + count)
+	}
+	return action
 }

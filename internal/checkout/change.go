@@ -14,6 +14,7 @@ import (
 const (
 	noteTaken    = "taken"     // another method was chosen before, perhaps in another tab
 	noteNotEnded = "not_ended" // the payment could not be called off
+	notePageOpen = "page_open" // it is not known whether the page on which a card was refused has ended
 )
 
 // change calls a payment off and leads its shopper to the choice. If it was paid meanwhile,

@@ -169,42 +169,43 @@ func (v view) T(key string, pairs ...string) string {
 // paymentView is the page of a payment.
 type paymentView struct {
 	view
-	ID        string
-	Status    pay.Status
-	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
-	Watched   bool   // the page loads again when the status changes
-	Came      string // the received money that differs from the request, "" if there is none
-	Heading   string // what the shopper has to do, or the status of the payment
-	Kind      string // of a waiting payment: pix, spei, boleto, voucher, redirect
-	Note      string // the result of what the shopper has just done, or ""
-	Refunded  string // the refunded part of a payment, if it is not all
-	Order     string
-	Method    string // its usual name
-	Rail      string // its kind, such as card or wallet
-	Amount    string // in the shopper's currency
-	Plain     string // Amount as a bank's app accepts it
-	USD       string // "" if the shopper pays in USD
-	Rate      string // one US dollar in the shopper's currency
-	PaidAt    template.HTML
-	Network   string // who accepts a voucher
-	Places    string // how many places it has, "" if we do not know
-	Deadline  template.HTML
-	Left      int64 // seconds to the deadline
-	Data      pay.PaymentData
-	CLABE     string // in groups of digits
-	FormURL   string // of a redirect
-	Outside   bool   // FormURL is a page of another company
-	RetryURL  string // of a refused card: the same or the next page for cards
-	ChangeURL string // calls the payment off to choose another method; "" if that is not possible
-	Sandbox   bool
-	BankURL   string
-	Back      string // the shop's address, with the result of the payment
-	BackHost  string
-	Earlier   string // address of the paid payment of the same order, or ""
-	AgainURL  string // where the shopper chooses again, "" if that is at the shop
-	Declined  string // why, in the shopper's language
-	LiveURL   string
-	StateURL  string // what a page without a stream polls
+	ID           string
+	Status       pay.Status
+	State        string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
+	Watched      bool   // the page loads again when the status changes
+	Came         string // the received money that differs from the request, "" if there is none
+	Heading      string // what the shopper has to do, or the status of the payment
+	Kind         string // of a waiting payment: pix, spei, boleto, voucher, redirect
+	Note         string // the result of what the shopper has just done, or ""
+	Refunded     string // the refunded part of a payment, if it is not all
+	Order        string
+	Method       string // its usual name
+	Rail         string // its kind, such as card or wallet
+	Amount       string // in the shopper's currency
+	Plain        string // Amount as a bank's app accepts it
+	USD          string // "" if the shopper pays in USD
+	Rate         string // one US dollar in the shopper's currency
+	Installments string // that the shopper may choose, or chose; "" for none
+	PaidAt       template.HTML
+	Network      string // who accepts a voucher
+	Places       string // how many places it has, "" if we do not know
+	Deadline     template.HTML
+	Left         int64 // seconds to the deadline
+	Data         pay.PaymentData
+	CLABE        string // in groups of digits
+	FormURL      string // of a redirect
+	Outside      bool   // FormURL is a page of another company
+	RetryURL     string // of a refused card: the same or the next page for cards
+	ChangeURL    string // calls the payment off to choose another method; "" if that is not possible
+	Sandbox      bool
+	BankURL      string
+	Back         string // the shop's address, with the result of the payment
+	BackHost     string
+	Earlier      string // address of the paid payment of the same order, or ""
+	AgainURL     string // where the shopper chooses again, "" if that is at the shop
+	Declined     string // why, in the shopper's language
+	LiveURL      string
+	StateURL     string // what a page without a stream polls
 }
 
 // form redirects the shopper to where the payment is made (CHK-13). A payment that no
@@ -244,7 +245,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 		if may {
 			v.ChangeURL = p.along(r, "/pay/"+shown.ID+"/change")
 		}
-		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded {
+		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded || note == notePageOpen {
 			v.Note = v.T("note_" + note)
 		}
 	}
@@ -272,7 +273,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 	case err == nil || conflicts(err):
 		p.see(w, r, "/pay/"+id)
 	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
-		p.see(w, r, "/pay/"+id, "note", noteNotEnded)
+		p.see(w, r, "/pay/"+id, "note", notePageOpen)
 	default:
 		return err
 	}
@@ -303,8 +304,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		Rail:  s.Rail.Method,
 		Plain: s.Price.Local.Decimal(), Data: s.Page.Data, Sandbox: !s.Live,
 	}
-	v.Method = v.called(s.Rail)
-	v.Amount = v.money(s.Price.Local)
+	v.Method, v.Amount, v.Installments = v.called(s.Rail), v.money(s.Price.Local), v.installments(s, v.State)
 	if v.Watched = mayChange(s); v.Watched {
 		v.Refresh = refreshEvery
 	}

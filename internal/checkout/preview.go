@@ -44,7 +44,7 @@ func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop tenant.Shop
 		Scope: tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID}, Asked: sample.amount, Country: sample.country, OrderID: "1042",
 		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, CreatedAt: p.app.Now(),
 	}
-	v := p.selector(copied, s, shop)
+	v := p.selector(copied, s, shop, "")
 	v.Sandbox, v.Languages = false, nil
 	if logo != nil {
 		v.Logo = template.URL("data:" + logo.Kind + ";base64," + base64.StdEncoding.EncodeToString(logo.Body)) //nolint:gosec // a picture that was checked

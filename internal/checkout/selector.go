@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
@@ -50,7 +51,8 @@ type selectorView struct {
 	BackHost string
 	Expires  template.HTML
 	passFee  bool
-	Ended    string // the method that was called off to choose again, or ""
+	granted  installment.Grants // the merchant's terms of installments
+	Ended    string             // the method that was called off to choose again, or ""
 }
 
 // option is a country in the list, with the time zones by which a script recognizes it.
@@ -58,24 +60,25 @@ type option struct{ Code, Name, Zones string }
 
 // method is a payment method as a card on the page.
 type method struct {
-	ID       string
-	country  string
-	Name     string
-	Mark     template.HTML
-	Flag     template.HTML
-	Place    string // the country's name
-	Channel  string
-	Price    string // what the shopper pays
-	Limits   string
-	Fee      string
-	Time     string
-	Why      string // why it cannot be chosen; "" if it can
-	Document string // the document that it asks for, such as CPF, by its usual name; "" if none is missing
-	kind     string // Document by the catalog's name
-	Reason   string // why it asks for the document
-	Keys     string // the keyboard for the number
-	Mask     string // its format: see keysOf; "" if a script leaves it alone
-	Example  string // an example of the number, in a test
+	ID           string
+	country      string
+	Name         string
+	Mark         template.HTML
+	Flag         template.HTML
+	Place        string // the country's name
+	Channel      string
+	Price        string // what the shopper pays
+	Installments string // that the shopper may choose; "" for none
+	Limits       string
+	Fee          string
+	Time         string
+	Why          string // why it cannot be chosen; "" if it can
+	Document     string // the document that it asks for, such as CPF, by its usual name; "" if none is missing
+	kind         string // Document by the catalog's name
+	Reason       string // why it asks for the document
+	Keys         string // the keyboard for the number
+	Mask         string // its format: see keysOf; "" if a script leaves it alone
+	Example      string // an example of the number, in a test
 }
 
 // choose shows a session's methods. A session with a payment leads to that payment
@@ -277,17 +280,17 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 }
 
 func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tenant.Shop, error) {
-	_, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
+	merchant, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
 	if err != nil {
 		return selectorView{}, shop, err
 	}
-	v := p.selector(r, s, shop)
+	v := p.selector(r, s, shop, merchant.Installments)
 	v.Ended, err = p.ended(r, s, v.view)
 	return v, shop, err
 }
 
 // selector is the page of a session of a shop.
-func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop) selectorView {
+func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop, granted installment.Grants) selectorView {
 	rails := p.app.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
@@ -295,7 +298,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop) selec
 	}
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Home: home, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
-	v.passFee = shop.Brand.PassFee
+	v.passFee, v.granted = shop.Brand.PassFee, granted
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
@@ -421,6 +424,9 @@ func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place 
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", bound(money.New(limit.Min, limit.Currency), v.country), "high", bound(money.New(limit.Max, limit.Currency), v.country))
+	}
+	if _, offer := p.app.Sessions.SessionInstallments(s, v.granted, rail); allowed {
+		m.Installments = v.installmentsText(offer, local)
 	}
 	if !allowed {
 		m.Why = v.T("not_now")

@@ -6,11 +6,13 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -101,8 +103,17 @@ func (d *Writer) Receipt(n email.Receipt) Letter {
 		texts = d.texts[tenant.English]
 	}
 	values := strings.NewReplacer("{shop}", plain(n.Shop), "{paid}", n.Paid.String(), "{back}", n.Back.String(), "{at}", moment(n.PaidAt),
-		"{payment}", n.Payment, "{order}", plain(n.Order), "{description}", plain(n.Description))
+		"{payment}", n.Payment, "{order}", plain(n.Order), "{description}", plain(n.Description),
+		"{count}", strconv.Itoa(n.Plan.Count), "{each}", n.Plan.Each.String(), "{total}", n.Plan.Total.String())
 	keys := []string{"receipt_what", "", "receipt_paid"}
+	switch plan := n.Plan; {
+	case plan.Known() && plan.By == installment.Merchant:
+		keys = append(keys, "receipt_in_free")
+	case plan.Known() && plan.By == installment.Shopper && !plan.Total.IsZero():
+		keys = append(keys, "receipt_in_interest")
+	case plan.Known():
+		keys = append(keys, "receipt_in")
+	}
 	if n.Back.IsPositive() {
 		keys = append(keys, "receipt_back")
 	}

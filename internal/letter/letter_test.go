@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -67,6 +68,10 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		whole += desk(t).NewWallet(n).Text
 		r := desk(t).Receipt(email.Receipt{Language: language, Shop: "Acme", Payment: "TXN-1", Order: "A-1", Description: "Two\ntickets", Paid: money.New(2550, money.USD), Back: money.New(50, money.USD), PaidAt: notice.AddedAt, Test: true})
 		whole += "\n" + r.Subject + "\n" + r.Text
+		for _, by := range []installment.Payer{installment.Merchant, installment.Shopper, ""} {
+			whole += "\n" + desk(t).Receipt(email.Receipt{Language: language, Paid: money.New(1200, money.USD), PaidAt: notice.AddedAt,
+				Plan: installment.Plan{Count: 3, Each: money.New(400, money.USD), Total: money.New(1200, money.USD), By: by}}).Text
+		}
 		for _, n := range alerts() {
 			n.Language = language
 			l := desk(t).Alert(n)

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -225,6 +226,20 @@ func (as Attempts) Tries() (list []decline.Try) {
 		}
 	}
 	return list
+}
+
+// failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
+// abandoned.
+func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
+	switch {
+	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
+		return failedAbandoned
+	case p.Way.Sync:
+		return string(cmp.Or(code, problem.CardDeclined))
+	case code == problem.CardDeclined:
+		return "declined"
+	}
+	return cmp.Or(string(code), "declined")
 }
 
 // lastTry is the newest try on a provider's page.

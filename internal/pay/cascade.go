@@ -463,7 +463,7 @@ func (p Payment) lapse(o Outcome, now time.Time) Payment {
 // complete writes a payment that an attempt completed, with its capture. A payment completed by the
 // sandbox also sends payment.captured (EVT-1).
 func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
-	p.End.Captured = order
+	p.End.Captured, p.End.Plan = order, o.Installments.For(p.Price.Local)
 	p = p.move(Complete, now).answer().follow(from.Work.DueAt, now).written(from, now)
 	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
 	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}

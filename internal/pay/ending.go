@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -84,20 +83,6 @@ func (p Payment) Refused(t decline.Try) Failure {
 	return Failure{Code: p.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
 }
 
-// failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
-// abandoned.
-func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
-	switch {
-	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
-		return failedAbandoned
-	case p.Way.Sync:
-		return string(cmp.Or(code, problem.CardDeclined))
-	case code == problem.CardDeclined:
-		return "declined"
-	}
-	return cmp.Or(string(code), "declined")
-}
-
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.
 func reversed() Failure {
 	return Failure{Code: failedReversed, Message: "the shopper paid, and the provider gave the whole amount back"}
@@ -118,7 +103,9 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	p.Times.Unsure = p.unsure(o, now)
 	attempt, _ := p.Attempts.Current()
 	if o.Kind != Unknown {
-		p, _ = p.tried(attempt.Order, o, now)
+		if p, _ = p.tried(attempt.Order, o, now); o.Kind == Lapsed { // the provider has ended it, too
+			p.Attempts = p.noted(attempt.Order, o, now)
+		}
 		p = p.lapse(o, now).answer()
 		return p.finish(from, now)
 	}

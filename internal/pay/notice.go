@@ -123,7 +123,11 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
 		next, change = next.also(p, change, order, n.Outcome, now)
 		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
-			if tried, news := p.tried(order, n.Outcome, now); news {
+			tried, news := p.tried(order, n.Outcome, now)
+			if plan := n.Outcome.Installments.For(p.Price.Local); n.Outcome.Kind == Approved && order == p.End.Captured && plan.Known() && !p.End.Plan.Known() {
+				tried.End.Plan, news = plan, true
+			}
+			if news {
 				next = tried.written(p, now)
 				if change.Payments = []Payment{next}; !n.Unread { // what was not understood is still the operator's
 					verdict = Applied

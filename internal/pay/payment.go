@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -78,7 +79,8 @@ type PaymentTerms struct {
 	DisputeFee int64 // USD cents for a dispute, as agreed when the payment was made
 	// RefundFees is the merchant's term when the payment was made. "" is a payment from before the
 	// term existed, which means FeesReturned.
-	RefundFees tenant.RefundFees
+	RefundFees   tenant.RefundFees
+	Installments installment.Terms // that the shopper may choose; zero: pays at once
 }
 
 // PaymentPage is what the shopper sees of the payment, and where.
@@ -104,8 +106,9 @@ type PaymentWork struct {
 
 // PaymentEnd is how a payment ended; zero while it is open.
 type PaymentEnd struct {
-	Failure  *Failure // why it failed or expired
-	Captured int      // order of the attempt that completed it
+	Failure  *Failure         // why it failed or expired
+	Captured int              // order of the attempt that completed it
+	Plan     installment.Plan // of installments that the shopper chose; zero: paid at once, or not known
 }
 
 // Refunds is what went back to the shopper, in all refunds that have not failed.
@@ -195,6 +198,8 @@ type Order struct {
 	Terms      tenant.Terms
 	Script     Script
 	After      string // the payment that this one tries again, or ""
+	// Installments that the shopper may choose, within the merchant's terms; zero: pays at once.
+	Installments installment.Terms
 }
 
 // Create opens a payment. It is not written yet: Try or Exhaust returns the first Change. Worth has
@@ -225,7 +230,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Order:  PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After},
 		Price:  Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:    Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
-		Terms:  PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
+		Terms:  PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Installments: o.Installments},
 		Page:   PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang},
 		Script: o.Script,
 		Times:  Times{Created: now, Updated: now},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -43,22 +44,23 @@ type Session struct {
 	Amount money.Amount // USD: Asked at Rate
 	Rate   money.Rate   // Asked's currency for one USD, as used
 	// Source and time of the rate; "" and zero for US dollars.
-	RateSource string
-	RateAt     time.Time
-	Country    string // alpha-3; "" offers the methods of every country
-	Customer   Customer
-	Purchase   Purchase
-	IP         string // of the customer's last request before the choice, or ""
-	OrderID    string
-	ReturnURL  string
-	Payment    string    // the payment it is locked to; "" until a method is chosen
-	Strict     bool      // made in a strict sandbox: it refuses what production refuses
-	After      string    // the failed payment that this one tries again; or ""
-	DueAt      time.Time // when its end is announced; zero once that is done or a method was chosen
-	Link       bool      // a payment link, which somebody of the team made
-	Closed     time.Time // when somebody closed the link; zero: nobody did
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	RateSource   string
+	RateAt       time.Time
+	Country      string // alpha-3; "" offers the methods of every country
+	Customer     Customer
+	Purchase     Purchase
+	IP           string // of the customer's last request before the choice, or ""
+	OrderID      string
+	ReturnURL    string
+	Payment      string            // the payment it is locked to; "" until a method is chosen
+	Strict       bool              // made in a strict sandbox: it refuses what production refuses
+	After        string            // the failed payment that this one tries again; or ""
+	DueAt        time.Time         // when its end is announced; zero once that is done or a method was chosen
+	Installments installment.Asked // what the request says
+	Link         bool              // a payment link, which somebody of the team made
+	Closed       time.Time         // when somebody closed the link; zero: nobody did
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 
 	// Reached are the steps that this value is the first to reach; not stored.
 	Reached []SessionStep

@@ -143,6 +143,13 @@ type Canceler interface {
 	Cancel(ctx context.Context, r Request) pay.Outcome
 }
 
+// Doubted is a Canceler of which no document says that a page that was ended takes no money any more. A shopper whose card was refused
+// there is not sent to another provider: he could pay on both pages.
+type Doubted interface {
+	// Doubts says what is not proved of a rail's pages, "" if nothing is in doubt.
+	Doubts(rail string) string
+}
+
 // Taker is a provider with its own rule about amounts: only whole amounts, for example, or
 // only some currencies.
 type Taker interface {

@@ -142,6 +142,10 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 }
 
 func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
+	// With interest that the shopper bears, a report may have what the card was charged.
+	if p := sale.Payment; taker.Order == p.End.Captured && p.End.Plan.Interest() && l.Amount == p.End.Plan.Total {
+		l.Amount = p.Price.Local
+	}
 	_, again := m.seen[sale.Payment.Reference(taker.Order)]
 	if _, stray := m.stray(l, sale.Payment, taker, again); stray || !m.part(l, sale, taker) {
 		m.whole(l, sale, taker)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
@@ -193,6 +194,19 @@ func TestBooksAgreeWithThemselves(t *testing.T) {
 			t.Fatalf("%v, %+v\n%s", found, totals, text(rows))
 		}
 	})
+}
+
+// Of a charge in installments whose interest the shopper bears, a report may have what the card was charged (PAY-45).
+func TestInterestOfInstallmentsIsNoDifference(t *testing.T) {
+	for total, differs := range map[int64]bool{100_00: false, 112_00: false, 113_00: true} {
+		b := &books{}
+		b.sell(t, 1, 2, money.New(100_00, money.MXN)).Payment.End.Plan = installment.Plan{Count: 6, Total: money.New(112_00, money.MXN), By: installment.Shopper}
+		rows := b.report(byOurs)
+		rows[1][3] = money.New(total, money.MXN).Decimal()
+		if found, _ := b.compare(t, text(rows), Generic()); (len(found) > 0) != differs {
+			t.Errorf("%d reported for a payment of 10000 with 1200 of interest: %v", total, found)
+		}
+	}
 }
 
 // Whatever is changed in a report is found.

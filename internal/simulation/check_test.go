@@ -77,7 +77,9 @@ func (w *world) check() {
 	w.checkCharges(all)
 	w.checkRefunds(all)
 	w.checkPayouts(all)
-	w.checkFiles(all)
+	if w.counter != nil {
+		w.checkFiles(all)
+	}
 	w.checkAutomatic()
 	w.checkWorth(all)
 	w.checkSessions(all)
@@ -168,6 +170,11 @@ func (w *world) checkCharges(all *books) {
 			w.checkCharge(all, u, c, p)
 		}
 	}
+	moneys := map[string]int{}
+	for id, list := range paid {
+		moneys[id] = len(list)
+	}
+	w.countCards(all, moneys, lied)
 	for _, id := range slices.Sorted(maps.Keys(paid)) {
 		if len(paid[id]) > 1 && !lied[id] {
 			w.find(paidOnce, id, "%s was paid as %s", id, strings.Join(paid[id], " and "))
@@ -212,6 +219,10 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 		delete(moneys, c.money(0)) // it came and went, or the operator has to find out what is left
 	} else {
 		w.checkDisputes(all, u, p, c)
+	}
+	if byCard(p) {
+		w.counts["cards: moneys at providers"] += len(moneys)
+		w.counts["cards: moneys in the books"] += booked
 	}
 	switch {
 	case c.status != "paid" && booked > 0:

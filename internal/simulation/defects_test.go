@@ -66,7 +66,7 @@ func TestDefectsHaveTheirPlace(t *testing.T) {
 
 var (
 	foundIn = regexp.MustCompile(`world (\d+): ([^:]+):`)
-	ranOf   = regexp.MustCompile(`(\d+) worlds in`)
+	ranOf   = regexp.MustCompile(`(\d+) worlds (?:of cards )?in`)
 )
 
 // hunting prints the table of docs/TESTING.md: how many worlds it takes to find each
@@ -116,8 +116,11 @@ func (d defect) hunt(most int) (string, error) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(content), d.old, d.new, 1)), 0o600); err != nil {
 		return "", err
 	}
-	run := exec.Command("go", "test", "./internal/simulation", "-run", "TestWorlds", "-v", "-timeout", "2h", "-until",
-		"-worlds", fmt.Sprint(most), "-hands", fmt.Sprint(*hands))
+	worlds := []string{"-run", "TestWorlds", "-worlds", fmt.Sprint(most)}
+	if strings.HasPrefix(d.name, "card-page-") {
+		worlds = []string{"-run", "TestCardsOnPages", "-cards", fmt.Sprint(most * cardsAWorld)}
+	}
+	run := exec.Command("go", append([]string{"test", "./internal/simulation", "-v", "-timeout", "2h", "-until", "-hands", fmt.Sprint(*hands)}, worlds...)...)
 	run.Dir = dir
 	out, _ := run.CombinedOutput() // it fails if something is found
 	return string(out), nil

@@ -27,7 +27,7 @@ func (w *world) see(change *pay.Change) {
 			continue
 		}
 		w.versions[p.ID] = p.Version
-		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p.Status) {
+		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p) {
 			w.find(lifeGoesOn, p.ID, "%s was %s, and is %s", p.ID, before, p.Status)
 		}
 		if current, ok := p.Attempts.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
@@ -36,7 +36,7 @@ func (w *world) see(change *pay.Change) {
 			// If a charge cannot be ended, the shopper may still pay a payment that the shop
 			// canceled.
 			u := w.upstreams[current.Provider]
-			payable := p.End.Canceled() && (!u.cancels || u.stubborn)
+			payable := p.End.Canceled() && (!u.cancels || u.stubborn) || overdue(p)
 			if made != nil && !made.lied && !payable && len(made.panel) == 0 && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
 				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
 			}
@@ -61,18 +61,25 @@ func (w *world) see(change *pay.Change) {
 }
 
 // follows reports whether a payment may go from one status to another.
-func follows(from, to pay.Status) bool {
+func follows(from pay.Status, p pay.Payment) bool {
+	to := p.Status
 	switch from {
 	case pay.Processing:
 		return true
 	case pay.Pending:
-		return to != pay.Processing
+		current, _ := p.Attempts.Current()
+		return to != pay.Processing || current.Again && current.Status == pay.Sending
 	case pay.Completed:
 		return to == pay.Refunded || to == pay.Chargeback
 	case pay.Refunded:
 		return to == pay.Chargeback
 	}
 	return false
+}
+
+// overdue reports whether the time of a card's page was over when its payment failed. As after an expiry, the page may be open still.
+func overdue(p pay.Payment) bool {
+	return p.Way.Sync && !p.Times.Expires.IsZero() && !p.Times.Failed.Before(p.Times.Expires)
 }
 
 // arrived checks each new charge at a provider.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
-	"strconv"
 	"testing"
 )
 
@@ -54,9 +53,9 @@ func newHand() (*hand, error) {
 	return h, h.run.Start()
 }
 
-// world runs one world. It fails if the process failed; then the hand cannot be used again.
-func (h *hand) world(seed uint64) (result, error) {
-	_, _ = fmt.Fprintln(h.seeds, seed) // if the process has ended, there is no answer
+// world runs one world, as run does. It fails if the process failed; then the hand cannot be used again.
+func (h *hand) world(seed uint64, cards int) (result, error) {
+	_, _ = fmt.Fprintln(h.seeds, seed, cards) // if the process has ended, there is no answer
 	line, err := h.worlds.ReadBytes('\n')
 	var told report
 	if err != nil || json.Unmarshal(line, &told) != nil {
@@ -99,11 +98,12 @@ func TestHand(t *testing.T) {
 	debug.SetGCPercent(400) // a world is small, and allocates much that it does not keep
 	seeds := bufio.NewScanner(os.Stdin)
 	for seeds.Scan() {
-		seed, err := strconv.ParseUint(seeds.Text(), 10, 64)
-		if err != nil {
+		var seed uint64
+		var cards int
+		if _, err := fmt.Sscan(seeds.Text(), &seed, &cards); err != nil {
 			t.Fatal(err)
 		}
-		r := run(t, seed, false)
+		r := run(t, seed, cards, false)
 		told := report{Turns: r.turns, Counts: r.counts}
 		for _, f := range r.findings {
 			told.Findings = append(told.Findings, [3]string{f.rule, f.about, f.text})

@@ -89,10 +89,12 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			w.hesitates(n, change)
 			if n.stand() == nil {
 				w.turns.turn(name + " queues" + rows)
+				w.strikes(n, change, "before")
 			}
 			err := commit()
 			if n.stand() == nil {
 				w.turns.turn(name + " has written" + rows)
+				w.strikes(n, change, "after")
 			}
 			return err
 		},
@@ -153,7 +155,7 @@ func (n *node) decides(change *pay.Change) {
 	defer n.mu.Unlock()
 	for _, p := range change.Payments {
 		current, ok := p.Attempts.Current()
-		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.End.Canceled() {
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.End.Canceled() && !overdue(p) {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {

@@ -41,6 +41,7 @@ type upstream struct {
 
 	issuer   issuer
 	disputes map[string]*dispute
+	pager    *pager // for cards; nil if it charges them at once
 }
 
 // charge is a row of the provider's books.
@@ -52,7 +53,8 @@ type charge struct {
 	at           time.Time
 	panel        []*panelRefund // what the provider gave back by itself
 	hidden       time.Time      // until then queries do not find it
-	lied         bool           // a query has said that there is no such charge
+	lied         bool           // the provider has said something else about it than it is
+	page         *page
 }
 
 // money is the provider's id of what was paid, counted from 0.
@@ -113,6 +115,9 @@ func (w *world) sound(name string) *upstream {
 func (u *upstream) heal() {
 	u.slow, u.mute, u.broken, u.gone, u.fickle, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, 0, false, time.Second, 0, time.Time{}
 	u.again, u.lags = 0, 0
+	if u.pager != nil {
+		u.pager.lies = 0
+	}
 }
 
 // outcome is the state of a charge in the core's terms.
@@ -122,7 +127,9 @@ func (u *upstream) outcome(c *charge) pay.Outcome {
 	case "open":
 		o.Kind, o.Data = pay.Awaiting, pay.PaymentData{Reference: c.ref}
 		o.FormURL = "https://" + u.name + ".example/" + c.ref
-		o.CheckAt = time.Now().Add(u.asks)
+		if c.page == nil {
+			o.CheckAt = time.Now().Add(u.asks)
+		}
 	case "paid":
 		o.Kind, o.Local, o.MoneyRef = pay.Approved, c.paid, c.money(0)
 		for i, local := range c.more {
@@ -131,8 +138,13 @@ func (u *upstream) outcome(c *charge) pay.Outcome {
 		o = u.reversed(c, o)
 	case "declined", "soft":
 		o.Kind, o.Soft, o.Decline = pay.Declined, c.status == "soft", "refused"
+	case "refused":
+		o = provider.Refusal(c.page.tries[len(c.page.tries)-1].Reason, o.ProviderRef)
 	case "canceled":
 		o.Kind = pay.Lapsed
+	}
+	if c.page != nil {
+		o.Tries = slices.Clone(c.page.tries)
 	}
 	return o
 }
@@ -172,6 +184,8 @@ func (u *upstream) take(r provider.Request) pay.Outcome {
 		if c.one(2) {
 			made.status = "soft"
 		}
+	case r.Sync && u.pager != nil:
+		u.shows(made, r)
 	case r.Sync:
 		u.pay(made)
 	}
@@ -267,6 +281,8 @@ type news struct {
 	Dispute  string // for a dispute: its id, and its state then
 	Instance int
 	Status   string
+	Try      bool // it is about a page that was not paid then
+	Lie      bool // it says that an open page has ended
 }
 
 // tell notifies of a charge or a refund, if the provider does that.
@@ -316,7 +332,7 @@ func (u *upstream) taken(what news) {
 	made, isCharge := u.charges[what.Ref]
 	given, isRefund := u.refunds[what.Ref]
 	switch {
-	case u.w.eye == nil, what.Dispute != "": // the world is being prepared
+	case u.w.eye == nil, what.Dispute != "", what.Lie, what.Try: // the world is being prepared, or it says nothing of money
 	case u.name == tried: // the payment may be gone
 	case isCharge && made.status == "paid":
 		p, err := u.w.eye.Payments().Any(ctx, made.payment)
@@ -455,6 +471,9 @@ func (c canceler) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown}
 		}
 		if known.status == "open" && !c.u.stubborn {
+			if c.u.lies(known) {
+				return pay.Outcome{Kind: pay.Lapsed}
+			}
 			known.status = "canceled"
 		}
 		return c.u.outcome(known)
@@ -488,6 +507,8 @@ func (c client) Notices(_ context.Context, n provider.Notification) ([]pay.Notic
 		notice = c.u.notice(c.u.disputes[told.Dispute], told.Instance, told.Status)
 	case isCharge && told.Money > 0:
 		notice.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: c.u.name + ":" + known.ref, MoneyRef: known.money(told.Money), Local: known.more[told.Money-1]}
+	case isCharge && told.Lie:
+		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
 	case isCharge:
 		notice.Outcome = c.u.outcome(known)
 	default:

@@ -171,7 +171,9 @@ func (w *world) easy() {
 	for _, name := range payers {
 		w.banks[name].rejects, w.banks[name].returns = 0, 0
 	}
-	w.counter.strict = false
+	if w.counter != nil {
+		w.counter.strict = false
+	}
 }
 
 // checkAutomatic finds merchants with automatic payouts who are owed what is there.

@@ -24,6 +24,7 @@ import (
 // world is one run, from its seed to its findings.
 type world struct {
 	seed   uint64
+	cards  int // in a world of cards on pages: how many shoppers
 	turns  *conductor
 	shared *store.Shared
 	eye    *store.Store // sees every change, and reads for the checks
@@ -166,9 +167,17 @@ func (w *world) live() error {
 	defer w.turns.stop()
 	c := w.turns
 	c.turn("begins")
+	if w.cards > 0 {
+		w.opensPages()
+	}
 	count := 1 + c.chance.IntN(3)
 	for range count {
 		if err := w.add(); err != nil {
+			return err
+		}
+	}
+	if w.cards > 0 {
+		if err := w.routesCards(); err != nil {
 			return err
 		}
 	}
@@ -179,28 +188,12 @@ func (w *world) live() error {
 			box.faulty, box.slow = 2+c.chance.IntN(20), 2+c.chance.IntN(20)
 		}
 	}
-	clients := 2 + c.chance.IntN(4)
-	for i := range clients {
-		shop := w.shops[c.chance.IntN(len(w.shops))]
-		w.aside.Go(func() { w.shopping(i, shop) })
-	}
-	w.aside.Go(func() { w.files(rand.New(rand.NewPCG(w.seed, 91))) })
-	w.aside.Go(func() { w.neighbors(rand.New(rand.NewPCG(w.seed, 92))) })
-	if w.quiet > 0 {
-		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
-		w.aside.Go(func() { w.atRelease(rand.New(rand.NewPCG(w.seed, 98))) })
-	}
-	if c.one(2) {
-		if err := w.staff(rand.New(rand.NewPCG(w.seed, 97))); err != nil {
+	if w.cards > 0 {
+		if err := w.sellByCard(); err != nil {
 			return err
 		}
-		w.desk()
-	}
-	if c.one(5) {
-		w.develop(w.shops[w.seed%uint64(len(w.shops))], rand.New(rand.NewPCG(w.seed, 90)))
-	}
-	if c.one(2) {
-		w.aside.Go(w.settles)
+	} else if err := w.sell(); err != nil {
+		return err
 	}
 	for kind := range 5 {
 		if c.one(2) {
@@ -233,6 +226,35 @@ func (w *world) live() error {
 	}
 	w.aside.Wait()
 	maps.Copy(w.counts, w.stats)
+	return nil
+}
+
+// sell lets shops sell, and everybody act who is around them.
+func (w *world) sell() error {
+	c := w.turns
+	clients := 2 + c.chance.IntN(4)
+	for i := range clients {
+		shop := w.shops[c.chance.IntN(len(w.shops))]
+		w.aside.Go(func() { w.shopping(i, shop) })
+	}
+	w.aside.Go(func() { w.files(rand.New(rand.NewPCG(w.seed, 91))) })
+	w.aside.Go(func() { w.neighbors(rand.New(rand.NewPCG(w.seed, 92))) })
+	if w.quiet > 0 {
+		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
+		w.aside.Go(func() { w.atRelease(rand.New(rand.NewPCG(w.seed, 98))) })
+	}
+	if c.one(2) {
+		if err := w.staff(rand.New(rand.NewPCG(w.seed, 97))); err != nil {
+			return err
+		}
+		w.desk()
+	}
+	if c.one(5) {
+		w.develop(w.shops[w.seed%uint64(len(w.shops))], rand.New(rand.NewPCG(w.seed, 90)))
+	}
+	if c.one(2) {
+		w.aside.Go(w.settles)
+	}
 	return nil
 }
 

@@ -205,6 +205,12 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	if p.Refunds.Local != 0 {
 		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.Terms.FeesOnRefund()))
 	}
+	if t := p.Terms.Installments; t.Offered() {
+		fact("may pay in", fmt.Sprintf("up to %d installments, %d without interest", t.Max, t.InterestFree))
+	}
+	if plan := p.End.Plan; plan.Known() {
+		fact("paid in", plan.String())
+	}
 	fact("rail", strings.Join([]string{p.Way.RailID, p.Way.Method, p.Way.Country}, " "))
 	fact("order", p.Order.ID)
 	fact("shop", fmt.Sprintf("%s of %s, %s", p.Shop, p.Merchant, p.Environment()))

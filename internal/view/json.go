@@ -315,6 +315,12 @@ func (v Transaction) AppendJSON(b []byte) []byte {
 		}
 		b = append(b, ']')
 	}
+	b = append(b, `,"installments":`...)
+	if v.Installments == nil {
+		b = append(b, "null"...)
+	} else {
+		b = v.Installments.AppendJSON(b)
+	}
 	if len(v.Disputes) > 0 {
 		b = append(b, `,"disputes":`...)
 		for i, v := range v.Disputes {
@@ -438,6 +444,32 @@ func (v Try) AppendJSON(b []byte) []byte {
 		b = append(b, "null"...)
 	} else {
 		b = appendText(b, *v.DeclineCode)
+	}
+	return closed(b, at)
+}
+
+// AppendJSON appends the JSON of v.
+func (v Installments) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"count":`...)
+	b = strconv.AppendInt(b, v.Count, 10)
+	b = append(b, `,"amountLocal":`...)
+	if v.AmountLocal == nil {
+		b = append(b, "null"...)
+	} else {
+		b = v.AmountLocal.AppendJSON(b)
+	}
+	b = append(b, `,"totalLocal":`...)
+	if v.TotalLocal == nil {
+		b = append(b, "null"...)
+	} else {
+		b = v.TotalLocal.AppendJSON(b)
+	}
+	b = append(b, `,"paidBy":`...)
+	if v.PaidBy == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendText(b, *v.PaidBy)
 	}
 	return closed(b, at)
 }

@@ -166,6 +166,8 @@ type Method struct {
 	Routable         bool             `json:"routable" doc:"Whether it can be charged now"`
 	UnroutableReason *string          `json:"unroutableReason"`
 	Refundable       *bool            `json:"refundable" doc:"Whether its payments can be refunded with POST /payments/{id}/refund: some providers cannot refund vouchers. null while it is not routable"`
+
+	Installments *MethodInstallments `json:"installments" doc:"What shoppers may choose, at the providers that would serve the merchant and within its terms; an issuer may offer less. null: none"`
 }
 
 // MethodFee is the price of a method.

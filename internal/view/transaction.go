@@ -55,6 +55,7 @@ type Transaction struct {
 	RefundableAmountLocal Money             `json:"refundableAmountLocal"`
 	Failure               *Failure          `json:"failure"`
 	Tries                 []Try             `json:"tries,omitempty" doc:"The shopper's tries that did not pay, oldest first; absent if there are none"`
+	Installments          *Installments     `json:"installments" doc:"How the shopper paid in installments; null: at once, or not known"`
 	Disputes              []Dispute         `json:"disputes,omitempty" doc:"The disputes of the transaction, oldest first; absent if there are none"`
 	Attention             *Attention        `json:"attention" doc:"Money for this payment that came late or with another amount, until that is resolved"`
 	Timestamps            Timestamps        `json:"timestamps"`
@@ -249,7 +250,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	}
 	t.AmountRequested, t.CurrencyRequested = requested(p)
 	t.Description, t.Metadata, t.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
-	t.Disputes, t.Tries = newDisputes(p), newTries(p)
+	t.Disputes, t.Tries, t.Installments = newDisputes(p), newTries(p), newInstallments(p)
 	if f := p.End.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}

@@ -14,6 +14,8 @@ type Merchant struct {
 	Tier       tenant.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
 	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What happens to a payment's fees when it is refunded, for payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
 
+	Installments []string `json:"installments" doc:"What its shoppers may be offered in installments, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM: up to INTERESTFREE the merchant may bear the interest" example:"[\"card.MEX:12/6@MXN:3000\"]"`
+
 	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment"`
 	RollingReservePct view.Rate  `json:"rollingReservePct" doc:"Percent of each payment"`
 	SettlementDelay   string     `json:"settlementDelay" example:"48h"`
@@ -32,6 +34,10 @@ func NewMerchant(m tenant.Merchant) Merchant {
 		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,
 		PlatformFeePct: view.Percent(t.PlatformBps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
 		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
+	}
+	told.Installments = []string{}
+	for _, g := range m.Installments.List() {
+		told.Installments = append(told.Installments, g.String())
 	}
 	if m.Paused != "" {
 		told.Paused, told.PausedAt = &m.Paused, &view.Time{Time: m.PausedAt}

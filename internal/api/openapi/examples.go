@@ -197,7 +197,7 @@ var samples = map[string]any{
 	"checkoutUrl": "https://pay.example.com/c/TXN-" + suffix, "SessionCreated.checkoutUrl": "https://pay.example.com/checkout/cs_example-not-a-real-token",
 	"SessionCreated.paymentMethodId": nil, "returnUrl": "https://shop.example/thanks", "customerIp": "203.0.113.7", "firstName": "Ana", "lastName": "Souza",
 	"phone": "+55 11 91234-5678", "fullName": "Ana Souza",
-	"failure": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
+	"failure": nil, "installments": nil, "PaymentData.type": "pix", "qrCodeImageUrl": "https://pay.example.com/pay/TXN-" + suffix + "/qr.svg",
 	"eventsFired": []any{"payment.completed", "payment.captured"}, "SimulateOutBody.status": "completed",
 
 	"Method.paymentMethodId": "sbx_pix", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",

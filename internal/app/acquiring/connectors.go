@@ -383,7 +383,12 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.ruled.Load().Rules
 	serving := ps.connectors.Load().serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Script.Action == "" {
-		return ps.health.plan(rules, serving, p, rail, ps.Now())
+		able, passed := ps.inInstallments(serving, p, rail)
+		cascade := ps.health.plan(rules, able, p, rail, ps.Now())
+		for i, r := range cascade.Routes {
+			cascade.Routes[i].Passed = slices.Concat(r.Passed, passed)
+		}
+		return cascade
 	}
 	cascade := pay.Cascade{Budget: rules.Bounds(), Retry: rules.Retries()}
 	for _, account := range ps.StandInOrder {

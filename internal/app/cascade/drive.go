@@ -172,6 +172,7 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Merchant: p.Merchant, Buyer: p.Order.Buyer,
 		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang, ReturnURL: p.Page.ReturnURL,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: begun.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
+		Installments: p.Terms.Installments,
 	}
 }
 

@@ -1,12 +1,14 @@
 package onboarding
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -17,6 +19,8 @@ type Agreement struct {
 	Version    int64
 	Tier       tenant.Tier
 	RefundFees tenant.RefundFees
+	// Installments replaces what shoppers may be offered in installments, as installment.ParseGrants reads it; nil: it stays.
+	Installments *string
 }
 
 // Agree changes what was agreed with a merchant, for what is made from now on. Payments that exist keep their terms.
@@ -29,15 +33,29 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 			return m, nil, changedMeanwhile()
 		}
 		next, err := m.Agree(a.Tier, a.RefundFees)
-		if err != nil || next.Tier == m.Tier && next.RefundFees == m.RefundFees {
+		if err != nil {
 			return m, nil, err
 		}
+		if a.Installments != nil {
+			granted, err := installment.ParseGrants(*a.Installments)
+			if err != nil {
+				return m, nil, err
+			}
+			next = next.Grant(granted)
+		}
+		if next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments {
+			return m, nil, nil
+		}
+		next.Version = m.Version + 1
 		details := map[string]string{}
 		if next.Tier != m.Tier {
 			details["tier"], details["tierBefore"] = string(next.Tier), string(m.Tier)
 		}
 		if next.RefundFees != m.RefundFees {
 			details["refundFees"], details["before"] = string(next.RefundFees), string(m.RefundFees)
+		}
+		if next.Installments != m.Installments {
+			details["installments"], details["installmentsBefore"] = cmp.Or(string(next.Installments), "none"), cmp.Or(string(m.Installments), "none")
 		}
 		return next, ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, details), nil
 	})

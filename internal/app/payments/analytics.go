@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (an *Analytics) AddUp(ctx context.Context) (int, error) {
 
 // Groups lists the dimensions by which a merchant can group payments.
 func Groups() []analytics.Dimension {
-	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByRefusal, analytics.ByTries}
+	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByRefusal, analytics.ByTries, analytics.ByInstallments}
 }
 
 // OperatorGroups lists those by which an operator can group them too: a merchant never learns which provider took a payment.
@@ -216,6 +217,8 @@ func (p parts) list(by analytics.Dimension) (list []Part) {
 		order = func(x, y Part) int {
 			return slices.Index(analytics.Bands(), x.Name) - slices.Index(analytics.Bands(), y.Name)
 		}
+	case analytics.ByInstallments:
+		order = func(x, y Part) int { return cmp.Or(len(x.Name)-len(y.Name), strings.Compare(x.Name, y.Name)) }
 	case analytics.ByHour, analytics.ByTries:
 		order = func(x, y Part) int { return strings.Compare(x.Name, y.Name) }
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -55,6 +56,7 @@ type NewPayment struct {
 	Purchase        pay.Purchase
 	Hosted          bool
 	ReturnURL       string
+	Installments    installment.Asked
 	MerchantID      string
 	ShopID          string
 	Simulate        string // header Sandbox-Simulate
@@ -137,9 +139,13 @@ func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.S
 			return pay.Payment{}, err
 		}
 	}
+	offered, err := in.methods.AskedInstallments(scope, merchant.Installments, n.Installments, q)
+	if err != nil {
+		return pay.Payment{}, err
+	}
 	return pay.Create(pay.Order{
 		ID: in.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
 		Country: q.Country, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: merchant.Terms(), Script: pay.Script{Action: n.Simulate, Strict: strict},
+		Terms: merchant.Terms(), Installments: offered, Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)
 }

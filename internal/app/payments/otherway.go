@@ -90,8 +90,8 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 
 // TryAgain moves a payment whose card was refused on a provider's page to the next provider, and returns it with that provider's page. The
 // first provider is asked to end its page before, and has to prove that it can take no money any more. If the operator's rules leave the
-// payment with its provider, if that cannot end its page, or if the merchant may begin nothing, it stays as it is: the shopper may try
-// another card on the same page. A payment that was paid or ended meanwhile is returned as it is.
+// payment with its provider, if that cannot end its page or prove it, or if the merchant may begin nothing, it stays as it is: the shopper
+// may try another card on the same page. A payment that was paid or ended meanwhile is returned as it is.
 //
 // Errors: transaction_not_found; conflict_state as pay.Payment.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
 // not known whether the page has ended.
@@ -111,6 +111,9 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 	}
 	ctx = context.WithoutCancel(ctx) // the shopper may close the page: what begins must end
 	attempt, _ := p.Attempts.Current()
+	if ss.cascade.Doubts(p, attempt) != "" {
+		return p, nil
+	}
 	said := ss.cascade.EndCharge(ctx, p, attempt)
 	if said.Kind == pay.Awaiting { // its page cannot be ended
 		return p, nil

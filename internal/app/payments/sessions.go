@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -40,17 +41,18 @@ func NewSessions(b *base.Base, rates *acquiring.Rates, providers *acquiring.Prov
 
 // NewSession is a request to create a checkout session (CHK-4). Its strings were checked.
 type NewSession struct {
-	Amount      money.Amount // in the shop's currency
-	Country     string       // alpha-3; "": the methods of every country
-	Customer    pay.Customer
-	OrderID     string
-	Purchase    pay.Purchase
-	ReturnURL   string
-	MerchantID  string
-	ShopID      string
-	Strict      *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
-	Link        bool  // a payment link: the team sees it in a list, and may close it
-	Idempotency base.Idempotency
+	Amount       money.Amount // in the shop's currency
+	Country      string       // alpha-3; "": the methods of every country
+	Customer     pay.Customer
+	OrderID      string
+	Purchase     pay.Purchase
+	ReturnURL    string
+	Installments installment.Asked
+	MerchantID   string
+	ShopID       string
+	Strict       *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+	Link         bool  // a payment link: the team sees it in a list, and may close it
+	Idempotency  base.Idempotency
 }
 
 // Create opens a checkout session and returns its token. replayed: an earlier request with the same
@@ -80,7 +82,8 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	}
 	s, token, err = ss.openSession(ctx, by, pay.Session{
 		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL, Link: n.Link,
-	}, n.Idempotency)
+		Installments: n.Installments,
+	}, merchant.Installments, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := ss.earlierSession(ctx, scope, n.Idempotency)
 		return s, ss.SessionToken(s.ID), found, err
@@ -89,7 +92,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
+func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Session, granted installment.Grants, i base.Idempotency) (pay.Session, string, error) {
 	rate, err := ss.rates.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
@@ -103,7 +106,7 @@ func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Se
 		return s, "", err
 	}
 	if s.After == "" { // a shopper who tries again sees it on the page
-		if err := ss.checkPayable(s); err != nil {
+		if err := ss.checkPayable(s, granted); err != nil {
 			return s, "", err
 		}
 	}
@@ -112,44 +115,6 @@ func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Se
 		change.Audit = ss.Audited(by.Actor(), s.Scope, audit.CheckoutOpened, s.ID, map[string]string{"amount": s.Asked.String()})
 	}
 	return s, token, ss.Commit(ctx, change, view.Cause{})
-}
-
-// checkPayable returns an error if no shopper could pay a session.
-//
-// Errors: cascade_exhausted if no method can be charged now, amount_out_of_limits if no method
-// accepts the amount.
-func (ss *Sessions) checkPayable(s pay.Session) error {
-	rails := ss.SessionMethods(s)
-	if len(rails) == 0 {
-		where := "any country"
-		if s.Country != "" {
-			where = s.Country
-		}
-		return &problem.Error{Code: problem.CascadeExhausted, Param: "country", Details: problem.Details{Reason: pay.NoProvider},
-			Message: "no payment method can be charged in " + where + " now: GET /payment-methods gives the reason for each"}
-	}
-	var refused error
-	for _, rail := range rails {
-		q, err := ss.quote(s, rail.ID)
-		if err != nil {
-			continue
-		}
-		limit, ok := q.Rail.LimitIn(q.Local.Currency)
-		if !ok {
-			continue
-		}
-		why := limit.Check(q.Local)
-		if why == nil && ss.methods.Takes(q) {
-			return nil
-		}
-		if refused == nil {
-			refused = cmp.Or(why, limit.Untaken(q.Local))
-		}
-	}
-	if refused == nil { // the rates became unusable meanwhile
-		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no reliable exchange rate now: the operator has to set one with cascada fx set; then repeat the request"}
-	}
-	return refused
 }
 
 // RetryPayment opens the session in which a shopper tries again to pay for an order whose hosted
@@ -172,10 +137,10 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Price.Requested(), p.Way.Country
+	asked, country, installments := p.Price.Requested(), p.Way.Country, askedOf(p)
 	switch before, err := ss.Store.Sessions().Of(ctx, p.ID); {
 	case err == nil:
-		asked, country = before.Asked, before.Country
+		asked, country, installments = before.Asked, before.Country, before.Installments
 	case !errors.Is(err, store.ErrNotFound):
 		return "", err
 	}
@@ -187,14 +152,14 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err = cmp.Or(err, merchant.MayBegin(p.Live)); err != nil {
 		return "", err
 	}
-	next.Strict = merchant.StrictFor(p.Live, nil)
+	next.Installments, next.Strict = installments, merchant.StrictFor(p.Live, nil)
 	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := ss.earlierSession(ctx, p.Scope, once)
 		if err != nil || found {
 			return ss.SessionToken(s.ID), err
 		}
-		_, token, err := ss.openSession(ctx, base.Principal{}, next, once)
+		_, token, err := ss.openSession(ctx, base.Principal{}, next, merchant.Installments, once)
 		if !errors.Is(err, store.ErrDuplicate) {
 			return token, err
 		}
@@ -447,11 +412,12 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 			return pay.Order{}, err
 		}
 	}
+	offered, _ := ss.methods.Installments(s.Scope, merchant.Installments, s.Installments, q)
 	return pay.Order{
 		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
 		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,
 		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, Opened: opened, ReturnURL: s.ReturnURL, Lang: c.Lang,
-		Terms: merchant.Terms(), After: s.After,
+		Terms: merchant.Terms(), After: s.After, Installments: offered,
 	}, nil
 }
 

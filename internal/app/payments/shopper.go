@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -24,6 +25,8 @@ type Shown struct {
 	// Earlier is the payment of the same order that holds money, so that this one must not be paid;
 	// "" if there is none.
 	Earlier string
+	// Offer is the installments that the shopper may choose where the payment is made.
+	Offer installment.Offer
 	// Closed: the merchant begins no payment now, so nothing can be tried again.
 	Closed bool
 }
@@ -52,6 +55,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p), Closed: merchant.MayBegin(p.Live) != nil}
+	shown.Offer = ss.methods.InstallmentsOf(p, shown.Rail)
 	if earlier, held, err := ss.holder(ctx, p.Order.After); err != nil {
 		return Shown{}, err
 	} else if held {

@@ -77,7 +77,7 @@ func TestEventsKeepNoPersonalField(t *testing.T) {
 		blanked, stays string
 	}{
 		{&view.Transaction{}, "checkoutUrl description documentId lineItems.*.name lineItems.*.sku metadata refund.reason userEmail userName",
-			"attention.claimId country currency disputes.*.claimId disputes.*.outcome failure.code failure.declineCode failure.message id merchantOrderId paymentData.bankName paymentData.barcode " +
+			"attention.claimId country currency disputes.*.claimId disputes.*.outcome failure.code failure.declineCode failure.message id installments.paidBy merchantOrderId paymentData.bankName paymentData.barcode " +
 				"paymentData.barcodeImageUrl paymentData.beneficiary paymentData.clabe paymentData.qrCode paymentData.qrCodeImageUrl paymentData.reference " +
 				"paymentData.type paymentData.voucherUrl paymentFormUrl paymentMethod paymentMethodId refund.refundId refund.transactionId " +
 				"settlement.delay settlement.status settlement.type tries.*.code tries.*.declineCode"},

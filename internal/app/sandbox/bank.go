@@ -3,11 +3,13 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -26,7 +28,39 @@ const (
 	BankMismatch BankAction = "wrong_amount" // pays a cent less
 )
 
-// AtBank simulates the end of a sandbox payment.
+// Pays reports whether the shopper presses Pay: at once, or in installments.
+func (a BankAction) Pays() bool {
+	return a == BankPay || strings.HasPrefix(string(a), string(BankPay)+":")
+}
+
+// Plans are the installments that a shopper may choose on a simulated bank's page.
+func Plans(p pay.Payment) []installment.Plan {
+	if !p.Way.Sync || p.Status != pay.Pending {
+		return nil
+	}
+	return sandbox.Plans(p.Price.Local, p.Terms.Installments)
+}
+
+// payIn pays in a number of installments.
+//
+// Errors: invalid_request for a number that is not offered.
+func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause view.Cause) (pay.Payment, error) {
+	if err := Paid.allows(p); err != nil {
+		return p, err
+	}
+	for _, plan := range Plans(p) {
+		if strconv.Itoa(plan.Count) == count {
+			next, _, err := sb.Tell(ctx, p, sandbox.Notification{
+				Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
+				Installments: plan.Count, Total: plan.Total.Decimal(), Interest: string(plan.By),
+			}, Paid.unmoved(p), cause)
+			return next, err
+		}
+	}
+	return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
+}
+
+// AtBank simulates the end of a sandbox payment. BankPay with a colon and a number pays in so many installments.
 //
 // Errors: transaction_not_found (also for a payment of a real provider, which has no simulated
 // bank), invalid_request, conflict_state if the payment is not open any more.
@@ -41,7 +75,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
-	if first := firstAnswer(p); action == BankPay && first != "" {
+	if first := firstAnswer(p); action.Pays() && first != "" {
 		if first == sandbox.Challenge { // the page asks for it: Challenges
 			return p, nil
 		}
@@ -57,6 +91,9 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 		less := money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)
 		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
+	}
+	if count, ok := strings.CutPrefix(string(action), string(BankPay)+":"); ok {
+		return sb.payIn(ctx, p, count, cause)
 	}
 	if reason, ok := strings.CutPrefix(string(action), string(BankDecline)+":"); ok || action == BankDecline && onPage(p) {
 		return sb.refuseCard(ctx, p, decline.Reason(cmp.Or(reason, string(decline.DoNotHonor))), cause)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -159,7 +160,9 @@ type merchantTermsCmd struct {
 	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
 	Tier       *tenant.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: fees, reserve, delay and limits of requests follow from it. Running servers apply it within five seconds."`
 	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
-	JSON       bool               `name:"json" help:"Print JSON."`
+
+	Installments *string `placeholder:"TERMS" help:"What shoppers may be offered in installments, in place of all earlier terms: RAIL:MAX/INTERESTFREE, for payments from an amount on with @CURRENCY:FROM, separated by commas, such as card.MEX:12/6,card.MEX:18/12@MXN:3000. card.* is all rails of a network, * all rails; none: nothing. Running servers apply it within five seconds."`
+	JSON         bool    `name:"json" help:"Print JSON."`
 }
 
 func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -176,6 +179,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.RefundFees != nil {
 		to.RefundFees = *c.RefundFees
 	}
+	to.Installments = c.Installments
 	if err == nil && to != (onboarding.Agreement{}) {
 		m, err = a.Onboarding.Agree(ctx, a.Self(), c.Merchant, to)
 	}
@@ -195,6 +199,10 @@ func writeTerms(m tenant.Merchant) error {
 		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
 		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
 		{"withdrawal fee", told.WithdrawalFeeUSD.String()}, {"dispute fee", told.ChargebackFeeUSD.String()}, {"refund fees", string(m.RefundFees)},
+		{"installments", strings.Join(told.Installments, " ")},
+	}
+	if m.Installments == "" {
+		lines[len(lines)-1][1] = "none"
 	}
 	if m.Paused != "" {
 		lines = append(lines, [2]string{"paused", m.PausedAt.UTC().Format(time.DateTime) + "  " + m.Paused})

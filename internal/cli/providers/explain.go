@@ -47,6 +47,9 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	for i, at := range p.Attempts {
 		fmt.Fprintf(cli.Stdout, "%d  %s: %s\n", at.Order, at.Provider, outcome(at))
 		fmt.Fprintf(cli.Stdout, "   %s\n", called(at))
+		if at.Again {
+			fmt.Fprintln(cli.Stdout, "   the shopper tried again, after the refusal on the page before")
+		}
 		for _, t := range at.Tries {
 			fmt.Fprintf(cli.Stdout, "   on its page %s: %s\n", time.UnixMicro(t.At).UTC().Format("2006-01-02T15:04:05Z"), t)
 		}

@@ -27,13 +27,14 @@ func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
 // agree changes the tier and the terms of a merchant. The form names the merchant's version, so that two operators do
 // not undo each other's change without knowing.
 func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed := desk.Typed(r, "tier", "refundFees")
+	typed := desk.Typed(r, "tier", "refundFees", "installments")
 	version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
 	if err != nil || version == 0 {
 		version = -1 // of no merchant
 	}
+	granted := typed.Value("installments")
 	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
-		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
+		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")), Installments: &granted,
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {
 		typed.Values = nil // the page shows what the other operator agreed: to save once more must not undo it

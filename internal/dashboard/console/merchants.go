@@ -91,7 +91,8 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
 	}
 	view.Visiting = v.SignIn.Visits == m.ID
-	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused}
+	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused,
+		"installments": strings.ReplaceAll(string(m.Installments), ",", "\n")}
 	maps.Copy(now, view.Values)
 	view.Values = now
 	if view.Shops, err = c.App.Onboarding.Shops(ctx, id); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/mail"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -15,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -127,7 +129,7 @@ func onceOf(route string, f form) base.Idempotency {
 	if f.Key == "" {
 		return base.Idempotency{}
 	}
-	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(f.Typed["amount"], f.Typed["amount_currency"], f.Typed["method"], f.Typed["outcome"], f.Typed["email"], f.Typed["order"], f.Typed["description"])}
+	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(f.Typed["amount"], f.Typed["amount_currency"], f.Typed["method"], f.Typed["outcome"], f.Typed["email"], f.Typed["order"], f.Typed["description"], f.Typed["installments"])}
 }
 
 // checkEmail returns an error for a text that is not an e-mail address. An empty text is allowed.
@@ -139,7 +141,7 @@ func checkEmail(text string) error {
 }
 
 func (s *sales) newLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "")))
+	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "", "installments", "")))
 }
 
 // The longest texts of a payment and its link, as in the API.
@@ -152,7 +154,7 @@ const (
 // makeLink opens a checkout session and shows its address. The page is the answer to the form itself, because the
 // address lets whoever has it pay.
 func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f := typed(r, "amount", "amount_currency", "description", "order", "email")
+	f := typed(r, "amount", "amount_currency", "description", "order", "email", "installments")
 	err := checkEmail(f.Typed["email"])
 	for field, most := range map[string]int{"order": longestOrder, "description": longestDescription} {
 		if utf8.RuneCountInString(f.Typed[field]) > most {
@@ -166,6 +168,11 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if err == nil {
 		n.Amount, err = s.price(v, f)
 	}
+	if most := f.Typed["installments"]; err == nil && most != "" {
+		if n.Installments.Max, err = strconv.Atoi(most); err != nil || n.Installments.Max < 1 || n.Installments.Max > installment.Most {
+			err = problem.Field(problem.InvalidRequest, "installments", s.room.Text(v, "wrong_installments", "most", installment.Most))
+		}
+	}
 	var made pay.Session
 	var token string
 	if err == nil {
@@ -173,7 +180,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	page := s.newView(v, f)
 	if err != nil {
-		status, err := s.refused(v, &page.form, err, map[string]string{"customer.email": "email", "currency": "amount"})
+		status, err := s.refused(v, &page.form, err, map[string]string{"customer.email": "email", "currency": "amount", "installments.max": "installments"})
 		if err != nil {
 			return err
 		}

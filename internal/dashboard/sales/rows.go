@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
 // row is a payment in a list.
@@ -45,3 +46,19 @@ func (r row) Rail(p *frame.Page) template.HTML { return r.names.Rail(p, r.Paymen
 
 // Land is the name of the method's country.
 func (r row) Land(p *frame.Page) string { return p.Country(r.Way.Country) }
+
+// Installments is how the shopper paid in installments, or may pay while the payment waits; "" for at once.
+func (r row) Installments(p *frame.Page) template.HTML {
+	plan, may := r.End.Plan, r.Terms.Installments
+	switch {
+	case plan.Known() && plan.Total.IsZero():
+		return p.T("installments_count", "count", plan.Count)
+	case plan.Known() && plan.By == installment.Merchant:
+		return p.T("installments_free", "count", plan.Count, "each", plan.Each)
+	case plan.Known():
+		return p.T("installments_interest", "count", plan.Count, "each", plan.Each, "total", plan.Total)
+	case may.Offered() && r.Status.Open():
+		return p.T("installments_may", "count", may.Max, "free", may.InterestFree)
+	}
+	return ""
+}

@@ -152,3 +152,54 @@ func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
 		t.Errorf("six shoppers made %s payments, want 6", n)
 	}
 }
+
+// A shopper whose card is refused on the page reads why, tries again, and pays at the next provider: on a phone in each language, and
+// without scripts (PAY-39).
+func TestShopperTriesAgainInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	for _, in := range []struct {
+		lang, refused, paid string
+		bare                bool
+	}{
+		{"en", "The card was not accepted", "Payment received", false}, {"es", "La tarjeta no fue aceptada", "Pago recibido", false},
+		{"pt", "O cartão não foi aceito", "Pagamento recebido", false}, {"en", "The card was not accepted", "Payment received", true},
+	} {
+		t.Run(fmt.Sprint(in.lang, " without scripts: ", in.bare), func(t *testing.T) {
+			t.Parallel()
+			id, sc, tab := cardPage(t, o), harness.Screens[0], harness.Browser(t)
+			if in.bare {
+				_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+				harness.Must(t, err)
+			}
+			says := func(state, want string) {
+				t.Helper()
+				harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible("."+state)))
+				if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, want) {
+					t.Errorf("the page says %q (%v), want %q", text, err, want)
+				}
+				harness.Shoot(t, tab, "retry-"+state+"-"+in.lang)
+				if !in.bare {
+					noOverflow(t, tab)
+				}
+			}
+			refuses := func(reason string) {
+				t.Helper()
+				harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`button[value="decline:`+reason+`"]`), chromedp.Click(`button[value="decline:`+reason+`"]`)))
+				says("refused", in.refused)
+			}
+			again := chromedp.Click(`form[action*="/retry"] button`)
+			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)),
+				chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang), chromedp.Click(`a.primary`)))
+			refuses("insufficient_funds") // the next card is entered at the same provider
+			harness.Must(t, chromedp.Do(tab, again))
+			refuses("do_not_honor")
+			harness.Must(t, chromedp.Do(tab, again, chromedp.WaitVisible(`button[value="pay"]`), chromedp.Click(`button[value="pay"]`)))
+			says("paid", in.paid)
+			if p, err := s.App.Store.Payments().Any(ctx, id); err != nil || len(p.Attempts) != 2 || p.End.Captured != 2 {
+				t.Errorf("it is %s, %v", p, err)
+			}
+		})
+	}
+}

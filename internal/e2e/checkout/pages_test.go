@@ -194,7 +194,7 @@ func TestPageThatIsNotEndedIsKept(t *testing.T) {
 				id := s.refused(t, decline.DoNotHonor)
 				before := s.read(t, id)
 				s.lines[0].Fails(c.fault)
-				want := "/pay/" + id + "?lang=en&note=not_ended"
+				want := "/pay/" + id + "?lang=en&note=page_open"
 				if c.kept {
 					want = s.page(id, 1)
 				}

@@ -118,9 +118,8 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 	}
 	dealtWith := func() string {
 		path := atBank("wrong_amount")
-		open, err := s.App.Notices.Notifications(ctx, strings.TrimPrefix(path, "/pay/"), 10)
+		_, err := harness.DecideClaim(s.App, o.Get(t, "/payments/"+strings.TrimPrefix(path, "/pay/")).Text(t, "attention.claimId"), pay.Reject, "the shop keeps it")
 		harness.Must(t, err)
-		harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), open[0].ID, "given back in cash"))
 		return path
 	}
 	disputed := func() string {
@@ -137,6 +136,16 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 		s.Notify(t, "sandbox-1", harness.Note(first, harness.Paid50)).Want(t, http.StatusOK)
 		return "/pay/" + strings.TrimPrefix(h.Get("Location"), "/c/")
 	}
+	refused := func(reason string) string {
+		id := cardPage(t, o)
+		s.AtBank(t, id, "decline:"+reason)
+		return id
+	}
+	over := func(reason string) string {
+		id := refused(reason)
+		o.Simulate(t, id, "failed").Want(t, http.StatusOK)
+		return "/pay/" + id
+	}
 	bank := opens(`"paymentMethodId":"sbx_pse"`)
 	return []sheetPage{
 		{"01-choice", selector(t, o, "")}, {"02-choice-of-a-country", selector(t, o, `,"country":"MEX"`)}, {"03-wrong-document", wrong()},
@@ -149,6 +158,9 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 		{"22-chosen-before", "/pay/" + chosen() + "?note=taken"}, {"23-not-ended", "/pay/" + chosen() + "?note=not_ended"}, {"24-changed", "/pay/" + changed}, {"25-choice-after-another", again},
 		{"26-accepted", ruled(pay.Reject)}, {"27-given-back", ruled(pay.Approve)}, {"28-dealt-with", dealtWith()}, {"29-earlier", earlier()},
 		{"30-processing", "/pay/" + o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)}, {"31-out-of-limits", selectorOf(t, o, "10000", `,"country":"MX"`)},
+		{"32-card-page", "/pay/" + cardPage(t, o)}, {"33-bank-for-cards", "/sandbox/bank/" + cardPage(t, o)}, {"34-refused", "/pay/" + refused("insufficient_funds")},
+		{"35-refused-elsewhere", "/pay/" + refused("do_not_honor")}, {"36-refused-not-ended", "/pay/" + refused("do_not_honor") + "?note=page_open"},
+		{"37-refused-challenge", "/pay/" + refused("authentication_failed")}, {"38-refused-as-a-risk", "/pay/" + refused("fraud_suspected")}, {"39-card-failed", over("insufficient_funds")},
 	}
 }
 

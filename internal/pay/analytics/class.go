@@ -25,6 +25,7 @@ type Class struct {
 	Wait    string // the WaitClass of a paid voucher, transfer or page; "" if it was approved at once
 	Answer  string // why it was not paid: the issuer's reason, or an error code of the API
 	Tries   []Try
+	Count   int // of installments of a paid card: 1 is at once; 0 of everything else
 	// Refusals are the shopper's tries that did not pay, also of a payment that was paid in the end.
 	Refusals []Refusal
 }
@@ -85,10 +86,14 @@ func (c Class) AppendText(b []byte) []byte {
 		b = append(append(b, ':'), word(t.Account)...)
 		between = ','
 	}
-	between = ' '
-	if len(c.Tries) == 0 && len(c.Refusals) > 0 { // nobody is refused without an attempt
+	if len(c.Refusals) == 0 && c.Count == 0 {
 		return b
 	}
+	if len(c.Tries) == 0 {
+		b = append(b, " "+nothing...)
+	}
+	b = strconv.AppendInt(append(b, ' '), int64(c.Count), 10)
+	between = ' '
 	for _, r := range c.Refusals {
 		b = append(append(b, between), word(r.Reason)...)
 		b = append(append(b, ':'), word(r.Account)...)
@@ -100,8 +105,8 @@ func (c Class) AppendText(b []byte) []byte {
 // ParseClass reads what AppendText wrote.
 func ParseClass(text string) (c Class, err error) {
 	words := strings.Split(text, " ")
-	if len(words) < 11 || len(words) > 13 {
-		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 13", text, len(words))
+	if len(words) < 11 || len(words) > 14 {
+		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 14", text, len(words))
 	}
 	var outcome, step string
 	for i, into := range []*string{0: &outcome, 3: &c.Shop, 4: &step, 5: &c.Method, 6: &c.Country, 7: &c.Rail, 8: &c.Band, 9: &c.Wait, 10: &c.Answer} {
@@ -116,9 +121,14 @@ func ParseClass(text string) (c Class, err error) {
 	if c.Hour, err = strconv.ParseInt(words[2], 10, 64); err != nil {
 		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
+	if len(words) > 12 {
+		if c.Count, err = strconv.Atoi(words[12]); err != nil {
+			return c, fmt.Errorf("analytics: %q: %w", text, err)
+		}
+	}
 	err = pairs(words[11:], 0, func(outcome, account string) { c.Tries = append(c.Tries, Try{account, Outcome(outcome)}) })
 	if err == nil {
-		err = pairs(words[11:], 1, func(reason, account string) { c.Refusals = append(c.Refusals, Refusal{account, reason}) })
+		err = pairs(words[11:], 2, func(reason, account string) { c.Refusals = append(c.Refusals, Refusal{account, reason}) })
 	}
 	if err != nil {
 		return c, fmt.Errorf("analytics: %q: %w", text, err)
@@ -128,7 +138,7 @@ func ParseClass(text string) (c Class, err error) {
 
 // pairs reads the pairs of the n-th word: a comma between two pairs, a colon in each.
 func pairs(words []string, n int, each func(first, second string)) error {
-	if n >= len(words) || words[n] == "" {
+	if n >= len(words) || words[n] == nothing {
 		return nil
 	}
 	for pair := range strings.SplitSeq(words[n], ",") {

@@ -50,6 +50,9 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 		f.Outcome, f.Answer = unpaid(p)
 	} else {
 		f.Fees = p.Terms.Fees.Total()
+		if p.Way.Sync {
+			f.Count = max(1, p.End.Plan.Count)
+		}
 		if !p.Way.Sync || !p.Times.Expires.IsZero() {
 			f.Wait = waitClass(p.Times.Completed.Sub(p.Times.Created))
 		}

@@ -19,7 +19,9 @@ const (
 	ByHour    Dimension = "hour"   // of its creation, UTC: "00" to "23"
 	ByAnswer  Dimension = "answer" // why it was not paid
 	ByTries   Dimension = "tries"  // how many accounts were tried: "0", "1", "2", "3"; the last means three or more
-	ByWait    Dimension = "wait"   // of a payment that was not paid at once: its method, a slash, and its WaitClass
+	// ByInstallments is in how many a paid card was paid: "1" is at once.
+	ByInstallments Dimension = "installments"
+	ByWait         Dimension = "wait" // of a payment that was not paid at once: its method, a slash, and its WaitClass
 	// ByAccount counts attempts, not payments: a payment that two providers declined counts at both. ByRoute is the same by account
 	// and rail, with a slash between. For operators.
 	ByAccount Dimension = "account"
@@ -130,6 +132,9 @@ func (ts Totals) Add(c Class, sum Total) {
 		ts.add(key, ByTries, strconv.Itoa(min(len(c.Tries), mostTries)), sum)
 		if c.Outcome != Paid {
 			ts.add(key, ByAnswer, c.Answer, sum)
+		}
+		if c.Count > 0 {
+			ts.add(key, ByInstallments, strconv.Itoa(c.Count), sum)
 		}
 		if c.Wait != "" {
 			ts.add(key, ByWait, c.Method+"/"+c.Wait, sum)

@@ -167,6 +167,20 @@ func TestFactOfACardsPage(t *testing.T) {
 	}
 }
 
+// A paid card is counted by its installments (PAY-45).
+func TestPaidCardIsCountedByItsInstallments(t *testing.T) {
+	for count, want := range map[int]string{0: "1", 12: "12"} {
+		p := ended(pay.Completed)
+		p.Way.Sync, p.End.Plan.Count = true, count
+		f, _ := OfPayment(p)
+		got := Totals{}
+		got.Add(f.Class, Total{1, f.Amount, f.Fees})
+		if n := got[Key{Shop: "shp_a", Live: true, Dimension: ByInstallments, Day: created.Unix() / 86400, Value: want, Outcome: Paid}].N; n != 1 {
+			t.Errorf("%d installments: %+v", count, got)
+		}
+	}
+}
+
 // Amounts and times at a border belong where the reader expects them.
 func TestBordersOfBandsAndWaits(t *testing.T) {
 	for cents, want := range map[int64]string{1: "0", 999: "0", 1000: "10", 2499: "10", 2500: "25", 9_999: "50", 249_999: "1000", 250_000: "2500", 99_999_999: "2500"} {
@@ -249,7 +263,10 @@ func TestClassIsReadAsWritten(t *testing.T) {
 	odd := []string{"", "-", "do_not_honor", "two words", "a,b:c", `"\` + "\n\r\t", "100%", "+", "ção é", "\x00"}
 	for _, a := range odd {
 		for _, b := range odd {
-			want := Class{Shop: a, Live: a == b, Hour: 495630, Outcome: Declined, Method: b, Country: a, Rail: b, Band: a, Wait: b, Answer: a, Tries: []Try{{a, Declined}, {b, Expired}}, Refusals: []Refusal{{b, a}, {a, b}}}
+			want := Class{Shop: a, Live: a == b, Hour: 495630, Outcome: Declined, Method: b, Country: a, Rail: b, Band: a, Wait: b, Answer: a, Tries: []Try{{a, Declined}, {b, Expired}}, Refusals: []Refusal{{b, a}, {a, b}}, Count: len(a)}
+			if a == b {
+				want.Tries = nil
+			}
 			text := string(want.AppendText(nil))
 			if strings.ContainsAny(text, "\"\\\n\t") {
 				t.Errorf("a statement cannot read %q", text)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -137,7 +138,8 @@ type Receipt struct {
 	Paid        money.Amount
 	Back        money.Amount // what the shopper got back; zero for nothing
 	PaidAt      time.Time
-	Test        bool // a payment of the sandbox
+	Test        bool             // a payment of the sandbox
+	Plan        installment.Plan // of installments; zero: paid at once
 }
 
 // AlertPrefix begins the object of an alert.

@@ -3,6 +3,7 @@
 package installment
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -107,6 +108,24 @@ type Plan struct {
 
 // Known reports whether the shopper paid in installments, as far as is known.
 func (p Plan) Known() bool { return p.Count > 1 }
+
+// Interest reports whether the shopper bears interest.
+func (p Plan) Interest() bool { return p.By == Shopper }
+
+// String is the plan for people.
+func (p Plan) String() string {
+	text := fmt.Sprintf("%d installments", p.Count)
+	if !p.Each.IsZero() {
+		text += " of " + p.Each.String()
+	}
+	if !p.Total.IsZero() {
+		text += ", " + p.Total.String() + " in all"
+	}
+	if p.By != "" {
+		text += ", interest borne by the " + string(p.By)
+	}
+	return text
+}
 
 // For returns the plan of a payment, with what the provider left out and follows from the rest. Money in another currency is left out.
 func (p Plan) For(local money.Amount) Plan {

@@ -34,7 +34,7 @@ func Mail(p pay.Payment, claims []pay.Claim, id, to string, shop tenant.Shop, la
 	m := email.New(id, tenant.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, p.ID, now)
 	m.Receipt = email.Receipt{
 		To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.Order.ID, Description: p.Order.Purchase.Description,
-		Paid: p.Price.Local, Back: gotBack(p, claims), PaidAt: p.Times.Completed, Test: !p.Live,
+		Paid: p.Price.Local, Back: gotBack(p, claims), PaidAt: p.Times.Completed, Test: !p.Live, Plan: p.End.Plan,
 	}
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -26,10 +27,19 @@ type Merchant struct {
 	TrustScore int // 0 to 1000
 	Language   Language
 	RefundFees RefundFees // for payments from now on
-	Strict     bool       // its sandbox refuses what production refuses
-	Paused     string     // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
-	PausedAt   time.Time  // zero if it is not paused
-	CreatedAt  time.Time
+	// Installments are what its shoppers may be offered, for payments from now on (PAY-43).
+	Installments installment.Grants
+	Strict       bool      // its sandbox refuses what production refuses
+	Paused       string    // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
+	PausedAt     time.Time // zero if it is not paused
+	CreatedAt    time.Time
+}
+
+// Grant changes what the merchant's shoppers may be offered in installments, for payments from now on.
+func (m Merchant) Grant(to installment.Grants) Merchant {
+	m.Version++
+	m.Installments = to
+	return m
 }
 
 // Next raises the merchant's version and changes nothing else. It is written with decisions that depend on

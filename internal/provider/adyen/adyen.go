@@ -83,12 +83,27 @@
 //     nobody is told, and only the report's line RefundedReversed shows it;
 //   - how Adyen notifies of a refund that failed and was made after all, as its page says that it may: a REFUND that comes again
 //     is kept for the operator;
+//   - a number before a refusal's reason in a notification ("12: "), which wikimedia's SmashPig cuts off;
 //   - what each call of the Disputes API says of a dispute that was defended already, and whether the list of reasons then still has the documents: the
 //     sentence is a reseller's (refusals in evidence.go). Any other sentence refuses, and the operator looks;
 //   - what a second document at one place does: what is there is deleted first; limits of a card scheme (pages, 3 MB in all) are left to Adyen;
 //   - that rulings without an original reference have the payment's, as the setting's page implies.
 //
 // Boletos (a link may offer them), SPEI and PSE are left out.
+//
+// # Instalments
+//
+// installmentOptions of a link has, for cards, the numbers that the shopper may choose (CheckoutService-v72, PaymentLinkRequest and InstallmentOption;
+// the same in adyen-node-api-library 3b84a18), and an AUTHORISATION has the chosen one as installments.value (Webhooks-v1). Credit cards of Brazil,
+// Mexico and Japan have them (docs.adyen.com, credit card installments, read on 2026-11-28). *Unproved*: the numbers of that page's table, which could not be
+// read: 2 to 12 and 3, 6, 9 and 12 are those of EBANX and PPRO in these countries; that 1 among the numbers is paying at once, as in adyen-web; and
+// that the shopper pays no interest, as with the plan regular, which is the default. Then the amount stays the payment's.
+//
+// # The end of a page
+//
+// PATCH /paymentLinks/{linkId} sets a link to expired: "Shoppers can no longer use the link to make payments" (CheckoutService-v72,
+// PaymentLinkResponse, and the same in the types of adyen-node-api-library). That proves that no payment begins on it any more. *Unproved*: what
+// becomes of a payment that is under way then, in an issuer's challenge. No call shows it; a notification would report its money.
 //
 // # The report
 //
@@ -114,6 +129,8 @@ const (
 	// The Disputes API has hosts of its own, without a prefix. A base URL replaces them too: no path is in both APIs.
 	testDisputes = "https://ca-test.adyen.com/ca/services/DisputeService/v30"
 	liveDisputes = "https://ca-live.adyen.com/ca/services/DisputeService/v30"
+	// listed is where Adyen lists its reasons of refusals.
+	listed = "docs.adyen.com, refusal reasons, read on 2026-11-28. Some of its words are in ApiConstants of adyen-java-api-library (bca8a14, 2026-08-21)"
 	// keyLife is shorter than the time for which Adyen keeps an Idempotency-Key.
 	keyLife = 6 * 24 * time.Hour
 )
@@ -123,8 +140,8 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "adyen",
 		Declines: []provider.Codes{
-			{Field: "refusalReasonCode", Source: "docs.adyen.com, refusal reasons", Table: declines},
-			{Field: "reason of AUTHORISATION, without case and signs", Source: "docs.adyen.com, refusal reasons", Table: inWords},
+			{Field: "refusalReasonCode", Source: listed, Table: declines},
+			{Field: "reason of AUTHORISATION, without case and signs", Source: listed, Table: inWords},
 		},
 		Report: report(),
 		Fields: []provider.Field{

@@ -49,7 +49,8 @@ func suite() providertest.Suite {
 		RefundsLater: true,
 		Page: &providertest.CardPage{
 			Codes: [2]string{"Not enough balance", "Refused"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
-			Unasked: "CheckoutService-v72, PaymentLinkResponse: it has no payment",
+			Unasked:      "CheckoutService-v72, PaymentLinkResponse: it has no payment",
+			Installments: "card.BRA",
 		},
 		Unrefundable: map[string]string{"cash.oxxo.MEX": "docs.adyen.com, OXXO: no refunds; the matrix of hyperswitch's connector agrees"},
 		Without: map[providertest.Ending]string{

@@ -104,6 +104,9 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		body["expiresAt"] = r.Expires.UTC().Format(time.RFC3339)
 		body["reusable"] = false
 		body["description"] = r.Title(280)
+		if counts := p.Installments(r.Rail, r.Local, r.Installments).InterestFree; len(counts) > 0 {
+			body["installmentOptions"] = map[string]any{"card": map[string]any{"values": append([]int{1}, counts...)}}
+		}
 		var l paymentLink
 		if f := p.call(ctx, http.MethodPost, "/paymentLinks", body, r.Reference, &l); f != nil {
 			return f.outcome

@@ -73,7 +73,7 @@ func (p *Provider) authorised(i item, n *pay.Notice) bool {
 	}
 	n.Outcome = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	if local, ok := i.local(); ok {
-		n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref, MoneyRef: i.Ref, Local: local}
+		n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref, MoneyRef: i.Ref, Local: local, Installments: i.plan()}
 	}
 	return true
 }

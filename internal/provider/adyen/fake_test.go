@@ -37,6 +37,7 @@ type charge struct {
 	number int
 	method string // "" for a link
 	tries  int    // the cards that were refused on it
+	months []any  // the numbers of installments on it
 }
 
 func newFake() *fake { return &fake{} }
@@ -95,6 +96,21 @@ func (f *fake) Try(reference, code string) (n provider.Notification, open bool) 
 	c.tries++
 	i["pspReference"] = fmt.Sprintf("T%d%s", c.tries, c.psp())
 	return notification(i), true
+}
+
+// In implements providertest.Installing.
+func (f *fake) In(reference string, count int) (n provider.Notification, offered bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if !slices.Contains(c.months, any(float64(count))) || c.Ending != providertest.Open {
+		return n, false
+	}
+	c.Ending = providertest.Paid
+	return notification(object{
+		"eventCode": "AUTHORISATION", "success": "true", "pspReference": c.psp(), "merchantReference": c.Reference, "amount": wire(c.Local), "paymentMethod": "visa",
+		"reason": "", "additionalData": object{"installments.value": fmt.Sprint(count)},
+	}), true
 }
 
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {
@@ -227,6 +243,9 @@ func (f *fake) post(path string, body object) (int, any) {
 		}
 		return 200, f.Enter(c).made()
 	case "/paymentLinks":
+		options, _ := body["installmentOptions"].(object)
+		card, _ := options["card"].(object)
+		c.months, _ = card["values"].([]any)
 		return 201, f.Enter(c).show()
 	}
 	return fail(400, "702", "validation")

@@ -75,53 +75,46 @@ func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	return o
 }
 
-// declines are by refusalReasonCode.
-var declines = func() provider.Declines {
-	table := provider.Declines{}
-	for reason, codes := range map[decline.Reason]string{
-		decline.DoNotHonor:        "2 3 23 27", // refused, referral, not permitted to the cardholder, not generic
-		decline.NotSupported:      "10",
-		decline.IssuerUnavailable: "4 9 21", // the acquirer's error, the issuer, not submitted
-		decline.ExpiredCard:       "6",
-		decline.InsufficientFunds: "12",
-		decline.LimitExceeded:     "28 29",
-		decline.RestrictedCard:    "5 25",
-		decline.FraudSuspected:    "14 20 22 31",
-		decline.NotAuthenticated:  "11",
-		decline.Canceled:          "15 16",
-		decline.InvalidNumber:     "8",
-		decline.InvalidPIN:        "17",
-		decline.TooManyTries:      "18",
-		decline.InvalidCVC:        "24",
-		decline.InvalidData:       "32", // the address
-		decline.NotPermitted:      "7 26",
-	} {
-		for _, code := range strings.Fields(codes) {
-			table[code] = reason
-		}
+// refusalReasons are Adyen's reasons of a refusal: the code of an answer, and the words of a notification. Those of terminals alone are left out.
+var refusalReasons = []struct {
+	code, words string
+	means       decline.Reason
+}{
+	{"2", "Refused", decline.DoNotHonor}, {"3", "Referral", decline.CallIssuer}, {"4", "Acquirer Error", decline.ProcessingError},
+	{"5", "Blocked Card", decline.RestrictedCard}, {"6", "Expired Card", decline.ExpiredCard}, {"7", "Invalid Amount", decline.NotPermitted},
+	{"8", "Invalid Card Number", decline.InvalidNumber}, {"9", "Issuer Unavailable", decline.IssuerUnavailable}, {"10", "Not supported", decline.NotSupported},
+	{"11", "3D Not Authenticated", decline.NotAuthenticated}, {"12", "Not enough balance", decline.InsufficientFunds}, {"14", "Acquirer Fraud", decline.FraudSuspected},
+	{"15", "Cancelled", decline.Canceled}, {"16", "Shopper Cancelled", decline.Canceled}, {"17", "Invalid Pin", decline.InvalidPIN},
+	{"18", "Pin tries exceeded", decline.TooManyTries}, {"19", "Pin validation not possible", decline.InvalidPIN}, {"20", "FRAUD", decline.FraudSuspected},
+	{"21", "Not Submitted", decline.ProcessingError}, {"22", "FRAUD-CANCELLED", decline.FraudSuspected}, {"23", "Transaction Not Permitted", decline.NotPermitted},
+	{"24", "CVC Declined", decline.InvalidCVC}, {"25", "Restricted Card", decline.RestrictedCard}, {"26", "Revocation Of Auth", decline.NotPermitted},
+	{"27", "Declined Non Generic", decline.DoNotHonor}, {"28", "Withdrawal amount exceeded", decline.LimitExceeded},
+	{"29", "Withdrawal count exceeded", decline.LimitExceeded}, {"31", "Issuer Suspected Fraud", decline.FraudSuspected}, {"32", "AVS Declined", decline.InvalidData},
+	{"33", "Card requires online pin", decline.InvalidPIN}, {"34", "No checking account available on Card", decline.NotPermitted},
+	{"35", "No savings account available on Card", decline.NotPermitted}, {"36", "Mobile pin required", decline.InvalidPIN},
+	{"38", "Authentication required", decline.AuthenticationNeeded}, {"39", "RReq not received from DS", decline.NotAuthenticated},
+	{"42", "3DS Authentication Error", decline.NotAuthenticated}, {"46", "Transaction blocked by Adyen to prevent excessive retry fees", decline.TooManyTries},
+}
+
+// declines are by refusalReasonCode, inWords by the reason of an AUTHORISATION that failed. How notifications spell the words is
+// unproved, so case and signs do not count.
+var declines, inWords = func() (byCode, byWords provider.Declines) {
+	byCode = provider.Declines{"": decline.IssuerUnavailable} // no code: nothing was decided
+	byWords = provider.Declines{"": decline.Declined}
+	for _, r := range refusalReasons {
+		byCode[r.code], byWords[words(r.words)] = r.means, r.means
 	}
-	table[""] = decline.IssuerUnavailable // no code: nothing was decided
-	return table
+	return byCode, byWords
 }()
 
 // refusal is a refusalReasonCode in our terms.
 func (p *Provider) refusal(code string) pay.Outcome { return p.Declined(declines, code, "") }
 
-// inWords are by the reason of an AUTHORISATION that failed, in words: the refusal reasons of docs.adyen.com. How notifications spell
-// them is unproved, so case and signs do not count.
-var inWords = provider.Declines{
-	"refused": decline.DoNotHonor, "referral": decline.DoNotHonor, "transactionnotpermitted": decline.DoNotHonor, "declinednongeneric": decline.DoNotHonor,
-	"acquirererror": decline.IssuerUnavailable, "issuerunavailable": decline.IssuerUnavailable, "notsubmitted": decline.IssuerUnavailable,
-	"notsupported": decline.NotSupported, "expiredcard": decline.ExpiredCard, "notenoughbalance": decline.InsufficientFunds,
-	"withdrawalamountexceeded": decline.LimitExceeded, "withdrawalcountexceeded": decline.LimitExceeded, "blockedcard": decline.RestrictedCard,
-	"restrictedcard": decline.RestrictedCard, "acquirerfraud": decline.FraudSuspected, "fraud": decline.FraudSuspected, "fraudcancelled": decline.FraudSuspected,
-	"issuersuspectedfraud": decline.FraudSuspected, "3dnotauthenticated": decline.NotAuthenticated, "cancelled": decline.Canceled, "shoppercancelled": decline.Canceled,
-	"invalidcardnumber": decline.InvalidNumber, "invalidpin": decline.InvalidPIN, "pintriesexceeded": decline.TooManyTries, "cvcdeclined": decline.InvalidCVC,
-	"avsdeclined": decline.InvalidData, "invalidamount": decline.NotPermitted, "revocationofauth": decline.NotPermitted, "": decline.Declined,
-}
-
-// words is a reason without case and signs.
+// words is a reason without case and signs, and without a number before it: "12: ".
 func words(reason string) string {
+	if number, rest, found := strings.Cut(reason, ":"); found && strings.Trim(number, "0123456789 ") == "" {
+		reason = rest
+	}
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
 			return c

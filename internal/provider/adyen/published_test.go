@@ -86,7 +86,7 @@ var documentedEvents = map[string]string{
 
 // notices are those of each schema.
 func notices() (list []published.Notice) {
-	const common = "merchantOrderReference paymentLinkId bookingDate paymentMethodVariant store"
+	const common = "installments.value merchantOrderReference paymentLinkId bookingDate paymentMethodVariant store"
 	for schema, more := range map[string]published.Value{
 		"authorisation": free(common + " refusalReasonRaw"), "cancellation": free(common), "refund with data": free(common), "capture": free(ofModification), "other": free(""),
 		"adjustment":       extra("adjustAuthorisationData authCode bookingDate merchantAdviceCode paymentMethodVariant"),
@@ -180,6 +180,9 @@ func paymentResponse() published.Value {
 // link is a payment link's request, or its answer with more fields.
 func link(more published.Fields) published.Value {
 	fields := published.Fields{
+		"installmentOptions": published.Object(published.Fields{"card": published.Object(published.Fields{
+			"maxValue": published.Integer(), "preselectedValue": published.Integer(), "values": published.List(published.Integer()), "plans": published.List(text),
+		})}),
 		"amount": amountOf.Must(), "merchantAccount": text.Must(), "reference": text.Len(1, 80).Must(), "description": text.Len(1, 280), "expiresAt": instant,
 		"allowedPaymentMethods": published.List(text), "blockedPaymentMethods": published.List(text), "captureDelayHours": published.Integer(),
 		"countryCode": text.Len(0, 100), "dateOfBirth": text, "manualCapture": published.Boolean(), "merchantOrderReference": text.Len(1, 1000),
@@ -192,7 +195,7 @@ func link(more published.Fields) published.Value {
 	for field, value := range more {
 		fields[field] = value
 	}
-	return having(fields, `applicationInfo billingAddress deliverAt deliveryAddress fundOrigin fundRecipient installmentOptions lineItems mcc
+	return having(fields, `applicationInfo billingAddress deliverAt deliveryAddress fundOrigin fundRecipient lineItems mcc
 		platformChargebackLogic recurringProcessingModel riskData splits threeDS2RequestData`)
 }
 

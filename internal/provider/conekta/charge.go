@@ -233,6 +233,14 @@ func (a *account) search(ctx context.Context, from, until time.Time, ours func(j
 	return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: tooMany}
 }
 
+// Doubts implements provider.Doubted: see the package's comment on cards.
+func (a *account) Doubts(rail string) string {
+	if rail == card {
+		return "no document says that a page ends with its order"
+	}
+	return ""
+}
+
 // Cancel ends an unpaid order.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)

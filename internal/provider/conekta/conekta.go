@@ -70,6 +70,17 @@
 // open until one is paid or the page expires, and only then is it declined, with the last
 // reason. The page is open for the shopper's time, and for eleven minutes at least.
 //
+// Each card that is tried is a charge of the order, with its own failure_code, which order.declined and charge.declined make us read. A
+// canceled order is over in our books. That its page takes no card any more is *unproved* (POST /orders/{id}/cancel has no word about it;
+// PUT /checkouts/{id}/cancel is of payment links). So a shopper whose card was refused stays on the page.
+//
+// # Instalments
+//
+// A checkout has monthly_installments_enabled and the numbers of months as monthly_installments_options, and a charge has the chosen number as
+// monthly_installments (checkout_request.yml, charge_order_response.yml; ct-woocommerce-plugin 036a399; conekta_prestashop d74abc9, with 3, 6, 9, 12 and 18
+// months). They are meses sin intereses: the shopper pays the amount, and the merchant a higher price (company_current.yml). *Unproved*: the least amount. 100
+// pesos a month are those of EBANX and Stripe in Mexico.
+//
 // # Notifications
 //
 // DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body, with a key
@@ -141,7 +152,7 @@ const (
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:     "conekta",
-		Declines: []provider.Codes{{Field: "the last part of failure_code", Source: "conekta/openapi and public integrations", Table: declines}},
+		Declines: []provider.Codes{{Field: "the last part of failure_code", Source: "No list of Conekta's could be read: codes of conekta/openapi (82ce68e, 2026-08-13) and of public integrations that name developers.conekta.com/reference/errors, read on 2026-11-28", Table: declines}},
 		Fields: []provider.Field{
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
 			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the events of orders, charge.reversed, cash_refund.* and charge.chargeback.*"},

@@ -57,7 +57,8 @@ func TestAdapter(t *testing.T) {
 		Looks:       looks,
 		Page: &providertest.CardPage{
 			Codes: [2]string{"conekta.errors.processing.bank.insufficient_funds", "conekta.errors.processing.bank.declined"},
-			Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor}, Unproved: "resources/orders/order_cancel_param.yml says nothing of its page",
+			Installed: money.New(1_800_00, money.MXN),
 		},
 		Settles:  settles,
 		Nameless: "order_refunds_request: amount, expires_at, reason",

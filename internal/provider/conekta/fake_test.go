@@ -35,6 +35,7 @@ type entry struct {
 	hosted   bool
 	kind     string // the charge's
 	until    int64  // the page's
+	months   []int  // of the page
 	updated  int64
 	made     time.Time
 	given    []time.Time              // when each refund was made
@@ -203,6 +204,8 @@ func (f *fake) create(body []byte) (int, any) {
 			SuccessURL string   `json:"success_url"`
 			FailureURL string   `json:"failure_url"`
 			ExpiresAt  int64    `json:"expires_at"`
+			Enabled    bool     `json:"monthly_installments_enabled"`
+			Months     []int    `json:"monthly_installments_options"`
 		} `json:"checkout"`
 		Metadata map[string]any `json:"metadata"`
 	}
@@ -233,7 +236,9 @@ func (f *fake) create(body []byte) (int, any) {
 	e.Local = money.New(sum, money.MXN)
 	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
-		e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt
+		if e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt; q.Checkout.Enabled {
+			e.months = q.Checkout.Months
+		}
 	} else {
 		e.kind, e.status = q.Charges[0].Method.Type, "pending_payment"
 		f.offer(e)
@@ -455,25 +460,6 @@ func (f *fake) contest(reference, stage, status string) provider.Notification {
 	e.updated++
 	f.serial++
 	return event(fmt.Sprint(f.serial), "charge.chargeback."+stage, chargebackOf(c, status))
-}
-
-// Try implements providertest.CardFake. Each card that is tried on a checkout is a charge of its order.
-func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
-	f.Lock()
-	defer f.Unlock()
-	e := f.Must(reference)
-	if !e.hosted || e.Ending != providertest.Open || e.status == "canceled" {
-		return n, false
-	}
-	f.try(e, "pending_payment", code)
-	e.charges[len(e.charges)-1]["created_at"] = f.now.Unix() + int64(len(e.charges))
-	state := "declined"
-	if code == "" {
-		state, e.Ending = "paid", providertest.Paid
-	}
-	e.set(state, state)
-	f.serial++
-	return event(fmt.Sprint(f.serial), "order."+state, e.json()), true
 }
 
 func (f *fake) Notification(reference string) provider.Notification {

@@ -53,6 +53,7 @@ type charge struct {
 		Data    []refund `json:"data"`
 		HasMore bool     `json:"has_more"`
 	} `json:"refunds"`
+	Months     int64       `json:"monthly_installments"`
 	Chargeback *chargeback `json:"chargeback"`
 }
 
@@ -161,7 +162,7 @@ func (a *account) state(o order, rail, pageURL string) pay.Outcome {
 			return out
 		}
 		out.Kind, out.FormURL = pay.Approved, pageURL
-		out.MoneyRef, out.Local, out.Also = list[0].Ref, list[0].Local, list[1:]
+		out.MoneyRef, out.Local, out.Also, out.Installments = list[0].Ref, list[0].Local, list[1:], o.plan(list[0].Ref)
 		if len(list) == 1 {
 			out.Also = nil
 		}
@@ -290,6 +291,8 @@ type checkoutRequest struct {
 	FailureURL            string   `json:"failure_url"`
 	ExpiresAt             int64    `json:"expires_at"`
 	Name                  string   `json:"name"`
+	Installments          bool     `json:"monthly_installments_enabled,omitempty"`
+	Months                []int    `json:"monthly_installments_options,omitempty"`
 }
 
 type orderRequest struct {
@@ -320,7 +323,8 @@ func (a *account) request(r provider.Request) orderRequest {
 		if least := a.Now().Add(pageTime); until.Before(least) {
 			until = least
 		}
-		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), title(r)}
+		months := a.Installments(r.Rail, r.Local, r.Installments).InterestFree
+		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), title(r), len(months) > 0, months}
 		return q
 	}
 	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}

@@ -72,7 +72,7 @@
 // says after a rejection is *unproved*: money that comes then is late money. A rejection has no time of its own. The service
 // that retries a rejected payment (docs: Payment retries) is another call, which we do not make.
 //
-// # Instalments
+// # Installments
 //
 // None are offered. A plan is made for the card's first digits and goes with the card in a DIRECT payment (docs: Installments; reference: the
 // installment object; Yuno, dLocal Cards: who bears the interest is the account's setting; read on 2026-11-28), and we never see a

@@ -37,6 +37,7 @@ type charged struct {
 	ask map[string]any
 
 	refused string // the code with which a card was refused on the page
+	count   int    // of installments
 }
 
 func newFake() *fake { return &fake{} }
@@ -79,6 +80,15 @@ func (f *fake) Try(reference, code string) (n provider.Notification, open bool) 
 	if code != "" {
 		c.Ending = providertest.Declined
 	}
+	return notification(c.object(), now()), true
+}
+
+// In implements providertest.Installing: the page of an account that offers installments by itself. Whether there is one is unproved.
+func (f *fake) In(reference string, count int) (n provider.Notification, offered bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	c.Ending, c.count = providertest.Paid, count
 	return notification(c.object(), now()), true
 }
 
@@ -130,6 +140,9 @@ func (c *charged) object() map[string]any {
 		"payment_method_id": c.ask["payment_method_id"], "payment_method_flow": c.ask["payment_method_flow"],
 		"status": word[0], "status_code": word[1], "status_detail": word[2], "order_id": c.Reference,
 		"notification_url": c.ask["notification_url"], "created_date": "2026-11-21T12:00:00.000+0000", "refunds": c.given(),
+	}
+	if c.count > 1 {
+		m["card"] = map[string]any{"holder_name": "Thiago Gabriel", "brand": "VI", "last4": "1111", "installments": fmt.Sprint(c.count)}
 	}
 	if word[0] != "PENDING" {
 		return m

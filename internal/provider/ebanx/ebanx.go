@@ -75,16 +75,16 @@
 // a payment, read on 2026-11-28; OpenAPI document). Any other answer proves nothing. What becomes of a card that is
 // being charged at that moment is *unproved*: money that comes then is late money.
 //
-// # Instalments
+// # Installments
 //
-// The page lets the shopper choose among instalments from 1 to a number ("X-Y": EBANX's OpenAPI document of its reference, 40f35de, ws/request;
+// The page lets the shopper choose among installments from 1 to a number ("X-Y": EBANX's OpenAPI document of its reference, 40f35de, ws/request;
 // the SDK, RequestAdapter, f2f0cd8); without the field it is 1 (the same document, query). The numbers by country are from both:
 // to 12 in Brazil, to 6 with Elo and American Express; 3, 6, 9 and 12 in Mexico; to 36 in Colombia. So are the least amounts of one: 5
 // BRL, 100 MXN (the SDK alone). Where EBANX sets the interest, in Brazil and Mexico, the amount that is sent has it "already
 // applied", and elsewhere the issuer adds its own (docs.ebanx.com, installments, read on 2026-11-28). We send the
 // payment's amount: so shoppers in Brazil and Mexico pay no interest, and no number is offered there that the terms do not make
 // free of it. That the page adds nothing of its own under some contract is *unproved*; another amount would be held for the
-// operator. The account needs instalments enabled. An answer has the count, not the parts.
+// operator. The account needs installments enabled. An answer has the count, not the parts.
 //
 // # What moves money without us
 //

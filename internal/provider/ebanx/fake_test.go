@@ -46,8 +46,8 @@ type charged struct {
 	page       bool
 
 	refused string // the description of the page's last refusal
-	most    string // instalments that the page offers, as it was asked for them
-	count   int    // of instalments
+	most    string // installments that the page offers, as it was asked for them
+	count   int    // of installments
 
 	kind        string // person_type
 	responsible map[string]any

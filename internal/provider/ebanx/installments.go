@@ -8,13 +8,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
-// plans are the instalments that EBANX's page takes with a card.
+// plans are the installments that EBANX's page takes with a card.
 type plans struct {
 	offer installment.Offer
-	least money.Amount // of one instalment
+	least money.Amount // of one installment
 }
 
-// installments are by rail. In Brazil and Mexico the shopper pays what we ask for, and EBANX takes its price for the instalments from the
+// installments are by rail. In Brazil and Mexico the shopper pays what we ask for, and EBANX takes its price for the installments from the
 // merchant; in Colombia the issuer adds interest. The package's comment has the sources. Webpay asks its shoppers itself.
 var installments = map[string]plans{
 	"card.BRA":     {installment.Offer{InterestFree: upTo(12)}, money.New(5_00, money.BRL)},

@@ -3,6 +3,8 @@ package ebanx
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -11,6 +13,19 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
+
+// In implements providertest.Installing.
+func (f *fake) In(reference string, count int) (n provider.Notification, offered bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	most, err := strconv.Atoi(strings.TrimPrefix(c.most, "1-"))
+	if err != nil || count > most || c.Ending != providertest.Open {
+		return n, false
+	}
+	c.count, c.Ending = count, providertest.Paid
+	return notification("operation=payment_status_change&notification_type=update&hash_codes=" + c.hash), true
+}
 
 // on is a charge on a rail.
 func on(rail string, local money.Amount, t installment.Terms) provider.Request {
@@ -66,9 +81,8 @@ func TestInstallmentsAreReported(t *testing.T) {
 		f := newFake()
 		a, r := connect(t, f), on(rail, c.local, installment.Terms{Max: 3, InterestFree: 3})
 		r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
-		f.find(r.Reference, "").count = 3
-		f.Move(r.Reference, providertest.Paid)
-		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+		n, _ := f.In(r.Reference, 3)
+		list, err := a.Notices(context.Background(), n)
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
@@ -80,7 +94,7 @@ func TestInstallmentsAreReported(t *testing.T) {
 	}
 	for _, count := range []provider.Text{"", "1", "0", "-2", "99", "three"} {
 		if plan := (payment{Count: count}).plan(money.New(1, money.BRL)); plan != (installment.Plan{}) {
-			t.Errorf("%q instalments: %+v", count, plan)
+			t.Errorf("%q installments: %+v", count, plan)
 		}
 	}
 }

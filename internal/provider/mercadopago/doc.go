@@ -56,8 +56,8 @@
 //
 // To end a page, its preference is made to expire, and then each payment that may still be paid is
 // canceled. The end of a preference is the last moment to pay on it (guide "term of preference", the
-// same in each country, read on 2026-11-28); a payment that was begun is not affected
-// (sdk-dotnet#74). If a payment was made on a page that no search finds, nothing is proved. A payment that is
+// same in each country, read on 2026-11-28; sdk-java ff614c1, PreferenceRequest: no longer usable); a payment that
+// was begun is not affected (sdk-dotnet#74). If a payment was made on a page that no search finds, nothing is proved. A payment that is
 // just being made, and that no search shows yet, is late money if it is approved: whether Mercado Pago
 // then still approves it is *unproved*.
 //
@@ -71,13 +71,13 @@
 // oldest payment has left, then the next, all with our reference and its total; if the first answer
 // does not have them, no second part is made.
 //
-// # Instalments
+// # Installments
 //
-// A page takes the most instalments that a shopper may choose (payment_methods.installments: OpenAPI document f224df3, sdk-go
+// A page takes the most installments that a shopper may choose (payment_methods.installments: OpenAPI document f224df3, sdk-go
 // f910ee5, guides); without terms it is 1. Which numbers there are depends on the card and the country, and is not known before the
 // shopper enters it. Who bears the interest is a setting of the seller's panel, not of a call: so none is promised free of
 // it, and a panel that takes over the interest does so for the numbers that the page offers. On the wallet's page the shopper's own
-// cards are the wallet's matter. A payment has the count, one instalment and what the shopper pays in all
+// cards are the wallet's matter. A payment has the count, one installment and what the shopper pays in all
 // (installment_amount, total_paid_amount: OpenAPI document, WooCommerce plugin 4ecb9e8); its own amount stays the price, and so does
 // what is refunded. Of two cards, whose plans may differ, none is told.
 //

@@ -61,7 +61,7 @@ type paid struct {
 	made, approved string // when
 	backs          []int  // its refunds, by their place among the charge's
 
-	count int          // of instalments
+	count int          // of installments
 	total money.Amount // with interest
 }
 

@@ -9,18 +9,25 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// in pays in instalments; the page has to allow as many.
-func (p *paid) in(count int, total money.Amount) *paid {
-	if most, _ := p.of.page["payment_methods"].(map[string]any)["installments"].(json.Number).Int64(); int64(count) > most {
-		panic("the page does not offer these instalments")
+// In implements providertest.Installing: the page has a largest number, and the interest of a wallet or an issuer, here two in a hundred.
+func (f *fake) In(reference string, count int) (n provider.Notification, offered bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	most, _ := c.page["payment_methods"].(map[string]any)["installments"].(json.Number)
+	if limit, err := most.Int64(); err != nil || int64(count) > limit {
+		return n, false
 	}
-	p.count, p.total = count, total
-	return p.set("approved", "accredited")
+	p := f.try(c, "visa").set("approved", "accredited")
+	p.count, p.total = count, money.New(c.Local.Minor+c.Local.Minor/50, c.Local.Currency)
+	f.serial++
+	return notification("payment", p.ref(), f.serial, providertest.Noon.UnixMilli()), true
 }
 
-// A page has the most instalments that the terms allow: one without terms.
+// A page has the most installments that the terms allow: one without terms.
 func TestAPageOffersWhatTheTermsAllow(t *testing.T) {
 	brl := func(reais int64) money.Amount { return money.New(reais*100, money.BRL) }
 	for name, c := range map[string]struct {
@@ -57,12 +64,12 @@ func TestInstallmentsAreReported(t *testing.T) {
 	r := request("card.BRA")
 	r.Installments = installment.Terms{Max: 6}
 	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
-	f.try(f.Charges[0], "visa").in(6, money.New(348_00, money.BRL))
-	list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+	n, _ := f.In(r.Reference, 6)
+	list, err := a.Notices(context.Background(), n)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	want := installment.Plan{Count: 6, Each: money.New(58_00, money.BRL), Total: money.New(348_00, money.BRL), By: installment.Shopper}
+	want := installment.Plan{Count: 6, Each: money.New(51_00, money.BRL), Total: money.New(306_00, money.BRL), By: installment.Shopper}
 	for what, o := range map[string]pay.Outcome{"query": a.Query(context.Background(), r), "notification": list[0].Outcome} {
 		if o.Kind != pay.Approved || o.Local != r.Local || o.Installments.For(r.Local) != want {
 			t.Errorf("by %s: %+v of %v, want %+v of %v", what, o.Installments.For(r.Local), o.Local, want, r.Local)
@@ -70,7 +77,7 @@ func TestInstallmentsAreReported(t *testing.T) {
 	}
 	for _, count := range []text{"", "1", "0", "-3", "99", "many"} {
 		if plan := (payment{Count: count, CurrencyID: "BRL"}).plan(); plan != (installment.Plan{}) {
-			t.Errorf("%q instalments: %+v", count, plan)
+			t.Errorf("%q installments: %+v", count, plan)
 		}
 	}
 }

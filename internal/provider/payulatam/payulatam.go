@@ -12,7 +12,7 @@
 // (AlejoMoreno/phomeworkServer, serchOrderId.php). How often PayU sends a confirmation again is *unproved*.
 //
 // Not served, with the reason:
-//   - cards: the API requires the card's number, and the hosted WebCheckout starts with a
+//   - cards, and so installments: the API requires the card's number, and the hosted WebCheckout starts with a
 //     POST form, to which a shopper cannot be redirected.
 //   - PSE, Botón Bancolombia, Nequi: the shopper's bank, kind of person and document, or
 //     the browser's cookie, agent and device session are mandatory, and we do not collect

@@ -1,11 +1,13 @@
 package providertest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -29,6 +31,9 @@ type CardPage struct {
 	Unended string
 	// Unproved: nothing proves that a page that was ended takes no money any more.
 	Unproved string
+	// Installments is a rail, with an amount for at least six, on which shoppers pay in installments: the first card rail if it is "".
+	Installments string
+	Installed    money.Amount
 }
 
 // CardFake is a Fake with a page for cards.
@@ -58,7 +63,12 @@ func (s Suite) page(t *testing.T) {
 	if _, can := s.New(t).(CardFake); !can || s.Page == nil {
 		t.Fatal("the suite has no page for cards")
 	}
-	row := map[string]string{"instalments offered": "no", "capped": "no", "reported": "no"}
+	row := map[string]string{}
+	if in := cmp.Or(s.Page.Installments, rail); slices.Contains(s.Adapter.Rails, in) { // else this run is of other rails
+		t.Run("in installments", func(t *testing.T) {
+			row["instalments offered"], row["capped"], row["reported"] = s.inInstallments(t, in)
+		})
+	}
 	t.Run("refused", func(t *testing.T) { row["a refusal is told by"] = s.refusedOnPage(t, rail) })
 	t.Run("and paid", func(t *testing.T) { row["the page after it"] = s.paidAfterRefusal(t, rail) })
 	t.Run("and ended", func(t *testing.T) { row["it can be ended"], row["with proof"] = s.endedAfterRefusal(t, rail) })
@@ -230,7 +240,8 @@ func (s Suite) endedAfterRefusal(t *testing.T, rail string) (ended, proof string
 		t.Errorf("the end again: %s after %s", again.Kind, o.Kind)
 	}
 	_, open := b.Fake.(CardFake).Try(r.Reference, "")
-	proved := o.Kind == pay.Lapsed || o.Kind == pay.Declined
+	d, doubted := b.Provider.(provider.Doubted)
+	proved := (o.Kind == pay.Lapsed || o.Kind == pay.Declined) && !(doubted && d.Doubts(rail) != "")
 	switch {
 	case proved && open:
 		t.Errorf("the page has ended (%s), and takes a card", o.Kind)

@@ -190,7 +190,9 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	case 91:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "issuer_unavailable"}
 	}
-	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.ref(r), MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, FormURL: r.PageURL}
+	return pay.Outcome{
+		Kind: pay.Approved, ProviderRef: p.ref(r), MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, FormURL: r.PageURL, Installments: chosen(r),
+	}
 }
 
 // Challenge is the first answer of a card's page that wants the shopper to pass 3-D Secure.
@@ -277,6 +279,11 @@ type Notification struct {
 	Money     string `json:"money,omitempty"`     // id of the money; "": one for each amount; unnamed: none
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
 
+	// Of paid in installments: their number, what the shopper pays in all, and who bears the interest, merchant or shopper.
+	Installments int    `json:"installments,omitempty"`
+	Total        string `json:"total,omitempty"`
+	Interest     string `json:"interest,omitempty"`
+
 	Refund string `json:"refund,omitempty"` // only of reversed: the provider's id of a refund of Amount that it made by itself
 
 	// Only for disputes. Amount and Currency are the disputed amount, if set.
@@ -355,7 +362,11 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		if err != nil {
 			return pay.Notice{}, err
 		}
-		notice.Outcome = pay.Outcome{Kind: pay.Approved, MoneyRef: cmp.Or(n.Money, p.money(n.Reference, local)), Local: local}
+		plan, err := n.planned(local)
+		if err != nil {
+			return pay.Notice{}, fmt.Errorf("sandbox notification: total: %w", err)
+		}
+		notice.Outcome = pay.Outcome{Kind: pay.Approved, MoneyRef: cmp.Or(n.Money, p.money(n.Reference, local)), Local: local, Installments: plan}
 		if n.Money == unnamed {
 			notice.Outcome.MoneyRef = ""
 		}

@@ -156,6 +156,9 @@ func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
 		"expand[]": {"payment_intent"},
 	}
 	set(form, "customer_email", r.Buyer.Email)
+	if p.Installments(r.Rail, r.Local, r.Installments).Max() > 1 {
+		form.Set("payment_method_options[card][installments][enabled]", "true")
+	}
 	if name == "boleto" {
 		form.Set("payment_method_options[boleto][expires_after_days]", days(r, 60))
 	}

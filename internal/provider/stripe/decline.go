@@ -17,13 +17,13 @@ var declines = provider.Declines{
 	"fraudulent": decline.FraudSuspected, "merchant_blacklist": decline.FraudSuspected, "security_violation": decline.FraudSuspected,
 	"highest_risk_level": decline.FraudSuspected, "elevated_risk_level": decline.FraudSuspected, "rule": decline.FraudSuspected,
 	"lost_card": decline.LostCard, "stolen_card": decline.StolenCard, "pickup_card": decline.RestrictedCard, "restricted_card": decline.RestrictedCard,
-	"authentication_required": decline.NotAuthenticated, "authentication_failure": decline.NotAuthenticated,
+	"authentication_required": decline.AuthenticationNeeded, "authentication_failure": decline.NotAuthenticated,
 	"payment_intent_authentication_failure": decline.NotAuthenticated, "mobile_device_authentication_required": decline.NotAuthenticated,
 
 	"do_not_honor": decline.DoNotHonor, "generic_decline": decline.DoNotHonor, "card_declined": decline.DoNotHonor, "no_action_taken": decline.DoNotHonor,
-	"try_again_later": decline.DoNotHonor, "approve_with_id": decline.DoNotHonor, "reenter_transaction": decline.DoNotHonor,
-	"card_decline_rate_limit_exceeded": decline.DoNotHonor, "call_issuer": decline.CallIssuer, "issuer_not_available": decline.IssuerUnavailable, "processing_error": decline.ProcessingError,
-	"card_not_supported": decline.NotSupported, "currency_not_supported": decline.NotSupported, "not_permitted": decline.NotSupported,
+	"try_again_later": decline.DoNotHonor, "do_not_try_again": decline.NotPermitted, "approve_with_id": decline.DoNotHonor, "reenter_transaction": decline.DoNotHonor,
+	"card_decline_rate_limit_exceeded": decline.TooManyTries, "call_issuer": decline.CallIssuer, "issuer_not_available": decline.IssuerUnavailable, "processing_error": decline.ProcessingError,
+	"card_not_supported": decline.NotSupported, "currency_not_supported": decline.NotSupported, "not_permitted": decline.NotPermitted,
 	"service_not_allowed": decline.NotSupported, "transaction_not_allowed": decline.NotSupported,
 
 	"incorrect_number": decline.InvalidNumber, "invalid_number": decline.InvalidNumber, "invalid_account": decline.InvalidNumber, "new_account_information_available": decline.InvalidNumber,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,8 @@ type charge struct {
 	created int64
 	funded  int64    // what it took of a cash balance
 	tries   []string // the codes of the cards that were refused on its page
+	months  int      // how many installments the shopper chose
+	going   string   // the intent's status while a payment on the page is under way
 }
 
 type object = map[string]any
@@ -96,6 +99,18 @@ func (f *fake) Try(reference, code string) (n provider.Notification, open bool) 
 	}
 	c.tries = append(c.tries, code)
 	return notification(fmt.Sprintf("evt_%d_try_%d", c.number, len(c.tries)), "payment_intent.payment_failed", c.intent()), true
+}
+
+// In implements providertest.Installing. A session has all plans or none, and its own event follows that of the intent.
+func (f *fake) In(reference string, count int) (n provider.Notification, offered bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if c.form.Get("payment_method_options[card][installments][enabled]") != "true" || !slices.Contains(plans, count) || c.Local.Minor < int64(count)*100_00 || c.Ending != providertest.Open {
+		return n, false
+	}
+	c.Ending, c.months = providertest.Paid, count
+	return notification(fmt.Sprintf("evt_%d_done", c.number), "checkout.session.completed", c.session(false)), true
 }
 
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {

@@ -14,7 +14,7 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 	if f.meanwhile != nil {
 		f.meanwhile(path)
 	}
-	expand := query.Get("expand[]") == "payment_intent"
+	expand := strings.HasPrefix(query.Get("expand[]"), "payment_intent")
 	kind, id, _ := strings.Cut(strings.TrimPrefix(path, "checkout/"), "/")
 	switch {
 	case path == "payment_intents", path == "checkout/sessions":
@@ -86,7 +86,11 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 		}
 	case kind == "sessions":
 		if c := f.at(id); c != nil {
-			return 200, c.session(expand)
+			s := c.session(expand)
+			if i, ok := s["payment_intent"].(object); ok && query.Get("expand[]") == "payment_intent.latest_charge" {
+				i["latest_charge"] = c.latest()
+			}
+			return 200, s
 		}
 	}
 	return fail(404, "invalid_request_error", "resource_missing")
@@ -151,7 +155,7 @@ func (c *charge) intent() object {
 			i["status"], i["next_action"] = "requires_action", c.action()
 		}
 	case providertest.Paid, providertest.Disputed:
-		i["status"], i["amount_received"] = "succeeded", c.Local.Minor
+		i["status"], i["amount_received"], i["latest_charge"] = "succeeded", c.Local.Minor, "ch_"+c.id()
 	case providertest.WrongAmount:
 		i["status"], i["amount_received"] = "succeeded", c.Local.Minor-1
 	case providertest.WrongCurrency:
@@ -165,7 +169,24 @@ func (c *charge) intent() object {
 	default:
 		i["status"] = "quantum"
 	}
+	if c.going != "" {
+		i["status"], i["cancellation_reason"] = c.going, nil
+	}
 	return i
+}
+
+// latest is the charge that paid on a page, in installments if the shopper chose some.
+func (c *charge) latest() any {
+	if i := c.intent(); i["latest_charge"] == nil {
+		return nil
+	}
+	chosen := object{"plan": nil}
+	if c.months > 0 {
+		chosen["plan"] = object{"count": c.months, "interval": "month", "type": "fixed_count"}
+	}
+	return object{
+		"id": "ch_" + c.id(), "object": "charge", "amount": c.Local.Minor, "payment_method_details": object{"type": "card", "card": object{"installments": chosen}},
+	}
 }
 
 func (c *charge) action() object {
@@ -198,14 +219,14 @@ func (c *charge) session(expand bool) object {
 	switch c.Ending {
 	case providertest.Open:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
-		if len(c.tries) == 0 {
+		if len(c.tries) == 0 && c.going == "" {
 			return s
 		}
 	case providertest.Declined:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
 	case providertest.Expired, providertest.Canceled:
 		s["status"] = "expired"
-		if len(c.tries) == 0 {
+		if len(c.tries) == 0 && c.going == "" {
 			return s
 		}
 	case providertest.Nonsense:

@@ -24,6 +24,7 @@ type intent struct {
 	Canceled string            `json:"cancellation_reason"`
 	Metadata map[string]string `json:"metadata"`
 	Error    *apiError         `json:"last_payment_error"`
+	Charge   expanded[charged] `json:"latest_charge"` // an id, unless we request more
 	Next     *struct {
 		Pix struct {
 			Data string `json:"data"`
@@ -114,7 +115,7 @@ func approved(i intent, o pay.Outcome, r provider.Request) pay.Outcome {
 		o.Decline = "broken_answer"
 		return o
 	}
-	o.Kind, o.FormURL, o.Local, o.MoneyRef = pay.Approved, r.PageURL, money.New(i.Received, currency), i.ID
+	o.Kind, o.FormURL, o.Local, o.MoneyRef, o.Installments = pay.Approved, r.PageURL, money.New(i.Received, currency), i.ID, i.plan()
 	return o
 }
 

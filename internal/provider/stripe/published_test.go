@@ -144,6 +144,15 @@ var (
 		"payment_method_configuration radar_options receipt_email setup_future_usage shipping statement_descriptor statement_descriptor_suffix transfer_data "+
 		"transfer_group use_stripe_sdk")
 
+	// chargeObject is the part of a charge that says how it was paid.
+	chargeObject = pub.Object(pub.Fields{
+		"id": pub.String().Must(), "object": pub.Enum("charge").Must(),
+		"payment_method_details": pub.Object(pub.Fields{"type": pub.String().Must(), "card": pub.Object(pub.Fields{"installments": pub.Object(pub.Fields{
+			"plan": pub.Object(pub.Fields{
+				"count": pub.Integer().OrNull(), "interval": pub.Enum("month").OrNull(), "type": pub.Enum("bonus", "fixed_count", "revolving").Must(),
+			}).OrNull(),
+		}).OrNull()}).Open()}).Open().OrNull(),
+	}).Open()
 	intentObject = pub.Object(fields(pub.Fields{
 		"id": pub.String().Must(), "object": pub.Enum("payment_intent").Must(), "created": pub.Integer().Must(), "livemode": pub.Boolean().Must(),
 		"status": pub.Enum("canceled", "processing", "requires_action", "requires_capture", "requires_confirmation", "requires_payment_method", "succeeded").
@@ -151,7 +160,7 @@ var (
 		"amount": pub.Integer().In("minor units"), "amount_received": pub.Integer().In("minor units"), "currency": pub.String(), "metadata": ours,
 		"cancellation_reason": pub.Enum("abandoned", "automatic", "duplicate", "expired", "failed_invoice", "fraudulent", "requested_by_customer", "void_invoice").OrNull(),
 		"customer":            pub.String().OrNull(), "payment_method_types": pub.List(pub.String()).Len(1, 0),
-		"last_payment_error": pub.Object(errorFields).OrNull(),
+		"last_payment_error": pub.Object(errorFields).OrNull(), "latest_charge": pub.Either(pub.String().OrNull(), chargeObject),
 		"next_action": pub.Object(fields(pub.Fields{
 			"type": pub.String().Must(),
 			"pix_display_qr_code": pub.Object(pub.Fields{
@@ -172,7 +181,7 @@ var (
 			}),
 		}, "")).OrNull(),
 	}, "allowed_payment_method_types amount_capturable amount_details application application_fee_amount automatic_payment_methods canceled_at capture_method "+
-		"client_secret confirmation_method customer_account description excluded_payment_method_types latest_charge on_behalf_of payment_method "+
+		"client_secret confirmation_method customer_account description excluded_payment_method_types on_behalf_of payment_method "+
 		"payment_method_options processing receipt_email review setup_future_usage shipping statement_descriptor statement_descriptor_suffix transfer_data transfer_group"))
 )
 
@@ -193,7 +202,10 @@ var (
 			"setup_future_usage shipping statement_descriptor statement_descriptor_suffix transfer_data transfer_group")),
 		"payment_method_options": pub.Object(fields(pub.Fields{
 			"boleto": pub.Object(pub.Fields{"expires_after_days": pub.Integer(), "setup_future_usage": pub.String()}),
-		}, "card customer_balance oxxo pix")),
+			"card": pub.Object(fields(pub.Fields{"installments": pub.Object(pub.Fields{"enabled": pub.Boolean()})}, "capture_method request_extended_authorization "+
+				"request_incremental_authorization request_multicapture request_overcapture request_three_d_secure restrictions setup_future_usage "+
+				"statement_descriptor_suffix_kana statement_descriptor_suffix_kanji")),
+		}, "customer_balance oxxo pix")),
 	}, "after_expiration allow_promotion_codes automatic_tax billing_address_collection branding_settings consent_collection currency custom_fields custom_text "+
 		"customer customer_account customer_creation customer_update discounts excluded_payment_method_types integration_identifier invoice_creation "+
 		"name_collection optional_items origin_context payment_method_collection payment_method_configuration payment_method_data permissions "+

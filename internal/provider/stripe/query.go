@@ -55,17 +55,22 @@ func (p *Provider) readSession(ctx context.Context, id string, r provider.Reques
 	if f != nil {
 		return f.asked()
 	}
-	if s.reference() != r.Reference {
+	return p.loaded(ctx, s, r)
+}
+
+// loaded is the outcome of a session that was read with its intent.
+func (p *Provider) loaded(ctx context.Context, s session, r provider.Request) pay.Outcome {
+	switch {
+	case s.reference() != r.Reference:
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
-	}
-	if s.Intent.value == nil {
+	case s.Intent.value == nil:
 		return p.session(s, r)
 	}
 	return p.reversed(ctx, p.session(s, r), *s.Intent.value)
 }
 
 func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *failure) {
-	f = p.get(ctx, "/v1/checkout/sessions/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &s)
+	f = p.get(ctx, "/v1/checkout/sessions/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent.latest_charge"}}, &s) // and the intent
 	return s, f
 }
 
@@ -106,35 +111,60 @@ func (p *Provider) between(now, first, last time.Time) url.Values {
 	return query
 }
 
+// challenge is how long after the end of its page a payment is waited for that was under way when the page ended: an issuer's
+// challenge, mostly. Then the shopper is taken to have left it.
+const challenge = time.Hour
+
+// underway reports whether a session has ended while a payment on it was not over: it may still succeed.
+func (p *Provider) underway(s session, r provider.Request) bool {
+	i := s.Intent.value
+	if s.Status != "expired" || i == nil || p.Now().After(r.Expires.Add(challenge)) {
+		return false
+	}
+	return i.Status != "requires_payment_method" && i.Status != "canceled" && i.Status != "succeeded"
+}
+
 // Cancel cancels an intent or expires a session. A session with an issued boleto cannot be
 // expired any more.
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		o := p.Query(ctx, r)
-		if o.Kind != pay.Awaiting {
+		if o.Kind != pay.Awaiting && o.Kind != pay.Lapsed {
 			return provider.Ended(o)
 		}
 		r.ProviderRef = o.ProviderRef
 	}
-	var o pay.Outcome
-	var f *failure
-	id := url.PathEscape(r.ProviderRef)
 	if strings.HasPrefix(r.ProviderRef, "cs_") {
-		var s session
-		if f = p.post(ctx, "/v1/checkout/sessions/"+id+"/expire", url.Values{"expand[]": {"payment_intent"}}, "", &s); f == nil {
-			o = p.session(s, r)
-		}
-	} else {
-		var i intent
-		if f = p.post(ctx, "/v1/payment_intents/"+id+"/cancel", url.Values{}, "", &i); f == nil {
-			o = p.intent(i, r)
-		}
+		return p.expire(ctx, r)
 	}
+	var i intent
+	f := p.post(ctx, "/v1/payment_intents/"+url.PathEscape(r.ProviderRef)+"/cancel", url.Values{}, "", &i)
 	switch {
 	case f == nil:
-		return provider.Ended(o)
+		return provider.Ended(p.intent(i, r))
 	case f.outcome.Kind == pay.Errored: // also if it had ended before
 		return provider.Kept(p.Query(ctx, r))
 	}
 	return provider.Ended(p.Query(ctx, r))
+}
+
+// expire ends a session. That proves that nobody pays any more, unless a payment on it is under way.
+func (p *Provider) expire(ctx context.Context, r provider.Request) pay.Outcome {
+	var s session
+	failed := p.post(ctx, "/v1/checkout/sessions/"+url.PathEscape(r.ProviderRef)+"/expire", url.Values{"expand[]": {"payment_intent"}}, "", &s)
+	if failed != nil { // also if it had ended before
+		var f *failure
+		if s, f = p.loadSession(ctx, r.ProviderRef); f != nil {
+			return provider.Ended(f.asked())
+		}
+	}
+	o := p.loaded(ctx, s, r)
+	switch {
+	case p.underway(s, r):
+		o.Kind, o.Decline = pay.Unknown, "payment_under_way"
+		return o
+	case failed != nil && failed.outcome.Kind == pay.Errored:
+		return provider.Kept(o)
+	}
+	return provider.Ended(o)
 }

@@ -7,13 +7,30 @@
 //   - Cards and boletos: a Checkout Session in payment mode. We see no card, and a
 //     boleto needs a street address, which we do not have. Stripe's page collects
 //     both, and runs the issuer's challenges. A shopper whose card is declined may
-//     try another one there until the session expires, so a decline is not
-//     reported before that.
+//     try another one there until the session expires, so a decline is a try: each
+//     has an event, payment_intent.payment_failed, and the intent has the last one.
 //
 // The Dashboard's settings decide which payment methods an intent or a session has, and
 // allowed_payment_method_types narrows them to one. Stripe refuses payment_method_types,
 // which needed no setting, since endive (changelog, 2026-09-30). A method that is not
 // enabled is refused, and nobody is charged.
+//
+// # Instalments
+//
+// payment_method_options[card][installments][enabled] of a session lets a card of Mexico pay in months without interest: 3, 6, 9, 12, 18 or 24, of at least
+// 300 to 2,400 pesos. The merchant pays a fee for them. Which ones, and from which amounts, is set in the Dashboard, and not by a session
+// (docs.stripe.com/payments/mx-installments, and accept-a-payment there; read on 2026-11-28; Checkout/Sessions and Charges of stripe-node 6639421, 2026-08-19).
+// So the credential installments says what the Dashboard allows, and a merchant's terms must allow as much. What the shopper chose is in the charge
+// (payment_method_details.card.installments.plan.count), which the intent's event does not have: the session's event has it read. *Unproved*: whether
+// a Dashboard with lower amounts shows more.
+//
+// # The end of a page
+//
+// The intent of a session cannot be canceled (docs.stripe.com/api/payment_intents/cancel). The session is expired instead: after that "a
+// customer can't complete" it (docs.stripe.com/api/checkout/sessions/expire), and a pending purchase is canceled
+// (docs.stripe.com/payments/checkout/managing-limited-inventory; both read on 2026-11-28). An expired session without an intent, or with one that is
+// canceled or waits for a payment method, proves that no money comes: a charge that was refused is over. A payment that is under way then, in an
+// issuer's challenge, is waited for, until an hour after the shopper's time. *Unproved*: which status the intent of an expired session gets.
 //
 // # Bank transfers
 //
@@ -149,6 +166,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
@@ -179,7 +198,7 @@ const (
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:     "stripe",
-		Declines: []provider.Codes{{Field: "last_payment_error.decline_code, or code without one", Source: "docs.stripe.com/declines/codes and docs.stripe.com/error-codes", Table: declines}},
+		Declines: []provider.Codes{{Field: "last_payment_error.decline_code, or code without one", Source: "docs.stripe.com/declines/codes and docs.stripe.com/error-codes, read on 2026-11-28", Table: declines}},
 		Report:   report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
@@ -187,6 +206,8 @@ func Adapter() provider.Adapter {
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
 				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*, and for SPEI customer_cash_balance_transaction.created and " +
 				"cash_balance.funds_available"},
+			{Name: "installments", Optional: true, Public: true, Doc: "Dashboard, Settings, Payment methods, Cards, Installments (Mexico): the most months that you enabled; 24 if you leave it out. " +
+				"A merchant's terms must allow as many: the page cannot be told fewer"},
 		},
 		Rails: []string{
 			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",
@@ -200,10 +221,11 @@ func Adapter() provider.Adapter {
 // Provider is an account at Stripe.
 type Provider struct {
 	provider.Account
-	base   string
-	files  string // where files go
-	key    string
-	secret []byte
+	base    string
+	files   string // where files go
+	key     string
+	secret  []byte
+	longest int // the most installments that the Dashboard allows
 }
 
 func open(a provider.Account) (provider.Provider, error) {
@@ -216,6 +238,11 @@ func open(a provider.Account) (provider.Provider, error) {
 		return nil, err
 	}
 	p := &Provider{Account: a, base: a.Base(base, base), files: a.Base(filesBase, filesBase), key: key, secret: []byte(secret)}
+	if p.longest = plans[len(plans)-1]; a.Credentials["installments"] != "" {
+		if p.longest, err = strconv.Atoi(a.Credentials["installments"]); err != nil || !slices.Contains(plans, p.longest) {
+			return nil, &provider.FieldError{Field: "installments", Reason: "it has to be 3, 6, 9, 12, 18 or 24"}
+		}
+	}
 	environment := "test_"
 	if a.Live {
 		environment = "live_"

@@ -66,6 +66,7 @@ func suite(f func() *fake) providertest.Suite {
 	}
 	s.Page = &providertest.CardPage{
 		Codes: [2]string{"insufficient_funds", "do_not_honor"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+		Installments: "card.MEX", Installed: money.New(2_400_00, money.MXN),
 	}
 	for rail := range s.Charges {
 		if _, hosted := method(rail); hosted {
@@ -121,6 +122,40 @@ func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 	again := b.Charge(ctx(), r)
 	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || len(b.Books()) != 1 {
 		t.Errorf("the second call: %+v, want the result of the first: %+v", again, first)
+	}
+}
+
+// An expired session proves that nobody pays any more once no payment on it is under way. A challenge that the shopper left is not waited
+// for longer than an hour (PAY-39).
+func TestAPageEndsOnceNothingIsUnderWay(t *testing.T) {
+	for status, want := range map[string]pay.OutcomeKind{
+		"requires_action": pay.Unknown, "processing": pay.Unknown, "requires_confirmation": pay.Unknown, "requires_capture": pay.Unknown,
+		"requires_payment_method": pay.Lapsed, "canceled": pay.Lapsed,
+	} {
+		b := connect(t)
+		r := request("card.MEX", "01M7ZGOING-1")
+		r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+		b.Charges[0].going = status
+		if o := b.Cancel(ctx(), r); o.Kind != want {
+			t.Errorf("%s: the end is %s, want %s", status, o.Kind, want)
+		}
+		if o := b.Cancel(ctx(), r); o.Kind != want {
+			t.Errorf("%s: the end again is %s, want %s", status, o.Kind, want)
+		}
+		r.ProviderRef = ""
+		if o := b.Cancel(ctx(), r); o.Kind != want {
+			t.Errorf("%s: the end by our reference is %s, want %s", status, o.Kind, want)
+		}
+		r.ProviderRef = "cs_test_1"
+		b.Now = func() time.Time { return r.Expires.Add(challenge + time.Second) }
+		if o := b.Cancel(ctx(), r); o.Kind != pay.Lapsed {
+			t.Errorf("%s: an hour later the end is %s", status, o.Kind)
+		}
+		b.Charges[0].going = ""
+		b.Move(r.Reference, providertest.Paid)
+		if o := b.Cancel(ctx(), r); o.Kind != pay.Approved {
+			t.Errorf("%s: it was paid after all: %s", status, o.Kind)
+		}
 	}
 }
 

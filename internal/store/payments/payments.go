@@ -133,6 +133,8 @@ type paymentDoc struct {
 	Asked     *amountDoc        `json:"asked,omitempty"` // in the shop's currency
 	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
 	Cancel    int64             `json:"cancelAsked,omitempty"`
+	May       *termsDoc         `json:"installments,omitempty"` // that the shopper may choose
+	Plan      *planDoc          `json:"plan,omitempty"`         // that the shopper chose
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -151,6 +153,7 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		Dispute: strings.Join(p.Disputes.Open(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
 		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.Order.After, Erased: table.Micros(p.Times.Erased),
 		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Order.Purchase), Cancel: table.Micros(p.Times.CancelAsked),
+		May: termsDocOf(p.Terms.Installments), Plan: planDocOf(p.End.Plan),
 		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
 		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
 	}
@@ -168,6 +171,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)
 	p.Strays, p.Order.After, p.Times.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
 	p.Price.Asked, p.Order.Purchase, p.Times.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
+	p.Terms.Installments, p.End.Plan = d.May.terms(), d.Plan.plan()
 	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
 	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
 	return nil

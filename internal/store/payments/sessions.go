@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -42,26 +43,27 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 
 type sessionDoc struct {
 	// Link must be first: the index of links reads the beginning of the JSON.
-	Link      bool         `json:"link,omitempty"`
-	Customer  pay.Customer `json:"customer"`
-	IP        string       `json:"ip,omitempty"`
-	ReturnURL string       `json:"returnUrl,omitempty"`
-	RateFrom  string       `json:"rateFrom,omitempty"`
-	RateAt    int64        `json:"rateAt,omitempty"`
-	After     string       `json:"after,omitempty"`
-	Purchase  *purchaseDoc `json:"purchase,omitempty"`
-	Strict    bool         `json:"strict,omitempty"`
-	Closed    int64        `json:"closed,omitempty"`
+	Link         bool              `json:"link,omitempty"`
+	Customer     pay.Customer      `json:"customer"`
+	IP           string            `json:"ip,omitempty"`
+	ReturnURL    string            `json:"returnUrl,omitempty"`
+	RateFrom     string            `json:"rateFrom,omitempty"`
+	RateAt       int64             `json:"rateAt,omitempty"`
+	After        string            `json:"after,omitempty"`
+	Purchase     *purchaseDoc      `json:"purchase,omitempty"`
+	Strict       bool              `json:"strict,omitempty"`
+	Closed       int64             `json:"closed,omitempty"`
+	Installments installment.Asked `json:"installments,omitzero"`
 }
 
 func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {
-	*d = sessionDoc{v.Link, v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict, table.Micros(v.Closed)}
+	*d = sessionDoc{v.Link, v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict, table.Micros(v.Closed), v.Installments}
 }
 
 func (d *sessionDoc) Into(_ *table.Fields, v *pay.Session) error {
 	v.Customer, v.IP, v.ReturnURL, v.Purchase = d.Customer, d.IP, d.ReturnURL, d.Purchase.purchase()
 	v.RateSource, v.RateAt, v.After, v.Strict = d.RateFrom, table.FromMicros(d.RateAt), d.After, d.Strict
-	v.Link, v.Closed = d.Link, table.FromMicros(d.Closed)
+	v.Link, v.Closed, v.Installments = d.Link, table.FromMicros(d.Closed), d.Installments
 	return nil
 }
 

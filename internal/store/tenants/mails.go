@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -94,6 +95,32 @@ type receiptDoc struct {
 	Back        int64           `json:"back,omitempty"`
 	PaidAt      int64           `json:"paidAt"`
 	Test        bool            `json:"test,omitempty"`
+	Plan        *planDoc        `json:"plan,omitempty"` // of installments
+}
+
+// planDoc is the installments in which the shopper paid.
+type planDoc struct {
+	Count         int               `json:"count"`
+	Each          int64             `json:"each,omitempty"` // minor units
+	EachCurrency  money.Currency    `json:"eachCurrency,omitempty"`
+	Total         int64             `json:"total,omitempty"` // minor units
+	TotalCurrency money.Currency    `json:"totalCurrency,omitempty"`
+	By            installment.Payer `json:"by,omitempty"`
+}
+
+// planDocOf returns nil for a payment at once.
+func planDocOf(p installment.Plan) *planDoc {
+	if p == (installment.Plan{}) {
+		return nil
+	}
+	return &planDoc{p.Count, p.Each.Minor, p.Each.Currency, p.Total.Minor, p.Total.Currency, p.By}
+}
+
+func (d *planDoc) plan() installment.Plan {
+	if d == nil {
+		return installment.Plan{}
+	}
+	return installment.Plan{Count: d.Count, Each: money.New(d.Each, d.EachCurrency), Total: money.New(d.Total, d.TotalCurrency), By: d.By}
 }
 
 type linkDoc struct {
@@ -121,7 +148,7 @@ func writeMail(p table.Personal, m *email.Message) string {
 		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if r := m.Receipt; r != (email.Receipt{}) {
-		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
+		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test, planDocOf(r.Plan)})
 		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if a := m.Alert; a != (email.Alert{}) {
@@ -180,7 +207,7 @@ func readReceipt(p table.Personal, encrypted string, m *email.Message) error {
 	}
 	m.Receipt = email.Receipt{
 		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
-		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test,
+		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test, Plan: r.Plan.plan(),
 	}
 	return nil
 }

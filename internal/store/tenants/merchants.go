@@ -32,6 +32,7 @@ var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 		f.Count("trust_score", &m.TrustScore)
 		table.Word(f, "language", &m.Language)
 		table.Word(f, "refund_fees", &m.RefundFees)
+		table.Word(f, "installments", &m.Installments)
 		f.Flag("strict", &m.Strict)
 		f.Text("paused", &m.Paused)
 		f.Time("paused_at", &m.PausedAt)

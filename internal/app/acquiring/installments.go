@@ -1,0 +1,115 @@
+package acquiring
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// offers is what some accounts together offer over a rail under terms, for an amount; for any amount if that is zero.
+func (ps *Providers) offers(accounts []string, rail acquirer.Rail, local money.Amount, t installment.Terms) (all installment.Offer) {
+	if !rail.Sync || !t.Offered() {
+		return all
+	}
+	for _, id := range accounts {
+		if upstream, ok := ps.Upstream(id); ok {
+			all = all.With(provider.Installments(upstream, rail.Key, local, t))
+		}
+	}
+	return all
+}
+
+// Installments are the terms of an order that is paid over the method of a quote: what is asked within what the merchant is granted,
+// with what the providers that would serve it offer then. Terms without an offer are zero: the shopper pays at once.
+func (ms *Methods) Installments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, installment.Offer) {
+	t := asked.Terms(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants()), q.Local)
+	within, _ := q.serving.Taking(q.Rail, q.Local)
+	offer := ms.offers(ms.served(scope, within, len(q.serving) == 0), q.Rail, q.Local, t)
+	if offer.Max() == 0 {
+		return installment.Terms{}, offer
+	}
+	return t, offer
+}
+
+// testRail reports whether a rail is one of the sandbox, which works in every country.
+func testRail(r acquirer.Rail) bool { return !strings.Contains(r.Key, ".") }
+
+// termsKey is the key by which a merchant's terms name a rail: that of the country for a rail of the sandbox.
+func termsKey(r acquirer.Rail, country string) string {
+	if testRail(r) {
+		return r.Method + "." + country
+	}
+	return r.Key
+}
+
+// served are the ids of accounts, or those of the stand-ins where the sandbox has no account.
+func (ms *Methods) served(scope tenant.Scope, accounts acquirer.Accounts, none bool) (ids []string) {
+	if none && !scope.Live {
+		return ms.StandInOrder
+	}
+	for _, a := range accounts {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// AskedInstallments are the terms of an order whose request names its method.
+//
+// Errors: invalid_request for more than the merchant is granted, and if the request asks for installments that no provider offers.
+func (ms *Methods) AskedInstallments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, error) {
+	if err := asked.Check(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants())); err != nil {
+		return installment.Terms{}, err
+	}
+	t, _ := ms.Installments(scope, granted, asked, q)
+	if asked.Max > 1 && t == (installment.Terms{}) {
+		return t, installment.Unserved()
+	}
+	return t, nil
+}
+
+// Offered is what shoppers may choose over a rail of the catalog, whatever they pay: within the merchant's terms, at the accounts
+// that serve the rail. In the sandbox a merchant without terms sees what a request may ask for.
+func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail acquirer.Rail) installment.Offer {
+	serving, t := ms.Serving(scope, rail), granted.For(rail.Key, money.Amount{}, scope.Live, true)
+	if testRail(rail) {
+		t = granted.Widest(rail.Method)
+	}
+	return ms.offers(ms.served(scope, serving, len(serving) == 0), rail, money.Amount{}, t)
+}
+
+// InstallmentsOf is what the shopper of an open payment may choose where it is paid now.
+func (ms *Methods) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
+	attempt, ok := p.Attempts.Current()
+	if !ok || !p.Status.Open() {
+		return installment.Offer{}
+	}
+	return ms.offers([]string{attempt.Provider}, rail, p.Price.Local, p.Terms.Installments)
+}
+
+// inInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says
+// why the others were passed over.
+func (ps *Providers) inInstallments(serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail) (able acquirer.Accounts, passed []string) {
+	t := p.Terms.Installments
+	if !t.Offered() {
+		return serving, nil
+	}
+	for _, a := range serving {
+		if ps.offers([]string{a.ID}, rail, p.Price.Local, t).Max() > 0 {
+			able = append(able, a)
+		} else {
+			passed = append(passed, a.ID+": does not offer these installments")
+		}
+	}
+	_, chosen, _ := ps.ruled.Load().Choose(rail.Key, able)
+	taking, _ := chosen.Taking(rail, p.Price.Local)
+	if !slices.ContainsFunc(taking, func(a acquirer.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
+		return serving, nil
+	}
+	return able, passed
+}

@@ -1,0 +1,82 @@
+package payments
+
+import (
+	"cmp"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// checkPayable returns an error if no shopper could pay a session, or if no method has the installments that are asked for.
+//
+// Errors: cascade_exhausted if no method can be charged now, amount_out_of_limits if no method
+// accepts the amount, invalid_request about installments.
+func (ss *Sessions) checkPayable(s pay.Session, granted installment.Grants) error {
+	rails := ss.SessionMethods(s)
+	if len(rails) == 0 {
+		where := "any country"
+		if s.Country != "" {
+			where = s.Country
+		}
+		return &problem.Error{Code: problem.CascadeExhausted, Param: "country", Details: problem.Details{Reason: pay.NoProvider},
+			Message: "no payment method can be charged in " + where + " now: GET /payment-methods gives the reason for each"}
+	}
+	var refused error
+	for _, rail := range rails {
+		q, err := ss.quote(s, rail.ID)
+		if err != nil {
+			continue
+		}
+		limit, ok := q.Rail.LimitIn(q.Local.Currency)
+		if !ok {
+			continue
+		}
+		why := limit.Check(q.Local)
+		if why == nil && ss.methods.Takes(q) {
+			if _, why = ss.methods.AskedInstallments(s.Scope, granted, s.Installments, q); why == nil {
+				return nil
+			}
+			if rail.Sync { // what it says about a card helps more than that a voucher has none
+				refused = why
+			}
+		}
+		if refused == nil {
+			refused = cmp.Or(why, limit.Untaken(q.Local))
+		}
+	}
+	if refused == nil { // the rates became unusable meanwhile
+		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no reliable exchange rate now: the operator has to set one with cascada fx set; then repeat the request"}
+	}
+	return refused
+}
+
+// askedOf is what the shop asked about the installments of a payment whose method it chose, as far as the payment says.
+func askedOf(p pay.Payment) installment.Asked {
+	t := p.Terms.Installments
+	switch {
+	case !p.Way.Sync:
+		return installment.Asked{}
+	case !t.Offered():
+		return installment.Asked{Max: 1}
+	}
+	return installment.Asked{Max: t.Max, InterestFree: max(1, t.InterestFree), Min: least(t)}
+}
+
+// least is the least amount of an installment, "" for any.
+func least(t installment.Terms) string {
+	if t.Min.IsZero() {
+		return ""
+	}
+	return t.Min.Decimal()
+}
+
+// SessionInstallments is what a session's customer may choose over a rail: the terms, and what is offered for the amount.
+func (ss *Sessions) SessionInstallments(s pay.Session, granted installment.Grants, rail acquirer.Rail) (installment.Terms, installment.Offer) {
+	q, err := ss.quote(s, rail.ID)
+	if err != nil {
+		return installment.Terms{}, installment.Offer{}
+	}
+	return ss.methods.Installments(s.Scope, granted, s.Installments, q)
+}

@@ -1,0 +1,236 @@
+package installment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Grant is what a merchant may offer its shoppers over a rail from an amount on. Interest that the merchant bears lowers what the
+// provider pays out, so the operator grants it, as a term of the merchant.
+type Grant struct {
+	Rail         string       // the catalog's key, "card.MEX"; all rails of a network, "card.*"; or "*"
+	From         money.Amount // the least payment, in the currency in which the shopper pays; zero: any
+	Max          int          // the most installments, from 2
+	InterestFree int          // up to this count the merchant may bear the interest; 0: never
+}
+
+// String returns the form that ParseGrant reads.
+func (g Grant) String() string {
+	text := fmt.Sprintf("%s:%d/%d", g.Rail, g.Max, g.InterestFree)
+	if !g.From.IsZero() {
+		text += fmt.Sprintf("@%s:%s", g.From.Currency, g.From.Decimal())
+	}
+	return text
+}
+
+// ParseGrant reads a grant as people write it: "card.MEX:12/6", 12 installments at most and up to 6 without interest, or
+// "card.MEX:12/6@MXN:3000" for payments from 3000 pesos on.
+//
+// Errors: invalid_request.
+func ParseGrant(text string) (Grant, error) {
+	bad := problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf(
+		"%q is no term of installments: write RAIL:MAX/INTERESTFREE, such as card.MEX:12/6, with MAX from 2 to %d and INTERESTFREE from 0 to MAX; for payments from an amount on, card.MEX:12/6@MXN:3000", text, Most))
+	head, from, bounded := strings.Cut(strings.TrimSpace(text), "@")
+	rail, counts, named := strings.Cut(head, ":")
+	most, free, both := strings.Cut(counts, "/")
+	if !named || !both || !railPattern(rail) {
+		return Grant{}, bad
+	}
+	g := Grant{Rail: rail}
+	var err, other error
+	g.Max, err = strconv.Atoi(most)
+	g.InterestFree, other = strconv.Atoi(free)
+	if err != nil || other != nil || g.Max < 2 || g.Max > Most || g.InterestFree < 0 || g.InterestFree > g.Max {
+		return Grant{}, bad
+	}
+	if !bounded {
+		return g, nil
+	}
+	name, least, _ := strings.Cut(from, ":")
+	currency, err := money.ParseCurrency(name)
+	if err != nil {
+		return Grant{}, bad
+	}
+	if g.From, err = money.Parse(least, currency); err != nil || !g.From.IsPositive() {
+		return Grant{}, bad
+	}
+	return g, nil
+}
+
+// railPattern reports whether a text can be a rail's key or a pattern of them.
+func railPattern(text string) bool {
+	if text == "*" {
+		return true
+	}
+	network, place, dotted := strings.Cut(text, ".")
+	return dotted && network != "" && place != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '.' && r != '*' && r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// Grants are a merchant's terms of installments, as ParseGrants returns them: comparable, and kept as they are. "" grants none.
+type Grants string
+
+// MostGrants is the largest number of terms of one merchant.
+const MostGrants = 50
+
+// ParseGrants reads terms that are separated by commas or white space; "none" and "" are no terms.
+//
+// Errors: invalid_request for one that cannot be read, for two of a rail from the same amount, and for too many.
+func ParseGrants(text string) (Grants, error) {
+	var list []Grant
+	var words []string
+	if strings.TrimSpace(text) == "none" {
+		return "", nil
+	}
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		g, err := ParseGrant(part)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(list, func(o Grant) bool { return o.Rail == g.Rail && o.From == g.From }) {
+			return "", problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf("%s has terms of installments twice from the same amount: leave one out", g.Rail))
+		}
+		list, words = append(list, g), append(words, g.String())
+		if len(list) > MostGrants {
+			return "", problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf("there are more than %d terms of installments: use patterns such as card.*", MostGrants))
+		}
+	}
+	return Grants(strings.Join(words, ",")), nil
+}
+
+// List returns the single terms.
+func (gs Grants) List() (list []Grant) {
+	for text := range strings.FieldsFuncSeq(string(gs), func(r rune) bool { return r == ',' }) {
+		if g, err := ParseGrant(text); err == nil { // it was parsed before it was kept
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// sandboxGrant is what a merchant without terms may try in the sandbox, where nobody bears interest.
+var sandboxGrant = Terms{Max: 12, InterestFree: 12}
+
+// For returns what is granted for a payment over a rail: by the rows of the most specific pattern, that with the largest amount that
+// the payment reaches. asked: the request asks for installments; then a merchant without any terms may try them in the sandbox. A
+// zero amount stands for every payment over the rail.
+func (gs Grants) For(rail string, local money.Amount, live, asked bool) Terms {
+	if gs == "" && !live && asked {
+		return sandboxGrant
+	}
+	network, _, _ := strings.Cut(rail, ".")
+	list := gs.List()
+	for _, pattern := range []string{rail, network + ".*", "*"} {
+		best, at, known := Terms{}, int64(-1), false
+		for _, g := range list {
+			if g.Rail != pattern {
+				continue
+			}
+			known = true
+			reached := g.From.IsZero() || local.Currency == "" || g.From.Currency == local.Currency && g.From.Minor <= local.Minor
+			if reached && g.From.Minor > at {
+				best, at = Terms{Max: g.Max, InterestFree: g.InterestFree}, g.From.Minor
+			}
+		}
+		if known {
+			return best
+		}
+	}
+	return Terms{}
+}
+
+// Widest is what is granted at most over the rails of a network: for a rail of the sandbox, which works in every country.
+func (gs Grants) Widest(network string) (widest Terms) {
+	if gs == "" {
+		return sandboxGrant
+	}
+	for _, g := range gs.List() {
+		if of, _, _ := strings.Cut(g.Rail, "."); of == network || g.Rail == "*" {
+			widest.Max, widest.InterestFree = max(widest.Max, g.Max), max(widest.InterestFree, g.InterestFree)
+		}
+	}
+	return widest
+}
+
+// Asked is what a request says about installments. The zero value leaves it to the merchant's terms.
+type Asked struct {
+	Max          int    `json:"max,omitempty"`          // 0: as granted; 1: the shopper pays at once
+	InterestFree int    `json:"interestFree,omitempty"` // 0: as granted; 1: the shopper bears the interest
+	Min          string `json:"min,omitempty"`          // of one installment, in major units of whatever currency the shopper pays in; "": any
+}
+
+// IsZero reports whether the request says nothing.
+func (a Asked) IsZero() bool { return a == Asked{} }
+
+// Wants reports whether the request asks for installments, and not only for fewer.
+func (a Asked) Wants() bool { return a.Max > 1 || a.Max == 0 && !a.IsZero() }
+
+// Terms are those of a payment of an amount: what is asked, within what is granted.
+func (a Asked) Terms(granted Terms, local money.Amount) Terms {
+	t := granted
+	if a.Max > 0 {
+		t.Max = min(t.Max, a.Max)
+	}
+	if a.InterestFree > 0 {
+		t.InterestFree = min(t.InterestFree, a.InterestFree)
+	}
+	if t.InterestFree < 2 {
+		t.InterestFree = 0
+	}
+	if a.Min != "" {
+		least, err := money.Parse(a.Min, local.Currency)
+		if err != nil { // more decimals than the currency has, or beyond every amount
+			if whole, _, _ := strings.Cut(a.Min, "."); whole != a.Min {
+				if least, err = money.Parse(whole, local.Currency); err == nil {
+					least = least.Add(unit(local.Currency))
+				}
+			}
+		}
+		if err != nil {
+			return Terms{}
+		}
+		t.Min = least
+	}
+	return t.Of(local)
+}
+
+// unit is one major unit of a currency.
+func unit(c money.Currency) money.Amount {
+	one, _ := money.Parse("1", c)
+	return one
+}
+
+// Check returns an error if more is asked than is granted.
+//
+// Errors: invalid_request.
+func (a Asked) Check(granted Terms) error {
+	for _, f := range []struct {
+		param        string
+		asked, least int
+	}{{"installments.max", a.Max, granted.Max}, {"installments.interestFree", a.InterestFree, granted.InterestFree}} {
+		switch {
+		case f.asked < 2 || f.asked <= f.least:
+		case !granted.Offered():
+			return problem.Field(problem.InvalidRequest, f.param,
+				"the merchant's terms grant no installments for this payment method and amount: leave installments out, or ask the operator to grant them; installments in GET /payment-methods says which methods have them")
+		case f.least < 2:
+			return problem.Field(problem.InvalidRequest, f.param, "the merchant's terms grant no installments without interest for this payment method and amount: send 0, or ask the operator to grant them")
+		default:
+			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("%s must be at most %d: the merchant's terms grant no more for this payment method and amount", f.param, f.least))
+		}
+	}
+	return nil
+}
+
+// Unserved is the error for a request for installments over a rail at which no provider offers them.
+func Unserved() error {
+	return problem.Field(problem.InvalidRequest, "installments",
+		"no provider offers these installments for this payment method and amount: leave installments out, raise max, or use another method; installments in GET /payment-methods says which methods have them")
+}
