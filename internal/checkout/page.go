@@ -217,7 +217,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	}
 	target := shown.Page.FormURL
 	own := p.base + "/pay/" + shown.ID
-	if target == "" || !shown.Status.Open() || shown.CheckRetry() == nil || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
+	if target == "" || !shown.Status.Open() || refusedOnPage(shown.Payment) || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
 		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page does not allow frames
 		target = own
 	}
@@ -250,7 +250,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	allowed := policy
-	if v.State == "refused" { // the button leads to a provider's page
+	if v.State == "refused" && pay.CheckRetry(shown.Payment) == nil { // the button leads to a provider's page
 		v.RetryURL, allowed = p.along(r, "/pay/"+shown.ID+"/retry"), leaving
 	}
 	secure(w, allowed, shown.Shop.Brand)
@@ -356,7 +356,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	}
 	v.Title = v.Heading + " · " + s.Shop.Name
 	if tries := s.Attempts.Tries(); v.State == "refused" && len(tries) > 0 {
-		v.Declined = v.T(declineKey(s.Refused(tries[len(tries)-1]), s.Rail))
+		v.Declined = v.T(declineKey(s.Way.Refused(tries[len(tries)-1]), s.Rail))
 	}
 	if s.End.Failure != nil && v.State == "failed" {
 		v.Declined = v.T(declineKey(*s.End.Failure, s.Rail))

@@ -36,10 +36,16 @@ func standing(s payments.Shown) string {
 		return "earlier"
 	case !s.Times.Unsure.IsZero() && s.Status != pay.Processing:
 		return "unsure"
-	case s.CheckRetry() == nil:
+	case refusedOnPage(s.Payment):
 		return "refused"
 	}
 	return stateOf(s.Status)
+}
+
+// refusedOnPage reports whether a payment waits after a card was refused on its page.
+func refusedOnPage(p pay.Payment) bool {
+	attempt, _ := p.Attempts.Current()
+	return p.Status == pay.Pending && p.Way.Sync && len(attempt.Tries) > 0
 }
 
 var strayStates = map[pay.AttentionCode]map[pay.StrayEnd]string{

@@ -228,13 +228,19 @@ func (as Attempts) Tries() (list []decline.Try) {
 	return list
 }
 
+// Refused is the failure of a payment whose last try was t.
+func (w Way) Refused(t decline.Try) Failure {
+	m := t.Reason.Meaning()
+	return Failure{Code: w.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
+}
+
 // failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
 // abandoned.
-func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
+func (w Way) failedAs(code problem.Code, reason decline.Reason) string {
 	switch {
-	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
+	case w.Sync && reason.Meaning().Outcome == decline.Left:
 		return failedAbandoned
-	case p.Way.Sync:
+	case w.Sync:
 		return string(cmp.Or(code, problem.CardDeclined))
 	case code == problem.CardDeclined:
 		return "declined"

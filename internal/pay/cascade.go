@@ -33,13 +33,6 @@ type Budget struct {
 	Time     time.Duration `json:"time"`     // counted from the payment's creation; no attempt begins later
 }
 
-// RetryLimits say when a shopper whose card was refused on a provider's page may try at another provider.
-type RetryLimits struct {
-	Times   int              // the most retries of a payment
-	Within  time.Duration    // counted from the payment's creation; 0: no limit
-	Reasons []decline.Reason // after which; nil: those after which another provider may accept the card
-}
-
 // sweepEvery is the period of the sweep that queries providers (SVC-11).
 const sweepEvery = 5 * time.Minute
 
@@ -191,99 +184,6 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	return p, change
 }
 
-// CheckRetry returns an error if the shopper may not try to pay by card again at another provider: the payment must wait for the
-// shopper after a refusal on a page, and no money may have come for it.
-//
-// Errors: conflict_state.
-func (p Payment) CheckRetry() error {
-	attempt, _ := p.Attempts.Current()
-	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "retry"}}
-	switch {
-	case p.Status != Pending || p.Canceling() || !p.Way.Sync || len(attempt.Tries) == 0:
-		conflict.Message = "no card was refused on the page of this payment: there is nothing to try again"
-	case p.Holds():
-		conflict.Message = "money for this payment has arrived, or may have: it cannot be tried again"
-		conflict.Details.Reason, conflict.Details.ExistingTxID = PaymentReceived, p.ID
-	default:
-		return nil
-	}
-	return conflict
-}
-
-// refused is a payment whose card was refused on a page that ended with it. It waits for the shopper, who may try again at the next
-// account, for as long as the page would have. waits is false if no other account may take it.
-func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Payment, waits bool) {
-	if p.Status != Pending || !p.Way.Sync || o.Kind != Declined || o.Played || p.Page.Challenged || p.Overdue(now) {
-		return p, false
-	}
-	if len(p.Attempts[order-1].Tries) == 0 {
-		reason := decline.Of(o.Code, o.Decline)
-		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}}, now)
-	}
-	return p, c.Stays(p, now) == ""
-}
-
-// Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
-func (c Cascade) Stays(p Payment, now time.Time) string {
-	last, _ := p.Attempts.lastTry()
-	retries := 0
-	for _, a := range p.Attempts {
-		if a.Again {
-			retries++
-		}
-	}
-	_, more := c.next(p.Attempts)
-	switch {
-	case c.Retry.Reasons == nil && !last.Soft, c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
-		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
-	case retries >= c.Retry.Times:
-		return fmt.Sprintf("retry: at most %d times", c.Retry.Times)
-	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
-		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
-	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
-		return fmt.Sprintf("budget: at most %d attempts", c.Budget.Attempts)
-	case !more:
-		return "no other account takes this payment"
-	}
-	return ""
-}
-
-// Retry moves a payment whose card was refused on its provider's page to the next route, as its next attempt. o is the provider's
-// answer to the request to end the page. It must prove that the page can take no money any more; money that is reported of it
-// later is late money. If the answer is paid, it completes the payment.
-//
-// Errors: as CheckRetry; service_unavailable with the reason NotEnded if it is not known whether the page has ended. Then nothing
-// changes.
-func (p Payment) Retry(o Outcome, c Cascade, now time.Time) (Payment, Change, error) {
-	if err := p.CheckRetry(); err != nil {
-		return p, Change{}, err
-	}
-	next, more := c.next(p.Attempts)
-	switch o.Kind {
-	case Approved, Reversed:
-		next, change := p.Resolve(o, c, now)
-		return next, change, nil
-	case Lapsed, Declined:
-		if !more { // nobody else: it ends as the provider says
-			next, change := p.Resolve(o, c, now)
-			return next, change, nil
-		}
-	default:
-		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that its page has ended: the payment is unchanged; try again",
-			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
-	}
-	from := p
-	p.Work.caller = c.By
-	attempt, _ := p.Attempts.Current()
-	p.Attempts = p.noted(attempt.Order, o, now)
-	p = p.move(Retry, now).try(next, now)
-	p.Attempts[len(p.Attempts)-1].Again = true
-	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
-	p.Times.Expires = now.Add(p.Way.Window) // the shopper's time begins again
-	p = p.written(from, now)
-	return p, Change{Payments: []Payment{p}}, nil
-}
-
 // misfits reports whether the provider says that an amount other than the payment's was paid, now or
 // before: money that was booked with another amount does not complete the payment.
 func (p Payment) misfits(order int, o Outcome) bool {
@@ -373,11 +273,11 @@ func (p Payment) reason(o Outcome) Failure {
 	last, refused := p.Attempts.lastTry()
 	switch exhausted := o.Kind != Declined || o.Soft && p.Times.Expires.IsZero(); {
 	case exhausted && refused:
-		return p.Refused(last)
+		return p.Way.Refused(last)
 	case exhausted:
 		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
-	f := Failure{Code: p.failedAs(o.Code, decline.Reason(o.Decline)), Decline: o.Decline, Message: o.Message}
+	f := Failure{Code: p.Way.failedAs(o.Code, decline.Reason(o.Decline)), Decline: o.Decline, Message: o.Message}
 	if p.Page.Challenged {
 		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -69,18 +68,12 @@ func expired() Failure {
 // abandoned.
 func (p Payment) unpaid() Failure {
 	if last, ok := p.Attempts.lastTry(); ok && p.Status != Expired {
-		return p.Refused(last)
+		return p.Way.Refused(last)
 	}
 	if p.Way.Sync && p.Status != Expired && !p.Times.Expires.IsZero() {
 		return Failure{Code: failedAbandoned, Message: "nobody tried to pay"}
 	}
 	return expired()
-}
-
-// Refused is the failure of a payment whose last try was t.
-func (p Payment) Refused(t decline.Try) Failure {
-	m := t.Reason.Meaning()
-	return Failure{Code: p.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
 }
 
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.

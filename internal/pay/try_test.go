@@ -148,7 +148,7 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 		return p
 	}
 	at := noon.Add(2 * time.Minute)
-	p, change, err := refused(t).Retry(Outcome{Kind: Lapsed}, routes, at)
+	p, change, err := routes.TryAgain(refused(t), Outcome{Kind: Lapsed}, at)
 	if err != nil || p.Status != Processing || len(p.Attempts) != 2 || p.Attempts[1].Provider != "two" || p.Page.FormURL != "" || len(change.Events) != 0 {
 		t.Fatalf("%v: %s", err, p)
 	}
@@ -173,7 +173,7 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 		if kind != Approved {
 			o.Local = Outcome{}.Local
 		}
-		next, change, err := refused(t).Retry(o, routes, at)
+		next, change, err := routes.TryAgain(refused(t), o, at)
 		var shown *problem.Error
 		switch {
 		case want == "" && (!errors.As(err, &shown) || shown.Details.Reason != NotEnded || len(change.Payments) != 0):
@@ -184,8 +184,13 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 	}
 	untried := sent(t, cardRail(), 2550)
 	untried, _ = untried.Resolve(refusedAt(), routes, noon)
-	if _, _, err := untried.Retry(Outcome{Kind: Lapsed}, routes, at); err == nil {
+	if _, _, err := routes.TryAgain(untried, Outcome{Kind: Lapsed}, at); err == nil {
 		t.Error("a page that nobody used is tried again")
+	}
+	risky := sent(t, cardRail(), 2550)
+	risky, _ = risky.Resolve(refusedAt(decline.FraudSuspected), routes, noon)
+	if _, _, err := routes.TryAgain(risky, Outcome{Kind: Lapsed}, at); err == nil {
+		t.Error("a charge that was blocked as a risk is tried again")
 	}
 }
 
@@ -194,7 +199,7 @@ func TestRetryHasATimeOfItsOwn(t *testing.T) {
 	p := sent(t, cardRail(), 2550)
 	p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon)
 	at := noon.Add(29 * time.Minute)
-	p, _, err := p.Retry(Outcome{Kind: Lapsed}, routes, at)
+	p, _, err := routes.TryAgain(p, Outcome{Kind: Lapsed}, at)
 	if err != nil || p.Times.Expires != at.Add(30*time.Minute) {
 		t.Fatalf("%v: until %s, it is %s", err, p.Times.Expires, p)
 	}

@@ -199,3 +199,57 @@ func (w *world) checkPanel(all *books, u *upstream, p pay.Payment, made *charge)
 func mismatched(all *books, payment string) bool {
 	return slices.ContainsFunc(all.receipts[payment], func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched })
 }
+
+// give handles a refund that arrives.
+func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
+	if known, again := u.refunds[r.Reference]; again {
+		return known.outcome()
+	}
+	if u.w.turns.one(u.fickle) {
+		u.w.count("calls refused and forgotten")
+		return pay.Outcome{Kind: pay.Declined, Decline: "busy"}
+	}
+	made := &refund{ref: r.Reference, charge: r.Charge.Reference, money: r.Charge.MoneyRef, amount: r.Local, status: "done"}
+	from, known := u.charges[made.charge]
+	left, disputed := int64(0), false
+	if known {
+		if made.money == "" {
+			made.money = from.money(0)
+		}
+		if left = u.left(from); made.money != from.money(0) {
+			left = from.moneys()[made.money].Minor
+			for _, other := range u.refunds {
+				if other.charge == made.charge && other.money == made.money && other.status != "failed" {
+					left -= other.amount.Minor
+				}
+			}
+		}
+		disputed = slices.ContainsFunc(u.disputed(from), func(d *dispute) bool { return d.status == "open" })
+	}
+	c := u.w.turns
+	switch {
+	case !known || disputed || left < made.amount.Minor || c.one(u.declines):
+		made.status = "failed"
+	case c.one(3):
+		made.status = "open"
+		wait := c.about(time.Second, 3*time.Hour)
+		u.w.aside.Go(func() {
+			time.Sleep(wait)
+			c.turn(u.name + " settles refund " + made.ref)
+			made.status = "done"
+			if c.one(5) {
+				made.status = "failed"
+			}
+			u.tell(made.ref, made.ref+"/"+made.status)
+			u.failsLate(made)
+		})
+	default:
+		u.failsLate(made)
+	}
+	if made.status != "failed" && len(u.disputed(from)) > 0 {
+		u.w.count("refunds after disputes")
+	}
+	u.w.count("refunds at providers")
+	u.refunds[r.Reference] = made
+	return made.outcome()
+}

@@ -132,7 +132,7 @@ type Try struct {
 
 func newTries(p pay.Payment) (list []Try) {
 	for _, t := range p.Attempts.Tries() {
-		f := p.Refused(t)
+		f := p.Way.Refused(t)
 		list = append(list, Try{Time{time.UnixMicro(t.At).UTC()}, t.Reason.Meaning().Outcome, f.Code, text(f.Decline)})
 	}
 	return list

@@ -93,7 +93,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 // payment with its provider, if that cannot end its page or prove it, or if the merchant may begin nothing, it stays as it is: the shopper
 // may try another card on the same page. A payment that was paid or ended meanwhile is returned as it is.
 //
-// Errors: transaction_not_found; conflict_state as pay.Payment.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
+// Errors: transaction_not_found; conflict_state as pay.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
 // not known whether the page has ended.
 func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (p pay.Payment, err error) {
 	if err := ss.MayMoveMoney(); err != nil {
@@ -102,7 +102,7 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
 		return p, err
 	}
-	if err := p.CheckRetry(); err != nil {
+	if err := pay.CheckRetry(p); err != nil {
 		return p, err
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
@@ -129,7 +129,7 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 		o := said
 		ss.cascade.AssignClaims(p, &o, &routes)
 		routes.By = by
-		next, change, err := p.Retry(o, routes, ss.TimeOf(p.Scope))
+		next, change, err := routes.TryAgain(p, o, ss.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 		if errors.Is(err, store.ErrStale) { // a notification came meanwhile, or a second click
 			if read, readErr := ss.Store.Payments().Any(ctx, p.ID); readErr != nil {
 				return readErr
-			} else if p = read; len(p.Attempts) != attempt.Order || p.CheckRetry() != nil {
+			} else if p = read; len(p.Attempts) != attempt.Order || pay.CheckRetry(p) != nil {
 				return nil
 			}
 			return err

@@ -28,11 +28,6 @@ const (
 	BankMismatch BankAction = "wrong_amount" // pays a cent less
 )
 
-// Pays reports whether the shopper presses Pay: at once, or in installments.
-func (a BankAction) Pays() bool {
-	return a == BankPay || strings.HasPrefix(string(a), string(BankPay)+":")
-}
-
 // Plans are the installments that a shopper may choose on a simulated bank's page.
 func Plans(p pay.Payment) []installment.Plan {
 	if !p.Way.Sync || p.Status != pay.Pending {
@@ -75,7 +70,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
-	if first := firstAnswer(p); action.Pays() && first != "" {
+	if first := firstAnswer(p); action == BankPay && first != "" {
 		if first == sandbox.Challenge { // the page asks for it: Challenges
 			return p, nil
 		}

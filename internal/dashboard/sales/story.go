@@ -157,7 +157,7 @@ func ofAttempts(p pay.Payment, names bool) (list []moment) {
 		}
 		list = append(list, m)
 		for _, try := range a.Tries {
-			f := p.Refused(try)
+			f := p.Way.Refused(try)
 			list = append(list, moment{At: time.UnixMicro(try.At).UTC(), Tone: "bad", rank: rankAttempt, title: t("m_try_" + string(try.Reason.Meaning().Outcome)), text: why(f)})
 		}
 	}

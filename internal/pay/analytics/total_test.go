@@ -144,7 +144,7 @@ func TestFactOfACardsPage(t *testing.T) {
 	page := func(tries ...decline.Try) pay.Attempt {
 		return pay.Attempt{Provider: "acc", Status: pay.Awaiting, Tries: tries}
 	}
-	reason := func(t decline.Try) *pay.Failure { f := pay.Payment{Way: pay.Way{Sync: true}}.Refused(t); return &f }
+	reason := func(t decline.Try) *pay.Failure { f := pay.Way{Sync: true}.Refused(t); return &f }
 	for name, c := range map[string]struct {
 		attempts []pay.Attempt
 		failure  *pay.Failure

@@ -101,7 +101,7 @@ func TestAPageIsEndedBeforeTheNextProviderIsTried(t *testing.T) {
 			t.Errorf("a search does not find the page, by %s: %+v", what, o)
 		}
 	}
-	next, _, err := p.Retry(a.Cancel(ctx, r), routes, providertest.Noon)
+	next, _, err := routes.TryAgain(p, a.Cancel(ctx, r), providertest.Noon)
 	if err != nil || next.Status != pay.Processing || len(next.Attempts) != 2 || len(next.Attempts[0].Tries) != 1 || review.status != "cancelled" {
 		t.Errorf("%v: %s, the payment under review is %s", err, next, review.status)
 	}
