@@ -313,8 +313,8 @@ func storableText(text string, most int) string {
 // Storable returns an answer as it can be stored. unread: an id was left out.
 func (o Outcome) Storable() (_ Outcome, unread bool) {
 	o.ProviderRef, o.MoneyRef = storableID(o.ProviderRef, &unread), storableID(o.MoneyRef, &unread)
-	o.Decline, o.Raw = storableText(o.Decline, longestCode), storableText(o.Raw, longestCode)
-	o.Message, o.FormURL = storableText(o.Message, longestText), plain(o.FormURL)
+	o.Decline, o.Message, o.FormURL = storableText(o.Decline, longestCode), storableText(o.Message, longestText), plain(o.FormURL)
+	o.Raw = storableText(o.Raw, longestCode)
 	d := o.Data
 	o.Data = PaymentData{QRCode: plain(d.QRCode), CLABE: plain(d.CLABE), Bank: plain(d.Bank), Beneficiary: plain(d.Beneficiary), Reference: plain(d.Reference), Barcode: plain(d.Barcode)}
 	o.Tries = storableTries(o.Tries, &unread)

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // panelRefund is a refund that a provider made by itself: in its panel, or because it decided so.
