@@ -57,7 +57,7 @@ type Outcome struct {
 	Tries       []decline.Try // on the provider's page, which did not pay: all that the provider reports, or some
 	CheckAt     time.Time     // when to query again, if the provider says so; else zero
 	// Installments is how the shopper paid, of Approved; zero: at once, or not known. If the shopper bears the interest, the card
-	// is charged more than Local: Local stays what the provider books for us, which is the payment's amount (PAY-43).
+	// is charged more than Local: Local stays what the provider books for us, which is the payment's amount (PAY-45).
 	Installments installment.Plan
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
