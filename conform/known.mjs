@@ -8,6 +8,7 @@ export const known = {
   ],
   conekta: [
     ['stores of a cash payment', /payment_method\.store_names is unknown$/, answer],
+    ['months of a charge', /charges\.data\[\]\.monthly_installments is unknown$/, answer],
     ['a dispute in arbitration', /chargeback\.status is "arbitration"/, answer],
   ],
   mercadopago: [

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	views "github.com/cascadapay/cascada/internal/view"
@@ -411,6 +412,9 @@ func declineKey(f pay.Failure, r acquirer.Rail) string {
 	switch problem.Code(f.Code) {
 	case problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSFailed, problem.CascadeExhausted:
 		return "declined_" + f.Code
+	}
+	if decline.Reason(f.Decline).Meaning().Outcome == decline.Faulty { // nobody declined it
+		return "declined_error"
 	}
 	if r.Channel == acquirer.Cash || r.Method == "wallet" { // no bank takes part in it
 		return "declined_any"

@@ -143,6 +143,9 @@ func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.S
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	if !scope.Live && !strict && n.Installments.IsZero() { // it answers at once: there is no page to choose on
+		offered = installment.Terms{}
+	}
 	return pay.Create(pay.Order{
 		ID: in.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
 		Country: q.Country, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,

@@ -413,6 +413,9 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		}
 	}
 	offered, _ := ss.methods.Installments(s.Scope, merchant.Installments, s.Installments, q)
+	if !s.Live && !s.Strict && s.Installments.IsZero() {
+		offered = installment.Terms{}
+	}
 	return pay.Order{
 		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
 		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,

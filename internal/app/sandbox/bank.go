@@ -93,6 +93,9 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	if reason, ok := strings.CutPrefix(string(action), string(BankDecline)+":"); ok || action == BankDecline && onPage(p) {
 		return sb.refuseCard(ctx, p, decline.Reason(cmp.Or(reason, string(decline.DoNotHonor))), cause)
 	}
+	if (action == BankTimeout || action == BankLate) && onPage(p) {
+		return sb.leave(ctx, p, action, cause)
+	}
 	play, known := plays[action]
 	if !known {
 		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
@@ -102,6 +105,19 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	}
 	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
+}
+
+// leave is a shopper who lets the time of a card's page end, as in production, and with BankLate pays afterwards.
+func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, action BankAction, cause view.Cause) (pay.Payment, error) {
+	if err := Expired.allows(p); err != nil {
+		return p, err
+	}
+	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "left"}, Expired.unmoved(p), cause)
+	if err != nil || action != BankLate {
+		return next, err
+	}
+	next, _, err = sb.Tell(ctx, next, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
+	return next, err
 }
 
 // onPage reports whether a payment waits on a card's page, where a refusal is a try, and the shopper may try again.

@@ -126,6 +126,9 @@ func (s *sales) curl(v *frame.Visit, method, path, body string) string {
 	return command
 }
 
+// Brings reports whether the payment has brought the merchant money, or still may.
+func (p paymentView) Brings() bool { return p.Status != pay.Failed && p.Status != pay.Expired }
+
 // Next tells what the payment's status means and what comes next: the key of the text next_<state>.
 func (p paymentView) Next() string {
 	switch state := p.State(); {
@@ -139,6 +142,11 @@ func (p paymentView) Next() string {
 		return "next_late"
 	case p.Status == pay.Refunded && slices.ContainsFunc(p.Life.Claims, func(c pay.Claim) bool { return c.Kind == pay.UserDispute && !c.Status.Terminal() }):
 		return "next_refunding"
+	case state == "pending" && p.Way.Sync:
+		if _, refused := p.Attempts.Refusal(); refused {
+			return "next_pending_refused"
+		}
+		return "next_pending_card"
 	case state == "completed" && p.Settlement == pay.BatchClosed:
 		return "next_settled"
 	case state == "completed" && p.Settlement == pay.BatchPaid:

@@ -134,6 +134,9 @@ func why(f pay.Failure) said {
 func ofAttempts(p pay.Payment, names bool) (list []moment) {
 	for _, a := range p.Attempts {
 		m := moment{At: time.UnixMicro(a.Started).UTC(), Tone: "neutral", Icon: "rules", rank: rankAttempt, title: t("m_attempt_"+string(a.Status), "n", a.Order)}
+		if a.Status == pay.Lapsed && a.Order < len(p.Attempts) && p.Attempts[a.Order].Again {
+			m.title = t("m_attempt_left", "n", a.Order)
+		}
 		switch a.Status {
 		case pay.Declined, pay.Unavailable, pay.Errored, pay.Missing:
 			m.Tone, m.Icon = "bad", ""

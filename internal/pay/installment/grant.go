@@ -63,13 +63,13 @@ func ParseGrant(text string) (Grant, error) {
 	return g, nil
 }
 
-// railPattern reports whether a text can be a rail's key or a pattern of them.
+// railPattern reports whether a text can be the key of a rail for cards, or a pattern of them: nothing else is paid in installments.
 func railPattern(text string) bool {
 	if text == "*" {
 		return true
 	}
 	network, place, dotted := strings.Cut(text, ".")
-	return dotted && network != "" && place != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
+	return dotted && network == "card" && place != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '.' && r != '*' && r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
 }

@@ -374,7 +374,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		notice.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{tried(n.ID, decline.Reason(n.Reason))}}
 	case "declined":
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
-	case "expired":
+	case "expired", "left": // left: a card's page ended, as pages end in production
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
 	case "disputed", "dispute_won", "dispute_lost", "dispute_withdrawn":
 		return n.disputed(notice)
@@ -387,7 +387,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	default:
 		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
 	}
-	notice.Outcome.Played = n.Simulated
+	notice.Outcome.Played = n.Simulated && n.Status != "left"
 	return notice, nil
 }
 
