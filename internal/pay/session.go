@@ -294,6 +294,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	}
 	switch o.Kind {
 	case Approved, Declined:
+		c.Retry = RetryLimits{} // the shopper does not want to try again
 		next, change := p.Resolve(o, c, now)
 		return next, change, nil
 	case Lapsed, Missing, Awaiting:
@@ -364,6 +365,8 @@ func (c Cascade) Stays(p Payment, now time.Time) string {
 	}
 	_, more := c.next(p.Attempts)
 	switch {
+	case !last.Reason.Meaning().Again: // whatever the rules say
+		return fmt.Sprintf("the shopper cannot try again after %s", last.Reason)
 	case c.Retry.Reasons == nil && !last.Soft, c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
 		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
 	case retries >= c.Retry.Times:
@@ -378,9 +381,19 @@ func (c Cascade) Stays(p Payment, now time.Time) string {
 	return ""
 }
 
+// goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we
+// have not heard of.
+func (p Payment) goesOn(o Outcome, now time.Time) bool {
+	order := len(p.Attempts)
+	p, _ = p.tried(order, o, now)
+	last, _ := p.Attempts[order-1].Tries.Last()
+	return last.Reason.Meaning().Again && (o.Kind != Declined || decline.Of(o.Code, o.Decline).Meaning().Again)
+}
+
 // TryAgain moves a payment whose card was refused on its provider's page to the next route, as its next attempt. o is the provider's
 // answer to the request to end the page. It must prove that the page can take no money any more; money that is reported of it
-// later is late money. If the answer is paid, it completes the payment.
+// later is late money. If the answer is paid, it completes the payment. If it has other money, or a refusal after which nobody may try
+// again, the payment ends as the provider says.
 //
 // Errors: as CheckRetry; service_unavailable with the reason NotEnded if it is not known whether the page has ended. Then nothing
 // changes.
@@ -394,7 +407,7 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 		next, change := p.Resolve(o, c, now)
 		return next, change, nil
 	case Lapsed, Declined:
-		if !more { // nobody else: it ends as the provider says
+		if !more || len(o.Also) > 0 || !p.goesOn(o, now) { // it ends as the provider says
 			next, change := p.Resolve(o, c, now)
 			return next, change, nil
 		}

@@ -74,7 +74,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		if errors.Is(err, store.ErrStale) { // a notification came meanwhile
 			if read, readErr := ss.Store.Payments().Any(ctx, p.ID); readErr != nil {
 				return readErr
-			} else if p = read; p.CheckChange() != nil { // it has ended: return it
+			} else if p = read; p.CheckChange() != nil || len(p.Attempts) != attempt.Order { // it has ended, or went on to a page that has not
 				return nil
 			}
 			return err
@@ -93,7 +93,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 // payment with its provider, if that cannot end its page or prove it, or if the merchant may begin nothing, it stays as it is: the shopper
 // may try another card on the same page. A payment that was paid or ended meanwhile is returned as it is.
 //
-// Errors: transaction_not_found; conflict_state as pay.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
+// Errors: transaction_not_found; conflict_state as pay.CheckRetry, or if money of the order is held; service_unavailable with the reason pay.NotEnded if it is
 // not known whether the page has ended.
 func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (p pay.Payment, err error) {
 	if err := ss.MayMoveMoney(); err != nil {
@@ -103,6 +103,9 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 		return p, err
 	}
 	if err := pay.CheckRetry(p); err != nil {
+		return p, err
+	}
+	if err := ss.paidFor(ctx, p.Order.After); err != nil {
 		return p, err
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})

@@ -45,8 +45,9 @@ func TestInstallmentsAreWithinTheMerchantsTerms(t *testing.T) {
 		paid(card(1200, `null`), "once")
 		paid(card(1200, `{"max":6,"interestFree":6}`), "6 200 1200 merchant")
 		grant(t, o, "card.*:3/3,card.MEX:6/0,card.MEX:12/6@MXN:1000")
-		paid(card(1200, `null`), "12 124 1488 shopper")
-		paid(card(1200, `{}`), "12 124 1488 shopper")
+		paid(card(1200, `null`), "once") // it answers at once: there is no page to choose on
+		paid(card(1200, `{}`), "once")
+		paid(card(1200, `{"min":1}`), "12 124 1488 shopper")
 		paid(card(1200, `{"max":1}`), "once")
 		paid(card(1200, `{"max":6}`), "6 200 1200 merchant")
 		paid(card(1200, `{"max":6,"interestFree":0}`), "6 224 1344 shopper")

@@ -165,14 +165,14 @@ type Tries []Try
 // most is how many tries of an attempt are kept: the newest. A shopper tries a few times; more is a robot that tests cards.
 const most = 20
 
-// With adds tries that are not known yet, at now if the provider does not say when. The receiver stays as it is.
+// With adds tries that are not known yet, at now if the provider does not say when, or says what cannot be. The receiver stays as it is.
 func (list Tries) With(reported []Try, now time.Time) Tries {
 	next := slices.Clone(list)
 	for _, t := range reported {
 		if t.ID == "" || slices.ContainsFunc(next, func(k Try) bool { return k.ID == t.ID }) {
 			continue
 		}
-		if at := now.UnixMicro(); t.At == 0 || t.At > at {
+		if at := now.UnixMicro(); t.At <= 0 || t.At > at {
 			t.At = at
 		}
 		next = append(next, t)

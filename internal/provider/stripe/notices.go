@@ -172,6 +172,9 @@ func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]
 	if f != nil || s.reference() != n.Reference {
 		return nil, provider.ErrUnreachable
 	}
+	if s.underway() { // no end yet: a query hears of it
+		return nil, nil
+	}
 	n.Outcome = p.session(s, provider.Request{})
 	return told(n)
 }

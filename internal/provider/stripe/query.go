@@ -58,11 +58,15 @@ func (p *Provider) readSession(ctx context.Context, id string, r provider.Reques
 	return p.loaded(ctx, s, r)
 }
 
-// loaded is the outcome of a session that was read with its intent.
+// loaded is the outcome of a session that was read with its intent. It is not known while a payment is under way on a page that has ended.
 func (p *Provider) loaded(ctx context.Context, s session, r provider.Request) pay.Outcome {
 	switch {
 	case s.reference() != r.Reference:
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
+	case s.underway() && !p.Now().After(r.Expires.Add(challenge)):
+		o := p.session(s, r)
+		o.Kind, o.Decline = pay.Unknown, "payment_under_way"
+		return o
 	case s.Intent.value == nil:
 		return p.session(s, r)
 	}
@@ -116,12 +120,9 @@ func (p *Provider) between(now, first, last time.Time) url.Values {
 const challenge = time.Hour
 
 // underway reports whether a session has ended while a payment on it was not over: it may still succeed.
-func (p *Provider) underway(s session, r provider.Request) bool {
+func (s session) underway() bool {
 	i := s.Intent.value
-	if s.Status != "expired" || i == nil || p.Now().After(r.Expires.Add(challenge)) {
-		return false
-	}
-	return i.Status != "requires_payment_method" && i.Status != "canceled" && i.Status != "succeeded"
+	return s.Status == "expired" && i != nil && i.Status != "requires_payment_method" && i.Status != "canceled" && i.Status != "succeeded"
 }
 
 // Cancel cancels an intent or expires a session. A session with an issued boleto cannot be
@@ -159,11 +160,7 @@ func (p *Provider) expire(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 	}
 	o := p.loaded(ctx, s, r)
-	switch {
-	case p.underway(s, r):
-		o.Kind, o.Decline = pay.Unknown, "payment_under_way"
-		return o
-	case failed != nil && failed.outcome.Kind == pay.Errored:
+	if failed != nil && failed.outcome.Kind == pay.Errored {
 		return provider.Kept(o)
 	}
 	return provider.Ended(o)

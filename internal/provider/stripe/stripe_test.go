@@ -126,7 +126,7 @@ func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 }
 
 // An expired session proves that nobody pays any more once no payment on it is under way. A challenge that the shopper left is not waited
-// for longer than an hour (PAY-39).
+// for longer than an hour. Neither a query nor the session's own event ends the payment before (PAY-39).
 func TestAPageEndsOnceNothingIsUnderWay(t *testing.T) {
 	for status, want := range map[string]pay.OutcomeKind{
 		"requires_action": pay.Unknown, "processing": pay.Unknown, "requires_confirmation": pay.Unknown, "requires_capture": pay.Unknown,
@@ -145,6 +145,13 @@ func TestAPageEndsOnceNothingIsUnderWay(t *testing.T) {
 		r.ProviderRef = ""
 		if o := b.Cancel(ctx(), r); o.Kind != want {
 			t.Errorf("%s: the end by our reference is %s, want %s", status, o.Kind, want)
+		}
+		if o := b.Query(ctx(), r); o.Kind != want { // the sweep asks a moment later
+			t.Errorf("%s: a query says %s, want %s", status, o.Kind, want)
+		}
+		told, err := b.Notices(ctx(), notification("evt_end", "checkout.session.expired", b.Charges[0].session(false))) // and Stripe tells us of our own call
+		if ends := len(told) == 1 && told[0].Outcome.Kind == pay.Lapsed; err != nil || ends != (want == pay.Lapsed) {
+			t.Errorf("%s: its event is %d notices, %v; want the end to be %s", status, len(told), err, want)
 		}
 		r.ProviderRef = "cs_test_1"
 		b.Now = func() time.Time { return r.Expires.Add(challenge + time.Second) }
