@@ -69,7 +69,11 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err == nil && action == sandbox.BankPay && sandbox.Challenges(paid) {
-		p.see(w, r, "/sandbox/bank/"+id, "challenge", "yes", "installments", count)
+		asked := []string{"challenge", "yes"}
+		if count != "" {
+			asked = append(asked, "installments", count)
+		}
+		p.see(w, r, "/sandbox/bank/"+id, asked...)
 		return nil
 	}
 	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster

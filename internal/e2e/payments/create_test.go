@@ -32,7 +32,7 @@ func TestPaymentLooksTheSameOnEveryEndpoint(t *testing.T) {
 				document = fmt.Sprintf(`,"documentId":%q`, m.Document)
 			}
 			row := fmt.Sprintf(`"id":"<txn>",%s,"settlement":{"type":"delayed","delay":"48h","status":"pending"},
-				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,"attention":null,
+				"refundedAmountLocal":0,"refundableAmountLocal":%s,"failure":null,"attention":null,"installments":null,
 				"timestamps":{"created":"<time>","updated":"<time>"%s},
 				"fxRate":%s,"paymentFormUrl":"<url>","expiresAt":"<time>","userName":"Ana Souza","userEmail":"ana@example.com"%s`,
 				common, refundable, completed, m.Rate, document)
