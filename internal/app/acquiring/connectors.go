@@ -386,7 +386,9 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 		able, passed := ps.inInstallments(serving, p, rail)
 		cascade := ps.health.plan(rules, able, p, rail, ps.Now())
 		for i, r := range cascade.Routes {
-			cascade.Routes[i].Passed = slices.Concat(r.Passed, passed)
+			if len(passed) > 0 {
+				cascade.Routes[i].Passed = slices.Concat(r.Passed, passed)
+			}
 		}
 		return cascade
 	}

@@ -143,7 +143,7 @@ func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.S
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	if !scope.Live && !strict && n.Installments.IsZero() { // it answers at once: there is no page to choose on
+	if noPage(scope.Live, strict, n.Installments) {
 		offered = installment.Terms{}
 	}
 	return pay.Create(pay.Order{

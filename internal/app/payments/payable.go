@@ -80,3 +80,9 @@ func (ss *Sessions) SessionInstallments(s pay.Session, granted installment.Grant
 	}
 	return ss.methods.Installments(s.Scope, granted, s.Installments, q)
 }
+
+// noPage reports whether a card answers at once, so that there is no page on which a shopper could choose installments, and the request
+// asks for none: in a sandbox that is not strict.
+func noPage(live, strict bool, asked installment.Asked) bool {
+	return !live && !strict && asked.IsZero()
+}

@@ -413,7 +413,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		}
 	}
 	offered, _ := ss.methods.Installments(s.Scope, merchant.Installments, s.Installments, q)
-	if !s.Live && !s.Strict && s.Installments.IsZero() {
+	if noPage(s.Live, s.Strict, s.Installments) {
 		offered = installment.Terms{}
 	}
 	return pay.Order{
