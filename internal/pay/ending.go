@@ -31,6 +31,10 @@ var looks = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 3 * 24 * t
 // answeredLooks is the number of looks if the provider answers.
 const answeredLooks = 5
 
+// completedLook is the first look at a payment that was completed: a day later. A node of the version before, which takes the answer
+// for news of another money, is replaced by then.
+const completedLook = 2
+
 // pause is how long to wait before the next query about an attempt.
 func (a Attempt) pause() time.Duration {
 	if unknownPauses.after(a.Unanswered-hourlyQuestions) == unknownPauses.most {
@@ -116,7 +120,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	return p.finish(from, now)
 }
 
-// Looking reports whether a payment that ended unpaid is still queried.
+// Looking reports whether a payment that has ended is still queried.
 func (p Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZero() }
 
 // Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
@@ -195,7 +199,10 @@ func (p Payment) follow(due, now time.Time) Payment {
 
 // Following reports whether an earlier attempt completed the payment, and the last one is followed
 // to its end: it may charge the shopper too.
-func (p Payment) Following() bool { return !p.Times.Completed.IsZero() && p.Looking() }
+func (p Payment) Following() bool {
+	last, ok := p.Attempts.Current()
+	return ok && !p.Times.Completed.IsZero() && p.Looking() && last.Order != p.End.Captured && last.open() && last.Decline != amountMismatch
+}
 
 // followed records what is known of the attempt that is followed: the answer to its call, to a
 // query or to the request to end it. Money that it took is late money.
@@ -215,8 +222,10 @@ func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.T
 		change.Notices = p.bookedGone(attempt, o, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
-	p.Work.DueAt = p.nextFollow(o, now)
-	if p.Work.DueAt.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
+	if p.Work.DueAt = p.nextFollow(o, now); p.Work.DueAt.IsZero() {
+		p.Work.DueAt = p.nextOfLeft(now)
+	}
+	if p.nextFollow(o, now).IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
 		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
 			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
 		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
@@ -258,14 +267,17 @@ func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
 
 // nextLook is when to query again after an answer, zero after the last query.
 func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
-	ended, n := p.Times.Expired, answeredLooks
-	if ended.IsZero() {
-		ended = p.Times.Failed
+	ended, first, n := p.Times.Failed, 0, answeredLooks
+	switch {
+	case !p.Times.Completed.IsZero():
+		ended, first = p.Times.Completed, completedLook
+	case !p.Times.Expired.IsZero():
+		ended = p.Times.Expired
 	}
-	if o.Kind == Unknown {
+	if o.Kind == Unknown || slices.ContainsFunc(Left(p), func(a Attempt) bool { return a.Unanswered > 0 }) {
 		n = len(looks)
 	}
-	for _, after := range looks[:n] {
+	for _, after := range looks[first:n] {
 		if at := ended.Add(after); at.After(now) {
 			return at
 		}
@@ -300,44 +312,6 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 		return w != WordNotCharged
 	}
 	return o.Kind == Awaiting
-}
-
-// ContradictsPayout is Contradicts for a withdrawal. A payout on its way contradicts both findings.
-func (w Word) ContradictsPayout(o PayoutOutcome) bool {
-	switch o.Kind {
-	case PayoutPaid:
-		return w != WordPaid
-	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
-		return w != WordNotPaid
-	}
-	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
-}
-
-// ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
-//
-// Errors: conflict_state if its end is known, if it was never sent and the finding is that it
-// arrived, or if the return is in the books (details.reason known); invalid_request for a part that
-// does not fit.
-func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, now time.Time) (Withdrawal, Change, error) {
-	if o.ProviderRef != "" {
-		w.Payout.ProviderRef = o.ProviderRef
-	}
-	switch {
-	case word == WordPaid && w.Status == WithdrawalProcessing:
-		next, change := w.complete(now)
-		return next, change, nil
-	case word == WordReturned && w.Status == WithdrawalDone:
-		if err := w.isNew(back); err != nil {
-			return w, Change{}, err
-		}
-		w.ReturnRefs = append(slices.Clip(w.ReturnRefs), back.Ref)
-		return w.returnPart(back.Part, PayoutOutcome{}, now)
-	case word == WordNotPaid && w.Open():
-		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
-		return next, change, nil
-	}
-	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
-		Details: problem.Details{From: string(w.Status), Action: string(word)}}
 }
 
 // denied reports whether a provider says that an attempt was refused or never arrived, although the

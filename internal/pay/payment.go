@@ -321,7 +321,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 		}
 	}
 	if ends {
-		p.Work.DueAt = time.Time{}
+		p.Work.DueAt = p.nextOfLeft(now)
 	}
 	return p
 }

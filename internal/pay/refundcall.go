@@ -286,7 +286,7 @@ func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Paymen
 	from := p
 	p.Attempts = p.noted(order, o, now) // it came and went: older news that it is paid changes nothing
 	if current {
-		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
+		p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
 	}
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}, Applied

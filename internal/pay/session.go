@@ -426,3 +426,52 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }
+
+// Left are the attempts whose page the shopper left by TryAgain, and that took no money as far as is known. Only their
+// providers' word says that the pages have ended, and a notification may be lost: they are queried again after the payment's
+// end, at the times of its looks (PAY-39).
+func Left(p Payment) (left []Attempt) {
+	for i, a := range p.Attempts {
+		if !a.Again {
+			continue
+		}
+		page := p.Attempts[i-1]
+		known := slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Order == page.Order })
+		if page.Status != Approved && page.Status != Reversed && !known {
+			left = append(left, page)
+		}
+	}
+	return left
+}
+
+// nextOfLeft is when to query Left again if nothing else is queried; zero if there is none, and after the last query.
+func (p Payment) nextOfLeft(now time.Time) time.Time {
+	if len(Left(p)) == 0 {
+		return time.Time{}
+	}
+	return p.nextLook(Outcome{}, now)
+}
+
+// OnlyLeft reports whether nothing but Left is queried about a payment: the money of its last attempt is known.
+func OnlyLeft(p Payment) bool {
+	last, _ := p.Attempts.Current()
+	return p.Looking() && !p.Following() && (!p.Times.Completed.IsZero() || last.Status == Approved || last.Status == Reversed)
+}
+
+// Heard returns the attempts with the count of unanswered queries of one of Left. The caller writes them with LookedAtLeft or Look.
+func (as Attempts) Heard(order int, answered bool) Attempts {
+	as = slices.Clone(as)
+	if as[order-1].Unanswered++; answered {
+		as[order-1].Unanswered = 0
+	}
+	return as
+}
+
+// LookedAtLeft records that Left was queried about a payment with OnlyLeft, and found no money. The merchant does not see it.
+func LookedAtLeft(p Payment, now time.Time) (Payment, Change) {
+	from := p
+	p.Work.DueAt = p.nextOfLeft(now)
+	p = p.written(from, now)
+	p.Times.Updated = from.Times.Updated
+	return p, Change{Payments: []Payment{p}}
+}

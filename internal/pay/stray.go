@@ -266,7 +266,7 @@ func (p Payment) late(order int, o Outcome, claimID string, now time.Time) (Paym
 	if reason != anotherMoney { // the attempt keeps the ids of its first money
 		p.Attempts = p.noted(order, o, now)
 		if order == len(p.Attempts) { // this attempt is the one that is being queried
-			p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
+			p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
 		}
 	}
 	p, change := p.suspend(Stray{Code: code, Order: order, Local: p.Price.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef},

@@ -100,9 +100,9 @@ func (u *upstream) shows(made *charge, r provider.Request) {
 	})
 }
 
-// lies reports whether the provider calls an open page ended. It tells later what became of it: a silent one could not.
+// lies reports whether the provider calls an open page ended.
 func (u *upstream) lies(made *charge) bool {
-	if made.page == nil || u.silent || !u.w.turns.one(u.pager.lies) {
+	if made.page == nil || !u.w.turns.one(u.pager.lies) {
 		return false
 	}
 	made.lied = true
@@ -128,7 +128,7 @@ func (u *upstream) enters(made *charge, of card) (paid, open bool) {
 	if !u.silent {
 		u.send(news{ID: id, Ref: made.ref, Try: true})
 	}
-	if made.status == "open" && u.lies(made) {
+	if made.status == "open" && !u.silent && u.lies(made) {
 		u.send(news{ID: made.ref + "/lie", Ref: made.ref, Lie: true})
 	}
 	return false, made.status == "open"

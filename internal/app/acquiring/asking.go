@@ -124,6 +124,15 @@ func (q *Lanes) may(l *askLane) bool {
 	return true
 }
 
+// May reports whether an account is queried now. A query that it permits may be the one that finds out whether the account answers again:
+// the caller tells its result to Heard.
+func (q *Lanes) May(account string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lanes[account]
+	return l == nil || q.may(l)
+}
+
 // Heard records whether an account answered a query of a caller. Charges do not count: if only charges go
 // unanswered, queries are the only way to learn their outcome. A caller who left before the answer, such as an operator who
 // closed the page, proves nothing about the account.

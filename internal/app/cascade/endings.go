@@ -46,6 +46,11 @@ func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error 
 	now := c.TimeOf(p.Scope)
 	c.AssignClaims(p, &o, &pay.Cascade{})
 	_, change := p.Look(o, c.NewID(pay.ClaimPrefix, now), now)
+	return c.looked(ctx, change)
+}
+
+// looked commits what a look found.
+func (c *Cascade) looked(ctx context.Context, change pay.Change) error {
 	err := c.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // a notification came meanwhile; if not, it is due again at the end of the lease
 		return nil

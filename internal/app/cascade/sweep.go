@@ -49,6 +49,17 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 		}
 		asked = node.At
 	}
+	if p.Looking() {
+		looked, err := c.askLeft(ctx, p)
+		if err != nil {
+			return err
+		}
+		p = looked
+		if attempt, _ = p.Attempts.Current(); pay.OnlyLeft(p) {
+			_, change := pay.LookedAtLeft(p, c.TimeOf(p.Scope))
+			return c.looked(ctx, change)
+		}
+	}
 	if p.Following() {
 		return c.follow(ctx, p, attempt, may, asked)
 	}
@@ -95,6 +106,30 @@ func (c *Cascade) follow(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		}
 	}
 	return c.look(ctx, p, o)
+}
+
+// askLeft queries the providers of the pages that the shopper left for another try: one may have taken money although it said that its
+// page had ended. A page that is open is ended once more. Money is applied as news of that attempt.
+func (c *Cascade) askLeft(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	for _, left := range pay.Left(p) {
+		asking := provider.Looking(ctx)
+		o := left.Heard(c.Ask(asking, p, left, c.lanes.May(left.Provider)))
+		if o.Kind == pay.Awaiting {
+			if said, can := c.Cancel(ctx, p, left); can && said.Kind != pay.Unknown {
+				o = said
+			}
+		}
+		if o.Kind != pay.Approved && o.Kind != pay.Reversed && len(o.Also) == 0 {
+			p.Attempts = p.Attempts.Heard(left.Order, o.Kind != pay.Unknown)
+			continue
+		}
+		next, _, err := c.Settle(ctx, p, left, o, time.Time{}, c.providers.Routes(p), view.Cause{})
+		if err != nil {
+			return p, err
+		}
+		p = next
+	}
+	return p, nil
 }
 
 // callAgain makes the call of an attempt whose owner has died or is delayed. If the owner's call is

@@ -279,6 +279,42 @@ func TestFirstPagesMoneyMeetsTheRetry(t *testing.T) {
 			s.lines[0].PayPage(t, ref(id, 1))
 			s.hears(t, id, 1)
 		}, 0, 1},
+		"never heard of, the second page is left": {func(t *testing.T, s *paged, id string) {
+			s.lines[0].Fails(lies)
+			s.leads(t, id, s.page(id, 2))
+			s.lines[0].PayPage(t, ref(id, 1))
+		}, 0, 1},
+		"never heard of, the second card is refused": {func(t *testing.T, s *paged, id string) {
+			s.lines[0].Fails(lies)
+			s.leads(t, id, s.page(id, 2))
+			s.lines[0].PayPage(t, ref(id, 1))
+			s.refuses(t, id, 2, decline.StolenCard)
+		}, 0, 1},
+		"both pages were paid, the first is never heard of": {func(t *testing.T, s *paged, id string) {
+			s.lines[0].Fails(lies)
+			s.leads(t, id, s.page(id, 2))
+			s.lines[1].PayPage(t, ref(id, 2))
+			s.hears(t, id, 2)
+			s.Clock.Advance(2 * time.Hour)
+			_, err := s.App.Cascade.Sweep(ctx) // nobody has paid the first yet
+			harness.Must(t, err)
+			s.lines[0].PayPage(t, ref(id, 1))
+		}, 2, 1},
+		"both pages were paid, the first is never heard of, and silent for ten days": {func(t *testing.T, s *paged, id string) {
+			s.Log.Mute()
+			s.lines[0].Fails(lies)
+			s.leads(t, id, s.page(id, 2))
+			s.lines[0].PayPage(t, ref(id, 1))
+			s.lines[1].PayPage(t, ref(id, 2))
+			s.hears(t, id, 2)
+			s.lines[0].Fails(harness.Refuses)
+			for range 10 {
+				s.Clock.Advance(24 * time.Hour)
+				_, err := s.App.Cascade.Sweep(ctx)
+				harness.Must(t, err)
+			}
+			s.lines[0].Fails(lies)
+		}, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPaged(t, func(t *testing.T, s *paged) {

@@ -66,7 +66,7 @@ func feeDiffers(fee, account string) string {
 
 // Rules that more than one query reports.
 const (
-	invariantLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, a month at most, or where its last attempt is followed"
+	invariantLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, a month at most, or where its last attempt is followed, or a page that the shopper left"
 	invariantPlace    = "a payment is in one place, by its status"
 	invariantShop     = "a payment belongs to its shop's merchant"
 	invariantMisfits  = "what does not fit its payment waits until the operator has closed it"
@@ -75,7 +75,7 @@ const (
   CASE WHEN p.status IN ('pending', 'processing') THEN p.due_at <= 0
   WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000
   ELSE p.due_at <> 0 AND (p.due_at > p.updated_at + 7776000000000
-    OR p.doc NOT LIKE '%"order":' || (CAST(coalesce({json p.doc captured}, '0') AS BIGINT) + 1) || ',"provider":%') END`
+    OR p.doc NOT LIKE '%"again":true%' AND p.doc NOT LIKE '%"order":' || (CAST(coalesce({json p.doc captured}, '0') AS BIGINT) + 1) || ',"provider":%') END`
 )
 
 // flightInvariants are the invariants of payments in flight and of small tables.
