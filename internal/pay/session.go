@@ -303,6 +303,8 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p
+	attempt, _ := p.Attempts.Current()
+	p, _ = p.tried(attempt.Order, o, now)
 	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
 	p.Times.Unsure, p.Work.DueAt = time.Time{}, now.Add(looks[0])
 	next, change := p.finish(from, now)

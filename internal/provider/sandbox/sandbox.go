@@ -143,7 +143,10 @@ func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o := p.Query(ctx, r)
 	if o.Kind == pay.Awaiting && r.Sync && r.Script.Strict {
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: p.ref(r)}
+		o = pay.Outcome{Kind: pay.Lapsed, ProviderRef: p.ref(r)}
+		if r.Script.Challenge == r.Reference { // the shopper typed a card, and left
+			o.Tries = []decline.Try{tried(Challenge, decline.Abandoned)}
+		}
 	}
 	return o
 }
@@ -376,6 +379,9 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired", "left": // left: a card's page ended, as pages end in production
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
+		if n.Reason != "" { // the shopper typed a card before
+			notice.Outcome.Tries = []decline.Try{tried(Challenge, decline.Reason(n.Reason))}
+		}
 	case "disputed", "dispute_won", "dispute_lost", "dispute_withdrawn":
 		return n.disputed(notice)
 	case "reversed":
