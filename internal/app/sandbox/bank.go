@@ -29,6 +29,9 @@ const (
 	BankMismatch BankAction = "wrong_amount" // pays a cent less
 )
 
+// AmountTable is the table of the test amounts of a card, in Markdown.
+func AmountTable() string { return sandbox.AmountTable() }
+
 // Plans are the installments that a shopper may choose on a simulated bank's page.
 func Plans(p pay.Payment) []installment.Plan {
 	if !p.Way.Sync || p.Status != pay.Pending {

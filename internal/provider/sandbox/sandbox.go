@@ -198,17 +198,6 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	}
 }
 
-// Challenge is the first answer of a card's page that wants the shopper to pass 3-D Secure.
-const Challenge = "challenge"
-
-// OnPage is the answer of a card's page in a strict sandbox to the shopper's first try, by the cents of the amount as in card: the
-// reason for which it refuses, Challenge, or "" if it pays.
-func OnPage(usd money.Amount) decline.Reason {
-	return map[int64]decline.Reason{
-		5: decline.DoNotHonor, 51: decline.InsufficientFunds, 54: decline.ExpiredCard, 59: decline.FraudSuspected, 65: Challenge, 91: decline.IssuerUnavailable,
-	}[cents(usd)]
-}
-
 // await is a charge that waits for the shopper.
 func (p *Provider) await(r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: p.ref(r), FormURL: r.PageURL, Data: data(r)}
