@@ -323,9 +323,26 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		u := o.Staff(t, people.Developer)
-		for outcome, want := range map[string]string{"paid": "Completed", "failed": "Failed", "expired": "Expired", "chargeback": "Dispute of", "wait": "Pending"} {
+		for outcome, want := range map[string]string{"paid": "Completed", "failed": "Failed", "expired": "Expired", "chargeback": "Dispute of", "page": "Pending"} {
 			to := u.Do(t, "/payments/test", "amount", "12,30", "amount_currency", "USD", "method", "sbx_pix", "outcome", outcome, "email", "ana@example.com", "key", keyOf(t, u.Page(t, "/payments/test")))
 			says(t, outcome, text(u.Page(t, to)), want, "12.30 USD")
+		}
+		// What the form begins with leads the way of production: page, redirect, 3-D Secure.
+		page := u.Page(t, "/payments/test")
+		for _, begins := range []string{`value="25.65"`, `<option value="sbx_card" selected`, `value="page" checked`} {
+			if !strings.Contains(page, begins) {
+				t.Errorf("the form of a test payment does not begin with %s: %s", begins, page)
+			}
+		}
+		to := u.Do(t, "/payments/test", "amount", "25.65", "amount_currency", "USD", "method", "sbx_card", "outcome", "page", "email", "ana@example.com", "key", keyOf(t, page))
+		id := to[strings.LastIndex(to, "/")+1:]
+		says(t, "a card's page", text(u.Page(t, to)), "Pending", "Open")
+		if _, _, h := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay"); !strings.HasSuffix(h.Get("Location"), "?challenge=yes") {
+			t.Errorf("the card's page leads to %q, not to 3-D Secure", h.Get("Location"))
+		}
+		s.AtBank(t, id, "confirm")
+		if got := o.Status(t, id); got != "completed" {
+			t.Errorf("the test payment of a card is %s", got)
 		}
 		k := keyOf(t, u.Page(t, "/payments/test"))
 		for field, values := range map[string][]string{"amount": {"amount", "zero"}, "method": {"method", "nothing"}, "email": {"email", "ana"}} {
