@@ -261,6 +261,16 @@ type Method struct {
 type MethodInstallments struct {
 	Max          int   `json:"max"`          // the most installments
 	InterestFree []int `json:"interestFree"` // the numbers for which the merchant can bear the interest
+
+	Steps []InstallmentStep `json:"steps"` // from which amount on, ascending; a request for more than its amount's step is refused
+}
+
+// InstallmentStep is what shoppers may choose from an amount on.
+type InstallmentStep struct {
+	From         Decimal `json:"from"`     // the least amount, in Currency; "" for any
+	Currency     string  `json:"currency"` // "" for any
+	Max          int     `json:"max"`
+	InterestFree []int   `json:"interestFree"`
 }
 
 // MethodFee is the price of a method.

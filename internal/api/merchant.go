@@ -123,7 +123,7 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 		country, _ := geo.Parse(r.Country)
 		m := view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd)
 		if m.Routable {
-			m.Installments = view.NewMethodInstallments(a.app.Methods.Offered(call.Scope, merchant.Installments, r.Rail))
+			m.Installments = view.NewMethodInstallments(a.app.Methods.Offered(call.Scope, merchant.Installments, r.Rail), a.app.Methods.Steps(call.Scope, merchant.Installments, r.Rail))
 		}
 		b.Methods = append(b.Methods, m)
 	}

@@ -12,7 +12,7 @@ func TestDescriptionsAreEscaped(t *testing.T) {
 	const evil = `<script>alert(1)</script>`
 	page, err := New(func() ([]byte, error) {
 		return []byte(`{"openapi":"3.1.0","info":{"title":"` + evil + `","version":"1","description":"**a** ` + evil + ` and ` + "`<b>`" + `"},
-		"tags":[{"name":"T","description":"- one\n- ` + evil + `"}],
+		"tags":[{"name":"T","description":"- one\n- ` + evil + `\n\n| a | ` + evil + ` |\n|---|---|\n| .05 | ` + "`refused`" + ` |"}],
 		"paths":{"/x":{"post":{"operationId":"x","summary":"` + evil + `","tags":["T"],"responses":{"200":{"description":"` + evil + `"}},
 			"requestBody":{"content":{"application/json":{"schema":{"properties":{"` + evil + `":{"type":"string","enum":["` + evil + `"]}}},
 			"example":{"` + evil + `":"it's ` + evil + `"}}}}}}}}`), nil
@@ -26,8 +26,8 @@ func TestDescriptionsAreEscaped(t *testing.T) {
 	if strings.Contains(html, evil) || !strings.Contains(html, "&lt;script&gt;") || !strings.Contains(html, "<code>&lt;b&gt;</code>") || !strings.Contains(html, `it&#39;\&#39;&#39;s`) {
 		t.Errorf("the page has markup of the document's: %s", html)
 	}
-	if !strings.Contains(html, "<li>one</li>") || !strings.Contains(html, "<strong>a</strong>") {
-		t.Errorf("the page does not show lists and bold words: %s", html)
+	if !strings.Contains(html, `<th scope="col">a</th><th scope="col">&lt;script`) || !strings.Contains(html, `<tr><td>.05</td><td><code>refused</code></td></tr></tbody></table>`) || !strings.Contains(html, "<li>one</li>") || !strings.Contains(html, "<strong>a</strong>") {
+		t.Errorf("the page does not show lists, tables and bold words: %s", html)
 	}
 }
 

@@ -14,7 +14,7 @@ var (
 	boldSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// prose renders the Markdown subset of descriptions: paragraphs, lists, bold words and
+// prose renders the Markdown subset of descriptions: paragraphs, lists, tables, bold words and
 // code. Everything else is text.
 func prose(text string) template.HTML {
 	var b strings.Builder
@@ -30,9 +30,30 @@ func prose(text string) template.HTML {
 			b.WriteString("</ul>")
 			continue
 		}
+		if strings.HasPrefix(block, "| ") {
+			b.WriteString(grid(block))
+			continue
+		}
 		b.WriteString("<p>" + inline(block) + "</p>")
 	}
 	return template.HTML(b.String()) // escaped by inline
+}
+
+// grid renders a table: its first line is the heading, the second one separates it.
+func grid(block string) string {
+	var b strings.Builder
+	b.WriteString(`<div class="scroll"><table>`)
+	for i, line := range strings.Split(block, "\n") {
+		row := "<td>" + strings.ReplaceAll(inline(strings.Trim(line, "| ")), " | ", "</td><td>") + "</td>"
+		switch i {
+		case 0:
+			b.WriteString("<thead><tr>" + strings.NewReplacer("<td>", `<th scope="col">`, "</td>", "</th>").Replace(row) + "</tr></thead><tbody>")
+		case 1:
+		default:
+			b.WriteString("<tr>" + row + "</tr>")
+		}
+	}
+	return b.String() + "</tbody></table></div>"
 }
 
 func inline(text string) string {

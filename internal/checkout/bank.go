@@ -47,7 +47,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 			v.Plans = append(v.Plans, plan{of.Count, v.planText(of)})
 		}
 		if v.Challenge = r.FormValue("challenge") != "" && sandbox.Challenges(shown.Payment); v.Challenge {
-			v.Actions, v.Reasons, v.Plans = []sandbox.BankAction{sandbox.BankConfirm}, []decline.Reason{decline.NotAuthenticated}, nil
+			v.Actions, v.Reasons, v.Plans = []sandbox.BankAction{sandbox.BankConfirm, sandbox.BankTimeout}, []decline.Reason{decline.NotAuthenticated}, nil
 			v.Count = r.FormValue("installments")
 		}
 	}

@@ -409,3 +409,21 @@ func (p Payment) Refusal() error {
 	}
 	return nil
 }
+
+// Script is what the sandbox was asked to play with a payment; zero in production. It is passed on
+// to the simulated provider; nothing here depends on it.
+type Script struct {
+	Action string // of the create call, or ""
+	Strict bool   // as in production: a card goes through its issuer's page
+
+	// Challenge is the reference of the charge whose page waits for the shopper to pass 3-D Secure, or "".
+	Challenge string
+}
+
+// Plays returns the payment with this script.
+func (s Script) Plays(p Payment, now time.Time) (Payment, Change) {
+	from := p
+	p.Script = s
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}
+}

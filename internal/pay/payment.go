@@ -124,13 +124,6 @@ type Disputes struct {
 	Held    []Held   // news of disputes that cannot be applied yet
 }
 
-// Script is what the sandbox was asked to play with a payment; zero in production. It is passed on
-// to the simulated provider; nothing here depends on it.
-type Script struct {
-	Action string // of the create call, or ""
-	Strict bool   // as in production: a card goes through its issuer's page
-}
-
 // Times says when a payment reached each status, and when other things happened to it; zero if they
 // did not.
 type Times struct {

@@ -303,6 +303,8 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p
+	attempt, _ := p.Attempts.Current()
+	p, _ = p.tried(attempt.Order, o, now)
 	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
 	p.Times.Unsure, p.Work.DueAt = time.Time{}, now.Add(looks[0])
 	next, change := p.finish(from, now)
@@ -357,20 +359,19 @@ func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Paym
 // Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
 func (c Cascade) Stays(p Payment, now time.Time) string {
 	last, _ := p.Attempts.lastTry()
-	retries := 0
-	for _, a := range p.Attempts {
-		if a.Again {
-			retries++
-		}
-	}
+	retries := p.Attempts.retries()
 	_, more := c.next(p.Attempts)
 	switch {
 	case !last.Reason.Meaning().Again: // whatever the rules say
 		return fmt.Sprintf("the shopper cannot try again after %s", last.Reason)
-	case c.Retry.Reasons == nil && !last.Soft, c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
+	case c.Retry.Times == 0:
+		return "retry: the rules allow none"
+	case c.Retry.Reasons == nil && !last.Soft:
 		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
+	case c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
+		return fmt.Sprintf("retry: the rules allow none after %s", last.Reason)
 	case retries >= c.Retry.Times:
-		return fmt.Sprintf("retry: at most %d times", c.Retry.Times)
+		return fmt.Sprintf("retry: %d of %d retries were used", retries, c.Retry.Times)
 	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
 		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
 	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
@@ -379,6 +380,42 @@ func (c Cascade) Stays(p Payment, now time.Time) string {
 		return "no other account takes this payment"
 	}
 	return ""
+}
+
+// retries is how often the shopper went on to another account.
+func (as Attempts) retries() (n int) {
+	for _, a := range as {
+		if a.Again {
+			n++
+		}
+	}
+	return n
+}
+
+// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
+// last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
+// what the rules allowed at the last refusal.
+func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
+	attempt, _ := p.Attempts.Current()
+	last, refused := attempt.Tries.Last()
+	ended := p.Status == Failed || p.Status == Expired
+	if !refused || !p.Way.Sync || p.Status != Pending && !ended {
+		return ""
+	}
+	goes, stays := "the shopper's next try goes to", "the shopper's next try stays with "+attempt.Provider
+	if ended {
+		now = time.UnixMicro(last.At)
+		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
+	}
+	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
+		return stays + ": " + why
+	}
+	next, _ := c.next(p.Attempts)
+	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
+	if c.Retry.Within > 0 {
+		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return text
 }
 
 // goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we

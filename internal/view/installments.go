@@ -33,14 +33,32 @@ func newInstallments(p pay.Payment) *Installments {
 
 // MethodInstallments is what shoppers may choose over a method.
 type MethodInstallments struct {
-	Max          int   `json:"max" doc:"The most installments that a shopper may choose"`
-	InterestFree []int `json:"interestFree" doc:"The numbers of installments for which the merchant can bear the interest, ascending"`
+	Max          int               `json:"max" doc:"The most installments that a shopper may choose"`
+	InterestFree []int             `json:"interestFree" doc:"The numbers of installments for which the merchant can bear the interest, ascending"`
+	Steps        []InstallmentStep `json:"steps" doc:"From which amount on the merchant's terms allow how many, ascending. A request for more than its amount's step is refused"`
+}
+
+// InstallmentStep is what shoppers may choose from an amount on.
+type InstallmentStep struct {
+	From         *Money  `json:"from" nullable:"true" doc:"The least amount of a payment, in currency; null: any"`
+	Currency     *string `json:"currency" doc:"In which the shopper pays; null: any"`
+	Max          int     `json:"max"`
+	InterestFree []int   `json:"interestFree"`
 }
 
 // NewMethodInstallments is nil for a method without installments.
-func NewMethodInstallments(o installment.Offer) *MethodInstallments {
+func NewMethodInstallments(o installment.Offer, steps []installment.Step) *MethodInstallments {
 	if o.Max() == 0 {
 		return nil
 	}
-	return &MethodInstallments{o.Max(), append([]int{}, slices.Clone(o.InterestFree)...)}
+	free := func(o installment.Offer) []int { return append([]int{}, slices.Clone(o.InterestFree)...) }
+	m := &MethodInstallments{o.Max(), free(o), []InstallmentStep{}}
+	for _, s := range steps {
+		step := InstallmentStep{Max: s.Offer.Max(), InterestFree: free(s.Offer)}
+		if s.From.IsPositive() {
+			step.From, step.Currency = &Money{s.From}, text(string(s.From.Currency))
+		}
+		m.Steps = append(m.Steps, step)
+	}
+	return m
 }

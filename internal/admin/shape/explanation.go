@@ -18,6 +18,7 @@ type Explanation struct {
 	Rail     string     `json:"rail" example:"pix.BRA"`
 	Status   pay.Status `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
 	Attempts []Attempt  `json:"attempts" doc:"Where it was tried, as recorded then"`
+	Retry    string     `json:"retry,omitempty" doc:"Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page" example:"the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds"`
 	Accounts []Verdict  `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
 }
 
@@ -58,7 +59,7 @@ type Verdict struct {
 
 // NewExplanation shows an explanation.
 func NewExplanation(e acquiring.Explanation) Explanation {
-	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Attempts: []Attempt{}, Accounts: []Verdict{}}
+	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Accounts: []Verdict{}}
 	for _, a := range e.Payment.Attempts {
 		told.Attempts = append(told.Attempts, newAttempt(a))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -108,7 +109,7 @@ var abouts = map[string]about{
 		text: "Takes a payment through the cascade of providers. The payment starts as `pending`: redirect the shopper to " +
 			"`paymentFormUrl` (or to `checkoutUrl` with `hostedCheckout`), and rely on webhooks for what happens then. Cards too: in production the shopper " +
 			"enters the card on a page, passes 3-D Secure there, and may be refused and try again until the page ends (`tries`). A card is approved or declined " +
-			"at once only in a sandbox that is not strict. Build for the page: send `Sandbox-Strict: true`, or set the sandbox to strict.\n\n" +
+			"at once only in a sandbox that is not strict. Build for the page: send `Sandbox-Strict: true`, or set the sandbox to strict. The section *Sandbox* has the test amounts.\n\n" +
 			"`amount` is in `currency`, USD by default, and is converted at the stored rate: the payment's `amount` is its worth in USD. " +
 			"A shopper who pays in that currency pays exactly that amount.\n\n" +
 			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it holds what the shopper needs to pay, as in a GET. " +
@@ -276,7 +277,7 @@ var abouts = map[string]about{
 	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
 		text: "A strict sandbox works as production does: a card goes through a page, with redirect, 3-D Secure, refusals, abandonment and webhooks, and " +
-			"the test amounts decide what the page answers to the first try. It refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
+			"the test amounts (at the top of this section) decide what the page answers to the first try. It refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
 			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
 			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
 		codes: []problem.Code{problem.ProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
@@ -334,7 +335,11 @@ var tagTexts = []struct{ name, text string }{
 	{"Payouts", "Where withdrawals go, and taking your money out."},
 	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},
-	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only."},
+	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only.\n\n" +
+		"**Begin with a strict sandbox**: `PATCH /sandbox/settings` with `{\"strict\":true}`, or the header `Sandbox-Strict: true`. It takes cards as production " +
+		"does: the payment is `pending`, the shopper is sent to a page, passes 3-D Secure there or is refused and tries again, and a webhook tells the end.\n\n" +
+		"**Test amounts.** The cents of the USD amount of an `sbx_card` payment are what the card answers. A second try on the page is another card, and pays.\n\n" +
+		sandbox.AmountTable()},
 	{"Events", "What we POST to your endpoints. Answer with any 2xx within " + seconds(webhook.DefaultTimeout) + "; process the event afterwards."},
 }
 
@@ -342,7 +347,7 @@ var introduction = `Payment orchestration for Latin America: one API over a casc
 
 **Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `; a payment's ` + "`amount`" + ` is its worth in USD, and its ` + "`amountLocal`" + ` is in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are most unknown query parameters. An apparent typo such as ` + "`stauts`" + `, a list's filter under another name, and a parameter that is given twice are refused. With ` + "`?strict=true`" + ` every unknown field and parameter is refused; the error names the one that was probably meant. New fields may appear in replies.
 
-**Environments.** A test key reaches the sandbox, a live key production. The two never mix.
+**Environments.** A test key reaches the sandbox, a live key production. The two never mix. Begin with a strict sandbox (` + "`Sandbox-Strict: true`" + `): it takes cards on a page, with redirect and 3-D Secure, as production does.
 
 **Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within ` + days(pay.OnceKept) + ` gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
 

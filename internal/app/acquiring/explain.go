@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -17,6 +18,7 @@ type Explanation struct {
 	Rail     acquirer.Rail
 	Band     string // the band of amounts for the payment's score
 	Accounts []AccountVerdict
+	Retry    string // where the next try of a shopper whose card was refused on a page goes, and why; "" if none was
 	// Watched: this process takes payments, and so knows the accounts' health. A command does not.
 	Watched bool
 	At      time.Time
@@ -40,6 +42,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
 	e := Explanation{Payment: p, Rail: ps.catalog.ByID[p.Way.RailID], Band: routing.Band(p.Price.Amount), Watched: ps.Operator == "", At: ps.Now()}
+	e.Retry = ps.Routes(p).Tells(p, ps.doubts(p), ps.TimeOf(p.Scope))
 	list, err := ps.Accounts(ctx, false)
 	if err != nil {
 		return e, err
@@ -76,4 +79,17 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		}
 	}
 	return e, nil
+}
+
+// doubts says why the provider of a payment cannot prove that its page has ended, "" if it can.
+func (ps *Providers) doubts(p pay.Payment) string {
+	attempt, _ := p.Attempts.Current()
+	upstream, _ := ps.Upstream(attempt.Provider)
+	if _, ends := upstream.(provider.Canceler); !ends {
+		return attempt.Provider + " cannot end its page"
+	}
+	if d, doubted := upstream.(provider.Doubted); doubted {
+		return d.Doubts(ps.catalog.ByID[p.Way.RailID].Key)
+	}
+	return ""
 }

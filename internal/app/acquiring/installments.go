@@ -83,6 +83,25 @@ func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail 
 	return ms.offers(ms.served(scope, serving, len(serving) == 0), rail, money.Amount{}, t)
 }
 
+// Steps are what Offered says for each amount from which the merchant's terms begin, ascending; one from any amount on for a merchant
+// without terms.
+func (ms *Methods) Steps(scope tenant.Scope, granted installment.Grants, rail acquirer.Rail) (steps []installment.Step) {
+	key, serving := rail.Key, ms.Serving(scope, rail)
+	if testRail(rail) {
+		key = rail.Method
+	}
+	accounts := ms.served(scope, serving, len(serving) == 0)
+	if granted == "" {
+		return []installment.Step{{Offer: ms.Offered(scope, granted, rail)}}
+	}
+	for _, g := range granted.Steps(key) {
+		if o := ms.offers(accounts, rail, g.From, installment.Terms{Max: g.Max, InterestFree: g.InterestFree}); o.Max() > 0 {
+			steps = append(steps, installment.Step{From: g.From, Offer: o})
+		}
+	}
+	return steps
+}
+
 // InstallmentsOf is what the shopper of an open payment may choose where it is paid now.
 func (ms *Methods) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
 	attempt, ok := p.Attempts.Current()

@@ -88,6 +88,12 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 	return p, err
 }
 
+// GoesOn reports whether the next try of a shopper whose card was refused on a page goes to another provider.
+func (ss *Sessions) GoesOn(p pay.Payment) bool {
+	attempt, _ := p.Attempts.Current()
+	return pay.CheckRetry(p) == nil && ss.providers.Routes(p).Stays(p, ss.TimeOf(p.Scope)) == "" && ss.cascade.Doubts(p, attempt) == ""
+}
+
 // TryAgain moves a payment whose card was refused on a provider's page to the next provider, and returns it with that provider's page. The
 // first provider is asked to end its page before, and has to prove that it can take no money any more. If the operator's rules leave the
 // payment with its provider, if that cannot end its page or prove it, or if the merchant may begin nothing, it stays as it is: the shopper

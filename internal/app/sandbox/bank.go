@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
@@ -27,6 +28,9 @@ const (
 	BankLate     BankAction = "late"         // pays after the window has ended
 	BankMismatch BankAction = "wrong_amount" // pays a cent less
 )
+
+// AmountTable is the table of the test amounts of a card, in Markdown.
+func AmountTable() string { return sandbox.AmountTable() }
 
 // Plans are the installments that a shopper may choose on a simulated bank's page.
 func Plans(p pay.Payment) []installment.Plan {
@@ -72,7 +76,8 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	}
 	if first := firstAnswer(p); action == BankPay && first != "" {
 		if first == sandbox.Challenge { // the page asks for it: Challenges
-			return p, nil
+			attempt, _ := p.Attempts.Current()
+			return sb.challenge(ctx, p, p.Reference(attempt.Order))
 		}
 		return sb.refuseCard(ctx, p, first, cause)
 	}
@@ -107,12 +112,36 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	return p, err
 }
 
+// challenge notes on which charge's page the shopper typed a card and has 3-D Secure to pass: to leave it now is a try. "" notes that
+// the challenge is over.
+//
+// Errors: conflict_state.
+func (sb *Sandbox) challenge(ctx context.Context, p pay.Payment, reference string) (pay.Payment, error) {
+	return base.Decide(func() (pay.Payment, error) {
+		p, err := sb.cascade.AnyPayment(ctx, p.ID)
+		if err != nil || p.Script.Challenge == reference {
+			return p, err
+		}
+		if err := Paid.allows(p); err != nil {
+			return p, err
+		}
+		script := p.Script
+		script.Challenge = reference
+		next, change := script.Plays(p, sb.TimeOf(p.Scope))
+		return next, sb.Commit(ctx, change, view.Cause{})
+	})
+}
+
 // leave is a shopper who lets the time of a card's page end, as in production, and with BankLate pays afterwards.
 func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, action BankAction, cause view.Cause) (pay.Payment, error) {
 	if err := Expired.allows(p); err != nil {
 		return p, err
 	}
-	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "left"}, Expired.unmoved(p), cause)
+	n := sandbox.Notification{Status: "left"}
+	if attempt, _ := p.Attempts.Current(); p.Script.Challenge == p.Reference(attempt.Order) {
+		n.Reason = string(decline.Abandoned)
+	}
+	next, _, err := sb.Tell(ctx, p, n, Expired.unmoved(p), cause)
 	if err != nil || action != BankLate {
 		return next, err
 	}
@@ -150,6 +179,12 @@ func (sb *Sandbox) refuseCard(ctx context.Context, p pay.Payment, reason decline
 	}
 	if err := Failed.allows(p); err != nil {
 		return p, err
+	}
+	if p.Script.Challenge != "" { // it is answered
+		var err error
+		if p, err = sb.challenge(ctx, p, ""); err != nil {
+			return p, err
+		}
 	}
 	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
 	return next, err

@@ -65,6 +65,9 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 			fmt.Fprintf(cli.Stdout, "   no other was tried: %s\n", at.Stop)
 		}
 	}
+	if e.Retry != "" {
+		fmt.Fprintln(cli.Stdout, e.Retry)
+	}
 	if len(e.Accounts) > 0 {
 		fmt.Fprintln(cli.Stdout, "now")
 	}

@@ -51,9 +51,12 @@ func (n newView) Rails(p *frame.Page) (list []frame.Option) {
 	return list
 }
 
-// Outcomes are what the sandbox can play.
+// onPage is the outcome that whoever makes a test payment decides on its page, as a customer.
+const onPage sandbox.Action = "page"
+
+// Outcomes are what the sandbox can play, first the way of production.
 func (n newView) Outcomes(p *frame.Page) (list []frame.Option) {
-	for _, a := range append(sandbox.HeaderActions(), "wait") {
+	for _, a := range append([]sandbox.Action{onPage}, sandbox.HeaderActions()...) {
 		key := "play_" + string(a)
 		list = append(list, frame.Option{Value: string(a), Label: words(p, key), Hint: words(p, key+"_about")})
 	}
@@ -69,7 +72,7 @@ func (s *sales) newTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		s.Go(w, r, s.here(v)+"/payments/link")
 		return nil
 	}
-	f := s.fresh("amount", plain(v.Language(), money.New(25_00, money.USD)), "amount_currency", "USD", "method", "", "outcome", "paid", "email", v.User.Email)
+	f := s.fresh("amount", plain(v.Language(), money.New(25_65, money.USD)), "amount_currency", "USD", "method", "sbx_card", "outcome", string(onPage), "email", v.User.Email)
 	return s.room.Show(w, r, v, "test", s.newView(v, f))
 }
 
@@ -82,6 +85,9 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f)}
 	if action := sandbox.Action(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
 		n.Simulate = string(action)
+	} else {
+		strict := true
+		n.Strict, n.Hosted = &strict, true
 	}
 	rail := s.names(v).rails[n.PaymentMethodID]
 	n.Buyer = pay.Buyer{Email: f.Typed["email"], Name: v.User.Name, Document: document.Example(rail.Country, rail.Document), IP: v.Address}
@@ -103,7 +109,11 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 		return s.room.ShowStatus(w, r, v, status, "test", s.newView(v, f))
 	}
-	s.Flash(w, "test_made")
+	if n.Simulate == "" {
+		s.Flash(w, "test_made_page")
+	} else {
+		s.Flash(w, "test_made")
+	}
 	s.back(w, r, v, p.ID)
 	return nil
 }

@@ -34,6 +34,7 @@ type paymentView struct {
 	Receipt  bool // it has one, which can be sent
 	Mails    bool // the service sends e-mails
 	Operator bool
+	GoesOn   bool // the next try of a shopper whose card was refused goes to another provider
 	Form     form // of the refund
 }
 
@@ -66,7 +67,7 @@ func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if view.Left.IsPositive() {
 		view.Return = s.curl(v, "POST", "/payments/"+view.ID+"/refund", `{"amount":`+view.Left.Decimal()+`,"reason":"requested_by_customer"}`)
 	}
-	view.Page = s.shopperPage(view.Payment)
+	view.Page, view.GoesOn = s.shopperPage(view.Payment), s.App.Sessions.GoesOn(view.Payment)
 	if !v.Live && s.App.Providers.StoodIn(view.Payment) {
 		view.Plays = plays(view.Payment)
 	}
@@ -144,6 +145,12 @@ func (p paymentView) Next() string {
 		return "next_refunding"
 	case state == "pending" && p.Way.Sync:
 		if _, refused := p.Attempts.Refusal(); refused {
+			switch {
+			case p.GoesOn:
+				return "next_pending_goes_on"
+			case pay.CheckRetry(p.Payment) != nil:
+				return "next_pending_over"
+			}
 			return "next_pending_refused"
 		}
 		return "next_pending_card"

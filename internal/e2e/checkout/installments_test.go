@@ -69,6 +69,16 @@ func TestInstallmentsAreWithinTheMerchantsTerms(t *testing.T) {
 			}
 		}
 		methods := o.Get(t, "/payment-methods").Want(t, http.StatusOK)
+		// The catalog says from which amount on: a shop can know before it asks for too many (card.MEX:12/6@MXN:1000).
+		var steps []string
+		for i := range 3 {
+			at := fmt.Sprintf("methods.3.installments.steps.%d.", i)
+			from, _ := methods.At(t, at+"from")
+			steps = append(steps, fmt.Sprint(from, " ", methods.Text(t, at+"currency"), " ", methods.Text(t, at+"max")))
+		}
+		if got := strings.Join(steps, ", "); got != "<nil> <nil> 3, <nil> <nil> 6, 1000 MXN 12" {
+			t.Errorf("the catalog's steps are %s: %s", got, methods.Body)
+		}
 		for i := range 5 {
 			at := fmt.Sprintf("methods.%d.", i)
 			most, _ := methods.At(t, at+"installments.max")

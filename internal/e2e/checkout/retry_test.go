@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
 // cardPage makes a card payment that waits on a page, as in production, and returns its id.
@@ -42,11 +43,24 @@ func TestRefusedCardIsTriedAtTheNextProvider(t *testing.T) {
 		if _, _, h := s.Browse(t, http.MethodGet, "/c/"+id, ""); !strings.HasSuffix(h.Get("Location"), "/pay/"+id) {
 			t.Errorf("the payment's address leads to %s, not to the page that says what happened", h.Get("Location"))
 		}
+		first := read(id).Attempts[0].Provider
+		explains := func(want string) {
+			t.Helper()
+			e, err := s.App.Providers.Explain(t.Context(), id)
+			if harness.Must(t, err); e.Retry != want {
+				t.Errorf("explain says %q, want %q", e.Retry, want)
+			}
+		}
+		explains("the shopper's next try stays with " + first + ": another provider is not tried after insufficient_funds")
 		retry("/sandbox/bank/" + id) // at the same provider: another card may have the funds
 		if p := read(id); len(p.Attempts) != 1 || p.Status != pay.Pending {
 			t.Errorf("after a decline of the issuer: %s", p)
 		}
 		s.AtBank(t, id, "decline:do_not_honor")
+		explains("after do_not_honor the shopper's next try goes to sandbox-2: 0 of 2 retries were used")
+		if page := o.Staff(t, people.Viewer).Ask(t, http.MethodGet, "/dashboard/"+o.Shop.ID+"/sandbox/payments/"+id, nil).Text(); !strings.Contains(page, "The next try goes to another provider.") {
+			t.Errorf("the dashboard does not say where the next try goes: %s", page)
+		}
 		retry("/sandbox/bank/" + id)
 		p := read(id)
 		if len(p.Attempts) != 2 || p.Attempts[0].Status != pay.Lapsed || p.Attempts[1].Provider == p.Attempts[0].Provider || p.Status != pay.Pending {

@@ -43,6 +43,9 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 				}
 			}
 		}
+		if !strings.Contains(html, "<td>.65</td><td>3-D Secure: the shopper passes it") {
+			t.Error("the page does not list the test amounts of the sandbox")
+		}
 		for name := range s.Spec.Tree["webhooks"].(map[string]any) {
 			if !ids["event-"+name] {
 				t.Errorf("the page does not show the event %s", name)

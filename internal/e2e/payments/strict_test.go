@@ -177,6 +177,22 @@ func TestTestAmountsWorkOnACardsPage(t *testing.T) {
 		if got := o.Status(t, passed) + " " + o.Get(t, "/payments/"+missed).Text(t, "tries.0.code"); got != "completed three_ds_failed" {
 			t.Errorf("after the challenge the payments are %s", got)
 		}
+		// Whoever leaves at the challenge has tried, whether the time runs out or the shopper gives up (SBX-17).
+		waits, gives := page("10.65"), page("10.65")
+		s.AtBank(t, waits, "pay")
+		s.AtBank(t, gives, "pay")
+		s.AtBank(t, gives, "timeout")
+		s.Clock.Advance(31 * time.Minute)
+		for _, id := range []string{waits, gives} {
+			s.Sweep(t, "the page has ended", func() bool { return o.Status(t, id) == "failed" })
+			r := o.Get(t, "/payments/"+id)
+			if got := r.Text(t, "failure.code") + " " + r.Text(t, "failure.declineCode") + " " + r.Text(t, "tries.0.outcome"); got != "abandoned abandoned abandoned" {
+				t.Errorf("a shopper who leaves at the challenge ends the payment as %s: %s", got, r)
+			}
+		}
+		if tries := o.Get(t, "/payments/"+missed).Text(t, "tries.0.outcome"); o.Status(t, missed) != "failed" || tries != "authentication_failed" {
+			t.Errorf("a challenge that was failed ends as %s", tries)
+		}
 		// The provider opened the page and did not answer: it is found out, and the shopper can pay.
 		lost := o.Post(t, "/payments", `{"amount":10.96,"paymentMethodId":"sbx_card"}`, "Sandbox-Strict: true").Want(t, http.StatusCreated)
 		id := lost.Text(t, "transactionId")

@@ -80,7 +80,7 @@ func TestInstallmentsGoWhereTheyAreOffered(t *testing.T) {
 		terms := "card.MEX:6/3@MXN:300"
 		_, err := s.App.Onboarding.Agree(ctx, s.App.Self(), o.Merchant.ID, onboarding.Agreement{Installments: &terms})
 		harness.Must(t, err)
-		if got := fmt.Sprint(shown()); got != "map[interestFree:[3] max:6]" {
+		if got := fmt.Sprint(shown()); got != "map[interestFree:[3] max:6 steps:[map[currency:MXN from:300 interestFree:[3] max:6]]]" {
 			t.Errorf("the catalog shows %s", got)
 		}
 		plain.Next("paid")

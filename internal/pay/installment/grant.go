@@ -1,6 +1,7 @@
 package installment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -157,6 +158,40 @@ func (gs Grants) Widest(network string) (widest Terms) {
 		}
 	}
 	return widest
+}
+
+// Steps are what is granted over a rail, each from an amount on, ascending: by the rows of the most specific pattern. A rail that works
+// in every country, as those of the sandbox do, has the rows of all of its network.
+func (gs Grants) Steps(rail string) (steps []Grant) {
+	network, place, dotted := strings.Cut(rail, ".")
+	list := gs.List()
+	if !dotted {
+		for _, g := range list {
+			if of, _, _ := strings.Cut(g.Rail, "."); of == network || g.Rail == "*" {
+				steps = append(steps, g)
+			}
+		}
+	}
+	for _, pattern := range []string{network + "." + place, network + ".*", "*"} {
+		for _, g := range list {
+			if dotted && g.Rail == pattern {
+				steps = append(steps, g)
+			}
+		}
+		if len(steps) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.From.Currency, b.From.Currency), cmp.Compare(a.From.Minor, b.From.Minor))
+	})
+	return slices.CompactFunc(steps, func(a, b Grant) bool { return a.From == b.From && a.Max == b.Max && a.InterestFree == b.InterestFree })
+}
+
+// Step is what shoppers may choose from an amount on; from any amount if it is zero.
+type Step struct {
+	From  money.Amount
+	Offer Offer
 }
 
 // Asked is what a request says about installments. The zero value leaves it to the merchant's terms.

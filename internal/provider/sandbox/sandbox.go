@@ -143,7 +143,10 @@ func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
 func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o := p.Query(ctx, r)
 	if o.Kind == pay.Awaiting && r.Sync && r.Script.Strict {
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: p.ref(r)}
+		o = pay.Outcome{Kind: pay.Lapsed, ProviderRef: p.ref(r)}
+		if r.Script.Challenge == r.Reference { // the shopper typed a card, and left
+			o.Tries = []decline.Try{tried(Challenge, decline.Abandoned)}
+		}
 	}
 	return o
 }
@@ -193,17 +196,6 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	return pay.Outcome{
 		Kind: pay.Approved, ProviderRef: p.ref(r), MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, FormURL: r.PageURL, Installments: chosen(r),
 	}
-}
-
-// Challenge is the first answer of a card's page that wants the shopper to pass 3-D Secure.
-const Challenge = "challenge"
-
-// OnPage is the answer of a card's page in a strict sandbox to the shopper's first try, by the cents of the amount as in card: the
-// reason for which it refuses, Challenge, or "" if it pays.
-func OnPage(usd money.Amount) decline.Reason {
-	return map[int64]decline.Reason{
-		5: decline.DoNotHonor, 51: decline.InsufficientFunds, 54: decline.ExpiredCard, 59: decline.FraudSuspected, 65: Challenge, 91: decline.IssuerUnavailable,
-	}[cents(usd)]
 }
 
 // await is a charge that waits for the shopper.
@@ -376,6 +368,9 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired", "left": // left: a card's page ended, as pages end in production
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
+		if n.Reason != "" { // the shopper typed a card before
+			notice.Outcome.Tries = []decline.Try{tried(Challenge, decline.Reason(n.Reason))}
+		}
 	case "disputed", "dispute_won", "dispute_lost", "dispute_withdrawn":
 		return n.disputed(notice)
 	case "reversed":
