@@ -81,12 +81,12 @@ A demo merchant was created. Its sandbox keys, shown only once:
   publishable  %[1]s
   secret       %[2]s
 
-Its sandbox is strict: as in production, a shopper enters a card on a page and may have to pass 3-D Secure.
-Paste these lines into another shell to take such a payment. The third one plays the shopper who pays;
-instead of it you can open the checkoutUrl that the second one prints, and pay there yourself:
+Paste these lines into another shell to take a payment as in production: with "Sandbox-Strict: true" the shopper
+enters a card on a page, and has to pass 3-D Secure. The third line plays the shopper who pays; instead of it you
+can open the checkoutUrl that the second one prints, and pay there yourself:
 
   TOKEN=$(curl -s %[3]s/auth/token -H 'Content-Type: application/json' -d '{"apiKey":"%[1]s","secretKey":"%[2]s"}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
-  ID=$(curl -s %[3]s/payments -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"amount":25.65,"paymentMethodId":"sbx_card","hostedCheckout":true,"merchantOrderId":"order-1"}' | tee /dev/stderr | sed 's/.*"transactionId":"\([^"]*\)".*/\1/')
+  ID=$(curl -s %[3]s/payments -H "Authorization: Bearer $TOKEN" -H 'Sandbox-Strict: true' -H 'Content-Type: application/json' -d '{"amount":25.65,"paymentMethodId":"sbx_card","hostedCheckout":true,"merchantOrderId":"order-1"}' | tee /dev/stderr | sed 's/.*"transactionId":"\([^"]*\)".*/\1/')
   curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
   curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
 

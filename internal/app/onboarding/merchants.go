@@ -112,8 +112,6 @@ type Demo struct {
 func (ob *Onboarding) NewDemo(n NewMerchant) (*Demo, error) {
 	now := ob.Now()
 	o, change, err := ob.onboard(ob.Self(), n, now)
-	o.Merchant.Strict = true // newcomers learn production's way
-	change.Merchants = []tenant.Merchant{o.Merchant}
 	change.Once = &pay.Once{Key: demoMerchant, Object: o.Merchant.ID, At: now}
 	return &Demo{Onboarded: o, ob: ob, change: change}, err
 }
