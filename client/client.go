@@ -10,7 +10,7 @@
 //		Amount:          "25.50",
 //		PaymentMethodID: "sbx_pix",
 //		MerchantOrderID: "order-1",
-//		IdempotencyKey:  "order-1",
+//		IdempotencyKey:  rand.Text(), // of crypto/rand; keep it with the order, for a repeat
 //	})
 //
 // # What it calls

@@ -7,10 +7,12 @@ package id
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"math/bits"
 	"strings"
 	"sync"
 	"time"
@@ -31,29 +33,41 @@ func New(prefix string, now time.Time) string {
 // Maker makes ids that sort in the order in which it made them, even within a millisecond.
 // The zero value is ready, and safe for concurrent use.
 type Maker struct {
-	mu   sync.Mutex // guards last
-	last [16]byte
+	mu    sync.Mutex // guards the fields below
+	last  [16]byte
+	began [6]byte // the millisecond from which last was reached in steps; last is later if that was full
 }
 
-// New returns the next id, see New.
+// full is the first random byte from which on a millisecond has too little space left for its next ids.
+const full = 0xf0
+
+// New returns the next id, see New. Whoever knows one id of a millisecond does not know the next: it is a random step of 64
+// bits away.
 func (m *Maker) New(prefix string, now time.Time) string {
 	var b [16]byte
 	putTime(&b, now)
 	_, _ = rand.Read(b[6:]) // never fails
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if bytes.Equal(b[:6], m.last[:6]) && bytes.Compare(b[6:], m.last[6:]) <= 0 {
-		// A random step, so that the next id cannot be guessed from this one.
-		step := binary.BigEndian.Uint32(b[12:])
-		copy(b[6:], m.last[6:])
-		for i, carry := 15, uint64(step)+1; i >= 6 && carry > 0; i-- {
-			carry += uint64(b[i])
-			b[i] = byte(carry)
-			carry >>= 8
+	if bytes.Compare(b[:6], m.began[:]) >= 0 && bytes.Compare(b[:6], m.last[:6]) <= 0 {
+		b = after(m.last, binary.BigEndian.Uint64(b[8:]))
+	} else {
+		copy(m.began[:], b[:6])
+		for b[6] >= full {
+			_, _ = rand.Read(b[6:7])
 		}
 	}
 	m.last = b
 	return prefix + encode(b)
+}
+
+// after returns an id that comes a step and one after another. A millisecond that is full goes over into the next.
+func after(id [16]byte, step uint64) [16]byte {
+	low := binary.BigEndian.Uint64(id[8:])
+	sum, carry := bits.Add64(low, step, 1)
+	binary.BigEndian.PutUint64(id[8:], sum)
+	binary.BigEndian.PutUint64(id[:], binary.BigEndian.Uint64(id[:])+carry)
+	return id
 }
 
 // From returns the smallest id of a moment, to compare ids with times.
@@ -67,11 +81,24 @@ func From(prefix string, t time.Time) string {
 const markSize = 10
 
 // Mark replaces the random part of an id if the same request must be recognized by the id
-// alone: 80 bits of a hash of its name. It has 16 characters.
-func Mark(about string) string {
-	var b [16]byte
+// alone: 80 bits of HMAC-SHA-256 of its name. It has 16 characters. Who does not have the key
+// cannot compute it, even from a name that he knows.
+func Mark(key []byte, about string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(about))
+	return markOf(mac.Sum(nil))
+}
+
+// OldMark is the mark that ids had before marks were keyed: a hash that anybody can compute. It
+// is for comparing only.
+func OldMark(about string) string {
 	sum := sha256.Sum256([]byte(about))
-	copy(b[len(b)-markSize:], sum[:])
+	return markOf(sum[:])
+}
+
+func markOf(sum []byte) string {
+	var b [16]byte
+	copy(b[len(b)-markSize:], sum)
 	return encode(b)[26-16:]
 }
 
@@ -102,13 +129,13 @@ func putTime(b *[16]byte, t time.Time) {
 func encode(b [16]byte) string {
 	var out [26]byte
 	var acc uint32
-	bits, next := 2, 0 // two zero bits in front make 130
+	have, next := 2, 0 // two zero bits in front make 130
 	for _, octet := range b {
 		acc = acc<<8 | uint32(octet)
-		bits += 8
-		for bits >= 5 {
-			bits -= 5
-			out[next] = alphabet[acc>>bits&31]
+		have += 8
+		for have >= 5 {
+			have -= 5
+			out[next] = alphabet[acc>>have&31]
 			next++
 		}
 	}

@@ -1,6 +1,7 @@
 package id_test
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,44 @@ func TestMakersIDsSortWithinAMillisecond(t *testing.T) {
 		}
 		last = next
 	}
+	for i := range 200_000 { // more than a millisecond has space for
+		next := m.New("TXN-", now)
+		if next <= last {
+			t.Fatalf("id %d, %s, does not come after %s", i, next, last)
+		}
+		last = next
+	}
+	if next := m.New("TXN-", now.Add(time.Millisecond)); next <= last {
+		t.Errorf("%s of the next millisecond does not come after %s", next, last)
+	}
 	if earlier := m.New("TXN-", now.Add(-time.Second)); earlier >= last {
 		t.Errorf("%s is of an earlier time than %s", earlier, last)
+	}
+}
+
+// Whoever has an id of a busy millisecond must not be able to guess the next one.
+func TestMakersIDsAreFarApartWithinAMillisecond(t *testing.T) {
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	number := func(id string) *big.Int {
+		n := new(big.Int)
+		for _, c := range id[len(id)-26:] {
+			n.Lsh(n, 5)
+			n.Or(n, big.NewInt(int64(strings.IndexRune(alphabet, c))))
+		}
+		return n
+	}
+	var m id.Maker
+	now, near := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 0
+	last := number(m.New("req_", now))
+	for range 2000 {
+		next := number(m.New("TXN-", now))
+		if new(big.Int).Sub(next, last).BitLen() <= 40 {
+			near++
+		}
+		last = next
+	}
+	if near > 0 {
+		t.Errorf("%d of 2000 ids are within 2^40 of the one before", near)
 	}
 }
 

@@ -226,8 +226,7 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		e.Code, e.Message = problem.InvalidJSON, "the body is empty: send a JSON object, {} at least"
 	}
 	help := helpOf(ctx)
-	strangers := help.strangers()
-	codes := map[problem.Code]bool{}
+	found := findings{help: help, strangers: help.strangers(), codes: map[problem.Code]bool{}}
 	for _, err := range errs {
 		var d *huma.ErrorDetail
 		if !errors.As(err, &d) {
@@ -236,27 +235,20 @@ func validationError(ctx context.Context, status int, message string, errs []err
 		if text, ok := strings.CutPrefix(d.Message, jsonMark); ok {
 			return newEnvelope(ctx, problem.New(problem.InvalidJSON, text))
 		}
-		issue, code := readIssue(d, help, strangers)
-		if slices.ContainsFunc(e.Details.Issues, func(i problem.Issue) bool { return i.Path == issue.Path }) {
-			continue
-		}
-		codes[code] = true
-		if code == problem.MissingField {
-			e.Details.MissingFields = append(e.Details.MissingFields, issue.Path)
-		}
-		e.Details.Issues = append(e.Details.Issues, issue)
-	}
-	if help.Strict {
-		for _, s := range strangers {
-			codes[problem.InvalidRequest] = true
-			e.Details.Issues = append(e.Details.Issues, s.issue())
+		if !found.add(d) {
+			break
 		}
 	}
+	found.addStrangers()
+	e.Details.Issues, e.Details.MissingFields = found.issues, found.missing
 	if len(e.Details.Issues) > 0 {
 		e.Param, e.Message = e.Details.Issues[0].Path, summary(e.Details.Issues)
 	}
+	if found.more {
+		e.Message += "; there are more mistakes: correct these first"
+	}
 	if len(e.Details.Issues) == 1 {
-		for code := range codes {
+		for code := range found.codes {
 			e.Code = code
 		}
 	}
@@ -265,6 +257,67 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	}
 	return newEnvelope(ctx, e)
 }
+
+// findings are the issues of a request, at most mostIssues.
+type findings struct {
+	help      Help
+	strangers []stranger
+	issues    []problem.Issue
+	missing   []string
+	codes     map[problem.Code]bool
+	seen      map[string]bool // paths of issues
+	tooLong   string          // the list whose items do not matter
+	more      bool            // there are more than are shown
+}
+
+// add adds one of huma's findings; false if there are too many.
+func (f *findings) add(d *huma.ErrorDetail) bool {
+	if f.tooLong != "" && strings.HasPrefix(d.Location, f.tooLong+"[") {
+		return true
+	}
+	if strings.HasPrefix(d.Message, tooManyItems) {
+		f.tooLong = d.Location
+	}
+	if f.full() {
+		return false
+	}
+	issue, code := readIssue(d, f.help, f.strangers)
+	if f.seen[issue.Path] {
+		return true
+	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	f.seen[issue.Path], f.codes[code] = true, true
+	if code == problem.MissingField {
+		f.missing = append(f.missing, issue.Path)
+	}
+	f.issues = append(f.issues, issue)
+	return true
+}
+
+// addStrangers adds the unknown fields, if the caller asked for that.
+func (f *findings) addStrangers() {
+	for _, s := range f.strangers {
+		if !f.help.Strict || f.full() {
+			return
+		}
+		f.codes[problem.InvalidRequest] = true
+		f.issues = append(f.issues, s.issue())
+	}
+}
+
+// full reports whether no more issues are shown, although there are.
+func (f *findings) full() bool {
+	f.more = f.more || len(f.issues) >= mostIssues
+	return f.more
+}
+
+// mostIssues is how many mistakes one answer lists: more help nobody, and an answer must not be much larger than its request.
+const mostIssues = 20
+
+// tooManyItems begins huma's finding about a list that is too long.
+const tooManyItems = "expected array length <= "
 
 // summary describes the issues in one line.
 func summary(issues []problem.Issue) string {

@@ -380,6 +380,9 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 			return fmt.Sprintf("%s must be %s%s; you sent %s", name, bound, value, Told(d.Value))
 		}
 	}
+	if strings.HasPrefix(d.Message, "expected array length ") {
+		return items(name, d)
+	}
 	switch found, _, _ = strings.Cut(strings.TrimPrefix(d.Message, "expected "), " "); found {
 	case "string", "number", "integer", "boolean", "array", "object":
 		if strings.Contains(d.Message, "to match pattern") || strings.Contains(d.Message, "to be ") {
@@ -404,6 +407,19 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		}
 	}
 	return d.Message
+}
+
+// items says how many items a list may have.
+func items(name string, d *huma.ErrorDetail) string {
+	sent, _ := d.Value.([]any)
+	number := strconv.Itoa(len(sent))
+	if len(sent) > MostItems {
+		number = "more than " + strconv.Itoa(MostItems)
+	}
+	if most, ok := strings.CutPrefix(d.Message, tooManyItems); ok {
+		return fmt.Sprintf("%s must have at most %s items; you sent %s", name, most, number)
+	}
+	return fmt.Sprintf("%s must have at least %s items; you sent %s", name, strings.TrimPrefix(d.Message, "expected array length >= "), number)
 }
 
 // length says how long a text may be.

@@ -78,12 +78,36 @@ func unmarshal(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
+	if checked, ok := into.(*any); ok {
+		*checked = shortened(*checked)
+	}
 	if read := reflect.ValueOf(into).Elem(); read.Kind() != reflect.Interface && suspicious(body) {
 		if path, found := findUnprintable(read, false); found {
 			return errors.New(unprintableMark + path)
 		}
 	}
 	return nil
+}
+
+// MostItems is the longest list that any request may have.
+const MostItems = 500
+
+// shortened cuts lists that are longer than any may be to one item more than that. They are refused for their length: then
+// nobody looks at a hundred thousand items one by one. Only the copy of a body that is checked is cut.
+func shortened(v any) any {
+	switch v := v.(type) {
+	case []any:
+		v = v[:min(len(v), MostItems+1)]
+		for i := range v {
+			v[i] = shortened(v[i])
+		}
+		return v
+	case map[string]any:
+		for name, member := range v {
+			v[name] = shortened(member)
+		}
+	}
+	return v
 }
 
 // suspicious reports whether a body may hold an unprintable character; it rarely reports a harmless one. It

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/vault"
 )
 
 // errRecovering is the error for a request that may have been carried out in the lost window.
@@ -45,35 +46,65 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 	}
 }
 
-// Mark is derived from a request's key. It is a part of the ids that the request makes, and so of
-// our references at providers. It is "" without a key.
-func (i Idempotency) Mark(scope tenant.Scope) string {
-	if i.Key == "" {
-		return ""
+// Mark is a part of the ids that a request makes, and so of our references at providers. A request
+// that is repeated makes the same. The zero value is for a request without a key.
+type Mark struct {
+	// ID is for new ids. It is keyed, so that nobody can compute a payment's id from a key that he guesses.
+	ID string
+	// was lists the marks that earlier versions of the service gave the same request. Providers may have these.
+	was []string
+}
+
+// Earlier lists the marks that earlier versions of the service gave the same request.
+func (m Mark) Earlier() []Mark {
+	marks := make([]Mark, 0, len(m.was))
+	for _, was := range m.was {
+		marks = append(marks, Mark{ID: was})
 	}
-	return id.Mark(i.KeyIn(scope))
+	return marks
+}
+
+// Mark is the mark of a request with a key.
+func (i Idempotency) Mark(v *vault.Vault, scope tenant.Scope) Mark {
+	if i.Key == "" {
+		return Mark{}
+	}
+	return MarkAbout(v, i.KeyIn(scope))
+}
+
+// MarkAbout is the mark of a request that the service makes itself, by its name. Its key is made from the
+// root, which is in every copy of the database and outlives the master keys: a repeat finds it after a restore too.
+func MarkAbout(v *vault.Vault, name string) Mark {
+	return Mark{ID: id.Mark(v.Key("mark"), name), was: []string{id.OldMark(name)}}
 }
 
 // MarkedID is an id with the mark of its request; a random id without a mark.
-func (b *Base) MarkedID(prefix string, now time.Time, mark string) string {
+func (b *Base) MarkedID(prefix string, now time.Time, mark Mark) string {
 	made := b.NewID(prefix, now)
-	if mark == "" {
+	if mark.ID == "" {
 		return made
 	}
-	return id.Marked(made, mark)
+	return id.Marked(made, mark.ID)
 }
 
 // FoundOf returns the entries that providers have of a request that our books do not know: the last
 // attempt, and the earlier ones in others. It returns nothing if there was no restore.
 //
 // Errors: conflict_state if the operator has dealt with it.
-func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
-	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
+func (b *Base) FoundOf(ctx context.Context, mark Mark, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
+	if mark.ID == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
 	}
-	list, err := b.Store.Recoveries().FoundBy(ctx, mark, kind)
-	if err != nil || len(list) == 0 {
-		return last, nil, false, err
+	var list []pay.Found
+	for _, each := range append([]string{mark.ID}, mark.was...) {
+		more, err := b.Store.Recoveries().FoundBy(ctx, each, kind)
+		if err != nil {
+			return last, nil, false, err
+		}
+		list = append(list, more...)
+	}
+	if len(list) == 0 {
+		return last, nil, false, nil
 	}
 	slices.SortFunc(list, func(x, y pay.Found) int { return strings.Compare(tryOf(y), tryOf(x)) })
 	for _, f := range list {

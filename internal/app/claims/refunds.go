@@ -75,7 +75,7 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	if at, _, found, err := rf.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundRefund); err != nil || found {
+	if at, _, found, err := rf.FoundOf(ctx, n.Idempotency.Mark(rf.Vault, scope), pay.FoundRefund); err != nil || found {
 		if err != nil {
 			return r, false, err
 		}
@@ -179,7 +179,7 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 			return err
 		}
 		if n.ID = fixed; fixed == "" {
-			n.ID = rf.MarkedID(pay.ClaimPrefix, now, i.Mark(p.Scope))
+			n.ID = rf.MarkedID(pay.ClaimPrefix, now, i.Mark(rf.Vault, p.Scope))
 		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {

@@ -75,7 +75,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now, mark := in.TimeOf(scope), n.Idempotency.Mark(scope)
+	now, mark := in.TimeOf(scope), n.Idempotency.Mark(in.Vault, scope)
 	if err = in.MayMoveMoney(); err == nil {
 		p, err = in.order(ctx, by, scope, n, mark, now)
 	}
@@ -122,7 +122,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written
 // yet.
-func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark string, now time.Time) (pay.Payment, error) {
+func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
 	merchant, _, err := in.Tenant(ctx, by)
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Payment{}, err

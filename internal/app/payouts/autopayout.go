@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -84,7 +83,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 	}
 	// A withdrawal or a claim may take the money in the meantime: then the next look pays what is left.
 	_, err = po.withdrawOnce(ctx, po.Self(), tenant.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms(), NewWithdrawal{
-		Amount: money.New(amount, money.USD), Mark: id.Mark("automatic|" + s.ID),
+		Amount: money.New(amount, money.USD), Mark: base.MarkAbout(po.Vault, "automatic|"+s.ID),
 		With: func(w pay.Withdrawal) (pay.Withdrawal, []pay.Settlement) { return w.PayOff(of, now) },
 	})
 	if errors.Is(err, store.ErrInsufficient) {

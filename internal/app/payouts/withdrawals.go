@@ -27,15 +27,18 @@ type NewWithdrawal struct {
 	Idempotency base.Idempotency
 	RequestID   string
 	// Mark replaces the key's mark for withdrawals that the service makes itself.
-	Mark string
+	Mark base.Mark
 	id   string // its id, if an account has it from before a restore
 	// With returns the withdrawal with the settlements that it covers, which are written in the same commit; nil: none.
 	With func(pay.Withdrawal) (pay.Withdrawal, []pay.Settlement)
 }
 
 // mark is the part of its ids that is derived from the request.
-func (n NewWithdrawal) mark(scope tenant.Scope) string {
-	return cmp.Or(n.Mark, n.Idempotency.Mark(scope))
+func (po *Payouts) mark(n NewWithdrawal, scope tenant.Scope) base.Mark {
+	if n.Mark.ID != "" {
+		return n.Mark
+	}
+	return n.Idempotency.Mark(po.Vault, scope)
 }
 
 // Withdraw takes money out of the available balance and puts it on its way to a wallet. replayed:
@@ -87,7 +90,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 		return pay.Withdrawal{}, err
 	}
 	now := po.TimeOf(scope)
-	at, _, found, err := po.FoundOf(ctx, n.mark(scope), pay.FoundPayout)
+	at, _, found, err := po.FoundOf(ctx, po.mark(n, scope), pay.FoundPayout)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -135,7 +138,7 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 		}
 		into, unknown = pay.NotBetter(into, net, canceled)
 	}
-	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, terms, into, balances, now)
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, po.mark(n, scope))), n.Amount, terms, into, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -138,6 +139,37 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 			s.Clock.Advance(10 * time.Minute)
 			return live.Get(t, "/payments/"+id).Text(t, "status") == "completed"
 		})
+	})
+}
+
+// An earlier version of the service made payments in the lost time, with marks that had no key. They are found by the
+// requests that are repeated, and nobody is charged again: a payment, and one that a shopper chose in a checkout.
+func TestPaymentWithAMarkFromBeforeIsFound(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		upstream := providertest.NewUpstream(t, "key-1")
+		s.OpenAccount(t, "first", upstream)
+		live := s.NewShop(t).Production()
+		lost := func(mark string) string { return id.Marked(s.App.NewID("", s.App.Now().Add(-time.Second)), mark) }
+		in := "production|" + live.Shop.ID + "|"
+		direct := lost(id.OldMark(in + "POST /payments|order-1"))
+		chosen := lost(id.OldMark("chosen|" + id.OldMark(in+"POST /checkout/sessions|order-2")))
+		putBack(t, s)
+		if done := readList(t, s, "first", direct+"-1,up-1,,,charge,54.00,BRL\n"+chosen+"-1,up-2,,,charge,54.00,BRL\n"); len(done.Found) != 2 {
+			t.Fatalf("reading the list returns %+v, want two charges that are not known", done)
+		}
+		endRecovery(t, s)
+		if got := live.Post(t, "/payments", live.PixOrder(t), "Idempotency-Key: order-1").Text(t, "transactionId"); got != pay.PaymentPrefix+direct {
+			t.Errorf("the repeated request made %s, want %s", got, pay.PaymentPrefix+direct)
+		}
+		session := live.Post(t, "/checkout/sessions", `{"amount":10,"country":"BRA","customer":{"firstName":"Ana","lastName":"Lima","email":"ana@shopper.example","phone":"+5511987654321"}}`, "Idempotency-Key: order-2").Text(t, "checkoutUrl")
+		token := session[strings.LastIndex(session, "/")+1:]
+		got := harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"`+harness.Method(t, live, "BRA", "pix")+`","customer":{"email":"ana@shopper.example","fullName":"Ana Lima","documentId":"52998224725"}}`)
+		if got := got.Text(t, "transactionId"); got != pay.PaymentPrefix+chosen {
+			t.Errorf("the customer's choice made %s, want %s", got, pay.PaymentPrefix+chosen)
+		}
+		if n := len(upstream.Charges()); n > 0 {
+			t.Errorf("%d more charges were made", n)
+		}
 	})
 }
 
