@@ -37,6 +37,8 @@ type Config struct {
 	Node    string         // this node's name, in replies that differ by node
 	Proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted, for the audit log
 	Now     func() time.Time
+	// Bodies counts the body of an operator's request until leave.
+	Bodies func(reply http.Header, r *http.Request, operator string) (leave func())
 }
 
 // API serves operators.
@@ -116,7 +118,8 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 	})
 }
 
-// admit checks every request before its endpoint: the token and the content type.
+// admit checks every request before its endpoint: the token and the content type. It waits for the body, whose own errors
+// are for its reader.
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
@@ -128,6 +131,19 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // refuses misspelt names
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
+	}
+	if err != nil {
+		refuse(err)
+		return
+	}
+	defer a.Bodies(w.Header(), r, by.ID)()
+	op := ctx.Operation()
+	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: op.BodyReadTimeout})
+	switch {
+	case broken != nil && op.RequestBody == nil: // nobody reads it
+		err = problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+	case broken == nil && late: // the token may have been removed meanwhile
+		by, err = a.identify(r)
 	}
 	if err != nil {
 		refuse(err)

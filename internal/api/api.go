@@ -163,7 +163,8 @@ func (n access) right() tenant.Right {
 // Keys of an operation's metadata.
 const (
 	accessKey = "access"
-	readKey   = "read" // true: reads of one object are limited (LIMIT-3)
+	readKey   = "read"   // true: reads of one object are limited (LIMIT-3)
+	beforeKey = "before" // func(context.Context, Call, id string) error: asked before a large body is read
 )
 
 // shopParam names the shop when the credentials are a whole merchant's.
@@ -276,12 +277,44 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	if call.Merchant == "" {
-		defer a.gate.StrangersBody(call.reply, r)()
-	} else {
-		defer a.gate.MerchantsBody(call.reply, r, call.Principal)()
+	leave, err := a.arrive(ctx, &call)
+	defer leave()
+	if err != nil {
+		a.refuse(ctx, err)
+		return
 	}
 	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
+}
+
+// arrive waits for the body. If that took longer than a moment, it finds the caller again: a key that was revoked
+// meanwhile does nothing. The body's own errors are for its reader.
+func (a *API) arrive(ctx huma.Context, call *Call) (leave func(), err error) {
+	op := ctx.Operation()
+	if before, ok := op.Metadata[beforeKey].(func(context.Context, Call, string) error); ok {
+		if err := before(ctx.Context(), *call, ctx.Param("id")); err != nil {
+			call.reply["Connection"] = []string{"close"} // or the server waits for the body
+			return func() {}, err
+		}
+	}
+	r, w := humago.Unwrap(ctx)
+	if call.Merchant == "" {
+		leave = a.gate.StrangersBody(call.reply, r)
+	} else {
+		leave = a.gate.MerchantsBody(call.reply, r, call.Principal)
+	}
+	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: op.BodyReadTimeout})
+	if broken != nil && op.RequestBody == nil { // nobody reads it
+		return leave, problem.New(problem.InvalidRequest, bodyLost)
+	}
+	if !late || broken != nil || call.Merchant == "" {
+		return leave, nil
+	}
+	principal, err := a.authenticate(ctx, call)
+	if err != nil {
+		return leave, err
+	}
+	call.Principal = principal
+	return leave, a.permit(ctx, call)
 }
 
 // identify finds the caller and counts the call.
@@ -300,34 +333,45 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	web.Owned(ctx.Context(), principal.Merchant)
 	call.Principal = principal
-	used := web.Key{ID: principal.KeyID, Preview: principal.Preview, Shop: principal.Shop, Live: principal.Live, Object: ctx.Param("id")}
-	web.Used(ctx.Context(), used)
+	web.Used(ctx.Context(), usedBy(ctx, call))
 	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
-	if err := a.app.Sandboxes.MayEnter(ctx.Context(), principal.Scope); err != nil {
-		return err
-	}
-	if need != anyKey && call.Kind == tenant.Publishable {
-		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
-	}
-	if right := need.right(); right != "" && !call.May(right) {
-		err = tenant.NoRight(right)
-	}
-	if shop := ctx.Query(shopParam); err == nil && shop != "" {
-		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {
-			used.Shop = call.Shop
-			web.Used(ctx.Context(), used)
-		}
-	}
-	if err != nil {
-		a.app.Access.WentBeyond(ctx.Context(), call.Principal, err)
+	if err := a.permit(ctx, call); err != nil {
 		return err
 	}
 	if op.Metadata[readKey] == true {
 		return a.gate.Read(call.reply, call.Principal, ctx.Param("id"))
 	}
 	return nil
+}
+
+func usedBy(ctx huma.Context, call *Call) web.Key {
+	return web.Key{ID: call.KeyID, Preview: call.Preview, Shop: call.Shop, Live: call.Live, Object: ctx.Param("id")}
+}
+
+// permit checks that the caller may use the endpoint, at the shop that the address names.
+func (a *API) permit(ctx huma.Context, call *Call) error {
+	if err := a.app.Sandboxes.MayEnter(ctx.Context(), call.Scope); err != nil {
+		return err
+	}
+	need, _ := ctx.Operation().Metadata[accessKey].(access)
+	if need != anyKey && call.Kind == tenant.Publishable {
+		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
+	}
+	var err error
+	if right := need.right(); right != "" && !call.May(right) {
+		err = tenant.NoRight(right)
+	}
+	if shop := ctx.Query(shopParam); err == nil && shop != "" {
+		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {
+			web.Used(ctx.Context(), usedBy(ctx, call))
+		}
+	}
+	if err != nil {
+		a.app.Access.WentBeyond(ctx.Context(), call.Principal, err)
+	}
+	return err
 }
 
 func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Principal, err error) {
@@ -385,18 +429,20 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"ok":true}`+"\n") // the provider may have gone
 }
 
+const bodyLost = "the body did not arrive: send it again"
+
 // readBody reads the body of a request that huma does not read.
 //
 // Errors: payload_too_large, rate_limited; invalid_request if the body does not arrive.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := web.Read(w, r, web.Arrival{Most: maxBody})
 	var tooLarge *http.MaxBytesError
 	var shown *problem.Error
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, problem.New(problem.PayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
 	case err != nil && !errors.As(err, &shown):
-		return nil, problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+		return nil, problem.New(problem.InvalidRequest, bodyLost)
 	}
 	return body, err
 }

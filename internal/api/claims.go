@@ -54,6 +54,7 @@ func (a *API) claimRoutes() {
 	handle(a, huma.Operation{OperationID: "submitEvidence", Method: http.MethodPost, Path: "/claims/{id}/evidence", Tags: tags,
 		Summary: "Answer a claim with a text, a file or both", DefaultStatus: http.StatusCreated,
 		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{newUploads().admit(a)},
+		Metadata: map[string]any{beforeKey: a.own},
 	}, toAnswer, inShop(a, a.submitEvidence))
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
 		Summary: "Accept a claim: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, inShop(a, a.acceptClaim))

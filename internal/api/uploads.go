@@ -2,12 +2,10 @@ package api
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -27,49 +25,25 @@ func newUploads() uploads {
 	return uploads{false: semaphore.NewWeighted(maxChecks), true: semaphore.NewWeighted(maxChecks)}
 }
 
-// admit lets a merchant send evidence for one of its claims. It takes a place only once the body has
-// arrived.
+// own lets a merchant send evidence for one of its claims.
+func (a *API) own(ctx context.Context, call Call, claim string) error {
+	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	if err == nil {
+		_, err = a.app.Claims.Get(ctx, scope, claim)
+	}
+	return err
+}
+
+// admit waits for a place. The body has arrived: whoever sends slowly takes none.
 func (u uploads) admit(a *API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		call, _ := ctx.Context().Value(callKey{}).(Call)
-		scope, err := a.app.Narrow(ctx.Context(), call.Principal, "", "")
-		if err == nil {
-			_, err = a.app.Claims.Get(ctx.Context(), scope, ctx.Param("id"))
-		}
-		if err != nil {
-			call.reply["Connection"] = []string{"close"} // or the server waits for the body
-			a.refuse(ctx, err)
+		checks := u[call.Live]
+		if checks.Acquire(ctx.Context(), 1) != nil { // the sender has left
+			a.refuse(ctx, problem.New(problem.InvalidRequest, bodyLost))
 			return
 		}
-		r, _ := humago.Unwrap(ctx)
-		body := &upload{ReadCloser: r.Body, ctx: ctx.Context(), checks: u[scope.Live]}
-		defer body.leave()
-		r.Body = body
+		defer checks.Release(1)
 		next(ctx)
-	}
-}
-
-// upload is a body whose reader waits at its end for a place to check it.
-type upload struct {
-	io.ReadCloser
-	ctx    context.Context
-	checks *semaphore.Weighted
-	inside bool
-}
-
-func (b *upload) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) && !b.inside {
-		if gone := b.checks.Acquire(b.ctx, 1); gone != nil {
-			return n, gone
-		}
-		b.inside = true
-	}
-	return n, err
-}
-
-func (b *upload) leave() {
-	if b.inside {
-		b.checks.Release(1)
 	}
 }

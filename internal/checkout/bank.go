@@ -57,7 +57,6 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 
 // decide applies the chosen result and goes back to the payment's page.
 func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	if err := r.ParseForm(); err != nil {
 		return problem.New(problem.InvalidRequest, "the form cannot be read")
 	}

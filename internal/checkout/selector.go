@@ -159,7 +159,6 @@ func (v *selectorView) find(id string) (method, bool) {
 
 // take handles the shopper's choice. It redirects to a page that shows any mistake.
 func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	if err := r.ParseForm(); err != nil {
 		return problem.New(problem.InvalidRequest, "the form cannot be read")
 	}

@@ -5,12 +5,13 @@ import (
 	"os"
 
 	"github.com/cascadapay/cascada/internal/admin"
+	"github.com/cascadapay/cascada/internal/api/gate"
 )
 
 // openAdmin serves the admin API on its own listener.
-func (s *Service) openAdmin(c Config, listener net.Listener, eye observer) error {
+func (s *Service) openAdmin(c Config, listener net.Listener, gate *gate.Gate, eye observer) error {
 	address := listener.Addr().String()
-	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now})
+	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now, Bodies: gate.OperatorsBody})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // openConsole serves the operator's console on its own listener, and nowhere else.
 func (s *Service) openConsole(c Config, listener net.Listener, staff *frame.Site, gate *gate.Gate, eye observer) {
 	mux := http.NewServeMux()
-	pages := gate.Pages(staff.Apart())
+	pages := gate.Staff(staff.Apart())
 	mux.Handle(frame.Base, pages)
 	mux.Handle(frame.Base+"/", pages)
 	mux.Handle("GET /{$}", http.RedirectHandler(frame.Base+"/console", http.StatusSeeOther))

@@ -348,7 +348,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		s.warnIfPublic(c.Pprof, "profiles hold parts of the memory")
 	}
 	if l.admin != nil {
-		if err := s.openAdmin(c, l.admin, eye); err != nil {
+		if err := s.openAdmin(c, l.admin, gate, eye); err != nil {
 			return err
 		}
 	}
@@ -409,7 +409,7 @@ func (s *Service) handler(jsonAPI, page, home, staff http.Handler, pages *checko
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	s.tellHealth(mux)
-	page, home, staff, verification := gate.Pages(page), gate.Pages(home), gate.Pages(staff), gate.Pages(s.verification)
+	page, home, staff, verification := gate.Pages(page), gate.Pages(home), gate.Staff(staff), gate.Pages(s.verification)
 	mux.Handle("GET /{$}", home)
 	mux.Handle("/demo", home)
 	mux.Handle(frame.Base, staff)

@@ -13,9 +13,9 @@ const (
 	SmallBody = 8 << 10
 	// bodyStep is how much memory a larger body reserves at a time.
 	bodyStep = 64 << 10
-	// strangersBodies and merchantsBodies are how many bytes of bodies a node holds at a time: of requests
-	// without credentials, and of merchants, with the sandbox counted apart from production.
-	strangersBodies, merchantsBodies = 32 << 20, 128 << 20
+	// How many bytes of bodies a node holds at a time: of requests without credentials, of merchants, with the
+	// sandbox counted apart from production, and of operators.
+	strangersBodies, merchantsBodies, operatorsBodies = 32 << 20, 128 << 20, 128 << 20
 )
 
 // bodies bounds the memory of request bodies that are not answered yet. It counts received bytes, so a
@@ -23,12 +23,14 @@ const (
 type bodies struct {
 	strangers *limit.Places          // by address
 	merchants map[bool]*limit.Places // by Live
+	operators *limit.Places
 }
 
 func newBodies() bodies {
 	return bodies{
 		strangers: limit.NewPlaces(strangersBodies),
 		merchants: map[bool]*limit.Places{false: limit.NewPlaces(merchantsBodies), true: limit.NewPlaces(merchantsBodies)},
+		operators: limit.NewPlaces(operatorsBodies),
 	}
 }
 
@@ -37,9 +39,14 @@ func (g *Gate) StrangersBody(reply http.Header, r *http.Request) (leave func()) 
 	return g.count(reply, r, g.bodies.strangers, bodyAddress, g.Address(r))
 }
 
-// MerchantsBody counts the body of a request with credentials.
+// MerchantsBody counts the body of a request with a merchant's credentials, or with a sign-in at the merchant's pages.
 func (g *Gate) MerchantsBody(reply http.Header, r *http.Request, p base.Principal) (leave func()) {
 	return g.count(reply, r, g.bodies.merchants[p.Live], bodyMerchant, p.Merchant)
+}
+
+// OperatorsBody counts the body of an operator's request.
+func (g *Gate) OperatorsBody(reply http.Header, r *http.Request, operator string) (leave func()) {
+	return g.count(reply, r, g.bodies.operators, bodyOperator, operator)
 }
 
 func (g *Gate) count(reply http.Header, r *http.Request, places *limit.Places, kind, owner string) (leave func()) {

@@ -70,7 +70,7 @@ const (
 	noticeAddress          = "notice/address"
 	noticeAccount          = "notice/account"
 	// Buckets of bytes in transit (bodies).
-	bodyMerchant, bodyAddress = "body/merchant", "body/address"
+	bodyMerchant, bodyAddress, bodyOperator = "body/merchant", "body/address", "body/operator"
 )
 
 // Gate knows the origin of requests and enforces the limits, if any.
@@ -214,18 +214,44 @@ func (g *Gate) Strangers(next http.Handler, refuse func(http.ResponseWriter, *ht
 	})
 }
 
-// Pages counts requests of shoppers' browsers by address.
+// Pages counts requests of shoppers' browsers by address, and takes in their forms, which are small: a page gets a
+// request whose body has arrived.
 func (g *Gate) Pages(next http.Handler) http.Handler {
+	return g.Staff(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer g.StrangersBody(w.Header(), r)()
+		_, err := web.Arrive(w, r, web.Arrival{Most: web.SmallForm})
+		_, long := errors.AsType[*http.MaxBytesError](err)
+		shown, refused := errors.AsType[*problem.Error](err)
+		switch {
+		case refused && shown.Code == problem.RateLimited:
+			tooMany(w)
+		case long:
+			http.Error(w, "This form is too large. Go back and shorten what you typed.", http.StatusRequestEntityTooLarge)
+		case err != nil:
+			http.Error(w, "The form did not arrive. Go back and send it again.", http.StatusBadRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// Staff counts requests to the dashboard by address, as Pages does. The dashboard takes in the bodies: which are read
+// hangs on who is signed in.
+func (g *Gate) Staff(next http.Handler) http.Handler {
 	if g.off() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.ofAddress(w.Header(), pageAddress, g.Address(r), g.pages, g.limits.Limiter.Take) != nil {
-			http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
+			tooMany(w)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func tooMany(w http.ResponseWriter) {
+	http.Error(w, "Too many requests. Wait a moment and load the page again.", http.StatusTooManyRequests)
 }
 
 // Guess looks credentials up. It counts refused ones and returns the refusal, or rate_limited if the

@@ -9,7 +9,7 @@ func newRefusals() refusals {
 	r := refusals{}
 	for _, kind := range []string{
 		tenantLive, tenantTest, pollLive, pollTest, loginKey, loginAddress, openAddress, pageAddress, refusedAddress, noticeAddress, noticeAccount,
-		bodyMerchant, bodyAddress,
+		bodyMerchant, bodyAddress, bodyOperator,
 	} {
 		r[kind] = &atomic.Int64{}
 	}

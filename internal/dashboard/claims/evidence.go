@@ -23,12 +23,11 @@ import (
 const (
 	// maxAtOnce is how many bytes of files one answer may have; more follow in another one.
 	maxAtOnce = 25 << 20
-	// maxBody is the size at which a body is cut off. It is larger than maxAtOnce, so that whoever sends too
-	// much is told what is wrong.
-	maxBody = 3 * maxAtOnce
+	// maxBody is how much of a body is kept: the files and the rest of the form.
+	maxBody = maxAtOnce + 1<<20
 	// bodyWithin is how long the largest answer may take to arrive.
 	bodyWithin = 3 * time.Minute
-	// mostAnswers is how many answers are read at a time: they are kept in memory.
+	// mostAnswers is how many answers are taken apart at a time: their files are in memory once more.
 	mostAnswers = 3
 	// wordsKind is the kind of a text, and of a document that is no other kind.
 	wordsKind = "other"
@@ -75,7 +74,7 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	}
 	view.Kinds = kindsFor(view.Reason)
-	leave, err := c.answers.Lock(r.Context(), v.Merchant.ID)
+	leave, err := c.answers[v.Live].Lock(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return err
 	}

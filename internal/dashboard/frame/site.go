@@ -51,6 +51,9 @@ type Route struct {
 type Gate interface {
 	Peer(r *http.Request) string
 	Try(reply http.Header, r *http.Request, who string, attempt func() error) error
+	StrangersBody(reply http.Header, r *http.Request) (leave func())
+	MerchantsBody(reply http.Header, r *http.Request, p base.Principal) (leave func())
+	OperatorsBody(reply http.Header, r *http.Request, operator string) (leave func())
 }
 
 // Site is where rooms register their pages. It lets nobody in who may not open them.
@@ -97,29 +100,30 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 // Routes lists all pages and actions.
 func (s *Site) Routes() []Route { return s.routes }
 
-// maxForm bounds the body of a request; actions that take files have their own bound.
+// maxForm bounds the body of a request to a shop's pages and to the console, where it is read only from whoever may open
+// the page. Others have web.SmallForm; actions that take files have their own bound.
 const maxForm = 1 << 20
 
 // Serving changes how a page or an action is served.
 type Serving func(*serving)
 
 type serving struct {
-	body   int64         // the most bytes of a request's body
-	within time.Duration // how long it may take to arrive; 0: as the server has it
+	body   web.Arrival
 	asks   asks
 	closed bool // it is served while the sandbox is being emptied
 }
 
-// Files lets an action take a body of so many bytes, which may take a while to arrive.
+// Files lets an action take a body of so many bytes, which may take a while to arrive. As many again are read to say that
+// it was too large.
 func Files(body int64, within time.Duration) Serving {
-	return func(s *serving) { s.body, s.within = body, within }
+	return func(s *serving) { s.body = web.Arrival{Most: body, Beyond: body, Within: within} }
 }
 
 // WhileEmptied lets an action be done while the sandbox is being emptied.
 func WhileEmptied() Serving { return func(s *serving) { s.closed = true } }
 
 func limitsOf(how []Serving) serving {
-	limits := serving{body: maxForm}
+	limits := serving{body: web.Arrival{Most: maxForm}}
 	for _, change := range how {
 		change(&limits)
 	}
@@ -136,7 +140,7 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 		below = ""
 	}
 	closed := method == http.MethodGet || limitsOf(how).closed // pages show what is still there
-	s.shops.Handle(method+" "+Base+"/{shop}/{environment}"+below, s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	s.shops.Handle(method+" "+Base+"/{shop}/{environment}"+below, s.page(func(r *http.Request, v *Visit) error {
 		if err := s.enter(r, v); err != nil {
 			return err
 		}
@@ -149,22 +153,24 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 			}
 			v.Emptied = true
 		}
-		return h(w, r, v)
-	}, how...))
+		return nil
+	}, h, how...))
 }
 
 // HandleOwn registers a page of what is the user's own, such as "GET /profile".
-func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, h) }
+func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, nil, h) }
 
 // HandleOperator registers a page or an action of the operator's console: "GET /console/accounts". An action asks for a
 // second factor from the last ten minutes, unless it is Calm: it may move money, or show or change what does.
 func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	afresh := limitsOf(how).asks.afresh(method)
-	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	s.handle(pattern, OfOperator, func(_ *http.Request, v *Visit) error {
 		if !v.User.Operator { // do not reveal that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
 		}
+		return nil
+	}, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
 			s.Flash(w, "operator_factor")
 			s.Go(w, r, s.At("/profile/app"))
@@ -179,17 +185,17 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 	s.routes[len(s.routes)-1].Afresh = afresh
 }
 
-func (s *Site) handle(pattern string, kind Kind, h Handler, how ...Serving) {
+func (s *Site) handle(pattern string, kind Kind, may permit, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: kind})
-	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h, how...))
+	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(may, h, how...))
 }
 
 // HandleOpen registers a page for everybody, such as the sign-in. v has no user.
 func (s *Site) HandleOpen(pattern string, h Handler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: Open})
-	s.rest.Handle(method+" "+Base+path, s.guard(func(w http.ResponseWriter, r *http.Request) error {
+	s.rest.Handle(method+" "+Base+path, s.guard(s.smallBody, func(w http.ResponseWriter, r *http.Request) error {
 		return h(w, r, s.stranger(r))
 	}))
 }
@@ -199,24 +205,62 @@ func (s *Site) stranger(r *http.Request) *Visit {
 	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r), Agent: r.UserAgent()}, Path: r.URL.Path, NoConsole: s.away(r)}
 }
 
-// page lets users in who are signed in.
-func (s *Site) page(h Handler, how ...Serving) http.Handler {
-	return s.guard(func(w http.ResponseWriter, r *http.Request) error {
-		v := s.stranger(r)
-		var err error
-		v.SignIn, v.User, err = s.App.People.Known(r.Context(), s.Token(r))
-		switch {
-		case errors.Is(err, users.ErrSignedOut):
-			return s.ask(w, r, "/sign-in")
-		case err != nil:
-			return err
-		case v.SignIn.Waiting:
-			return s.ask(w, r, "/sign-in/code")
+// permit completes a visit and refuses it where the user may not open the page.
+type permit func(r *http.Request, v *Visit) error
+
+// page lets users in who are signed in, and whom may permits; nil permits all. They are asked who they are once what they
+// send has arrived. Only where may says whose page it is, more than a small form is read, and they are asked before, too.
+func (s *Site) page(may permit, h Handler, how ...Serving) http.Handler {
+	arrive := s.smallBody
+	if may != nil {
+		arrive = s.bodyOf(may, limitsOf(how).body)
+	}
+	return s.guard(arrive, func(w http.ResponseWriter, r *http.Request) error {
+		v, err := s.visit(r)
+		if err != nil {
+			return s.askWho(w, r, err)
 		}
-		v.Principal.User = v.User.ID
-		v.Preview = v.User.Email
-		return s.shown(w, r, v, h(w, r, v))
-	}, how...)
+		if may != nil {
+			err = may(r, v)
+		}
+		if err == nil {
+			err = h(w, r, v)
+		}
+		return s.shown(w, r, v, err)
+	})
+}
+
+// errWaiting is the visit of somebody who has yet to give the second factor.
+var errWaiting = errors.New("the second factor was not given yet")
+
+// visit is the visit of the user whose sign-in the browser has.
+//
+// Errors: users.ErrSignedOut, errWaiting.
+func (s *Site) visit(r *http.Request) (*Visit, error) {
+	v := s.stranger(r)
+	var err error
+	if v.SignIn, v.User, err = s.App.People.Known(r.Context(), s.Token(r)); err != nil {
+		return nil, err
+	}
+	if v.SignIn.Waiting {
+		return nil, errWaiting
+	}
+	v.Principal.User = v.User.ID
+	v.Preview = v.User.Email
+	return v, nil
+}
+
+// askWho sends whoever is not signed in to a page that asks who that is.
+//
+// Errors: err if it is another one.
+func (s *Site) askWho(w http.ResponseWriter, r *http.Request, err error) error {
+	switch {
+	case errors.Is(err, users.ErrSignedOut):
+		return s.ask(w, r, "/sign-in")
+	case errors.Is(err, errWaiting):
+		return s.ask(w, r, "/sign-in/code")
+	}
+	return err
 }
 
 // shown shows an error with the layout of the page.
@@ -316,23 +360,29 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 	return nil
 }
 
-// guard sets the headers of every page, refuses what other sites' pages post, and shows errors as pages.
-func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how ...Serving) http.Handler {
-	limits := limitsOf(how)
+// guard refuses what other sites' pages post, waits for the request's body, and shows errors as pages. Where arrive, which
+// takes the body in, returns neither a leave nor an error, it has answered.
+func (s *Site) guard(arrive func(http.ResponseWriter, *http.Request) (leave func(), err error), serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {
 			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, limits.body)
-		if limits.within > 0 {
-			web.Await(w, limits.within)
+		err := legible(r)
+		var leave func()
+		if err == nil {
+			leave, err = arrive(w, r)
 		}
-		if err := legible(r); err != nil {
-			s.Problem(w, r, nil, err)
-			return
+		if leave != nil {
+			defer leave()
+			if err == nil {
+				err = legibleForm(r)
+			}
+			if err == nil {
+				err = serve(w, r)
+			}
 		}
-		if err := serve(w, r); err != nil && r.Context().Err() == nil {
+		if err != nil && r.Context().Err() == nil {
 			s.failed(w, r, nil, err)
 		}
 	}), s.log, func(w http.ResponseWriter, r *http.Request) { s.Problem(w, r, nil, errors.New("panic")) })
@@ -356,7 +406,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // lost answers a request that no page matches. Nobody who is signed out learns which pages there are.
 func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
-	s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	s.page(nil, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if page := withoutSlash(r); page != nil {
 			if _, pattern := mux.Handler(page); pattern != "" {
 				s.Go(w, r, s.root+page.URL.RequestURI())

@@ -451,15 +451,17 @@ func TestNobodyOpensWhatIsElsewhere(t *testing.T) {
 	}
 }
 
-// Answers of one merchant that arrive slowly do not keep another one's from being read.
+// Answers of several merchants that arrive slowly do not keep another one's from being read.
 func TestSlowAnswersHoldNobodyElseUp(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
-	slow, quick := s.NewShop(t), s.NewShop(t)
-	attacker, u := slow.Staff(t, people.Owner), quick.Staff(t, people.Owner)
-	_, held := slow.Dispute(t, true)
+	quick := s.NewShop(t)
+	u := quick.Staff(t, people.Owner)
 	_, dispute := quick.Dispute(t, true)
 	for range 4 {
+		slow := s.NewShop(t)
+		attacker := slow.Staff(t, people.Owner)
+		_, held := slow.Dispute(t, true)
 		body, end := io.Pipe()
 		req, err := http.NewRequest(http.MethodPost, attacker.URL+attacker.At("/disputes/"+held+"/answer"), body)
 		harness.Must(t, err)
