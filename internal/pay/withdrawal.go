@@ -429,3 +429,41 @@ func (w Withdrawal) isNew(back BankReturn) error {
 	}
 	return nil
 }
+
+// ContradictsPayout is Contradicts for a withdrawal. A payout on its way contradicts both findings.
+func (w Word) ContradictsPayout(o PayoutOutcome) bool {
+	switch o.Kind {
+	case PayoutPaid:
+		return w != WordPaid
+	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
+		return w != WordNotPaid
+	}
+	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
+}
+
+// ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
+//
+// Errors: conflict_state if its end is known, if it was never sent and the finding is that it
+// arrived, or if the return is in the books (details.reason known); invalid_request for a part that
+// does not fit.
+func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, now time.Time) (Withdrawal, Change, error) {
+	if o.ProviderRef != "" {
+		w.Payout.ProviderRef = o.ProviderRef
+	}
+	switch {
+	case word == WordPaid && w.Status == WithdrawalProcessing:
+		next, change := w.complete(now)
+		return next, change, nil
+	case word == WordReturned && w.Status == WithdrawalDone:
+		if err := w.isNew(back); err != nil {
+			return w, Change{}, err
+		}
+		w.ReturnRefs = append(slices.Clip(w.ReturnRefs), back.Ref)
+		return w.returnPart(back.Part, PayoutOutcome{}, now)
+	case word == WordNotPaid && w.Open():
+		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
+		return next, change, nil
+	}
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
+		Details: problem.Details{From: string(w.Status), Action: string(word)}}
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -64,12 +65,17 @@ func Guard(text string) string {
 			cell = rest[:at+1]
 		}
 		rest = rest[len(cell):]
-		if strings.IndexAny(strings.TrimLeft(cell, ` "`), formulaSigns) == 0 {
+		if strings.IndexAny(strings.TrimLeftFunc(cell, unseen), formulaSigns) == 0 {
 			out.WriteByte('\'')
 		}
 		out.WriteString(cell)
 	}
 	return out.String()
+}
+
+// unseen reports whether a program may pass over a character before a formula: blanks of all kinds, and what cannot be seen.
+func unseen(r rune) bool {
+	return r == '"' || r != '\t' && (unicode.IsSpace(r) || !unicode.IsGraphic(r))
 }
 
 // formulaSigns begin a formula.

@@ -185,7 +185,7 @@ func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 
 // What a spreadsheet may run as a formula is made text, the wide signs too; what is none stays as it is.
 func TestGuardMakesTextOfFormulas(t *testing.T) {
-	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1+1", "＋1", "－1", "＠x"} {
+	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", " =1", "\u00a0=1", "\u3000+1", "\u200b@x", "\u2060 =1", "＝1+1", "＋1", "－1", "＠x"} {
 		if got := Guard(text); got != "'"+text {
 			t.Errorf("%q is written as %q", text, got)
 		}

@@ -3,6 +3,8 @@ package claims
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,6 +155,30 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	}
 	if c, err = harness.DecideClaim(a, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
 		t.Errorf("the provider refused %s; the operator's approval (%v) sent %v, want nothing and an error; the claim is %s", calls[0], err, calls[1:], c.Status)
+	}
+}
+
+// Late money that was given back comes back, twice: the shopper's account was closed. Each time it is in suspense again, with an inquiry.
+func TestLateMoneyMayComeBackTwice(t *testing.T) {
+	s := newStage(t)
+	b := newLateBank()
+	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
+	a := s.node(t, b)
+	c := b.late(t, a, s.clock)
+	for i := range 2 {
+		given, err := harness.DecideClaim(a, c.ID, pay.Approve, "give it back")
+		harness.Must(t, err)
+		for _, n := range b.Provider.Send(sandbox.Notification{ID: fmt.Sprint("ntf_", i), Reference: given.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
+			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+		}
+		list, _, err := a.Claims.List(ctx, c.Scope, harness.ClaimsOf(c.Payment))
+		harness.Must(t, err)
+		next := slices.IndexFunc(list, func(other pay.Claim) bool { return other.Previous == c.ID })
+		if len(list) != i+2 || next < 0 || list[next].Status != pay.ClaimPending {
+			t.Fatalf("it came back, and the claims are %v", list)
+		}
+		c = list[next]
+		harness.Sound(t, a, s.log)
 	}
 }
 

@@ -130,7 +130,7 @@ func TakePixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{
 		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: acquirer.DefaultPriority,
-		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_none"},
+		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_nobody-has-this-one"},
 	})
 	Must(t, err)
 	return func() {

@@ -34,6 +34,9 @@ func ParsePasskeyName(text string) (string, error) {
 	if text == "" || len([]rune(text)) > maxPasskeyName {
 		return "", problem.Field(problem.InvalidRequest, "name", "a passkey's name has 1 to 60 characters: name the device or the program that keeps it")
 	}
+	if strings.ContainsFunc(text, problem.Unprintable) {
+		return "", problem.Field(problem.InvalidRequest, "name", "the name has an unreadable character, such as one that changes the direction of writing: leave it out")
+	}
 	return text, nil
 }
 

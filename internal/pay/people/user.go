@@ -73,6 +73,9 @@ func ParseName(text string) (string, error) {
 	if text == "" || len([]rune(text)) > MaxName {
 		return "", problem.Field(problem.InvalidRequest, "name", "a name has 1 to 80 characters")
 	}
+	if strings.ContainsFunc(text, problem.Unprintable) {
+		return "", problem.Field(problem.InvalidRequest, "name", "the name has an unreadable character, such as one that changes the direction of writing: leave it out")
+	}
 	return text, nil
 }
 

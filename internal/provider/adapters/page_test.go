@@ -109,7 +109,7 @@ func TestPinnedVersionsAreThoseOfTheCalls(t *testing.T) {
 func account(a provider.Adapter, told http.RoundTripper) provider.Account {
 	with := map[string]string{
 		"hmacKey": strings.Repeat("0f", 32), "webhookPublicKey": providertest.PublicKey(), "certificate": providertest.PublicKey(),
-		"merchantId": "508029", "accountIds": "CO=512321 MX=512324", "country": "BR", "purpose": "DIGITAL_GOODS", "financialAccount": "fa_1", "webhookSecret": "whsec_1234567890",
+		"merchantId": "508029", "accountIds": "CO=512321 MX=512324", "country": "BR", "purpose": "DIGITAL_GOODS", "financialAccount": "fa_1", "webhookSecret": "whsec_1234567890123456",
 	}
 	given := map[string]string{}
 	for _, f := range a.Fields {

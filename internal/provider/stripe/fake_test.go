@@ -17,7 +17,7 @@ import (
 
 const (
 	testKey    = "sk_test_51FAKE"
-	testSecret = "whsec_fake"
+	testSecret = "whsec_fake0123456789abcdef"
 )
 
 // fake is Stripe, as documented, as far as we use it.

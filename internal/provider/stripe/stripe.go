@@ -228,6 +228,9 @@ type Provider struct {
 	longest int // the most installments that the Dashboard allows
 }
 
+// shortestSecret is less than Stripe's secrets have (32 characters after whsec_): a shorter one was cut off, and could be guessed.
+const shortestSecret = len("whsec_") + 16
+
 func open(a provider.Account) (provider.Provider, error) {
 	key, err := a.Credential("secretKey", 4096)
 	if err != nil {
@@ -251,8 +254,8 @@ func open(a provider.Account) (provider.Provider, error) {
 	switch {
 	case kind != "sk" && kind != "rk" || !strings.HasPrefix(rest, environment):
 		return nil, &provider.FieldError{Field: "secretKey", Reason: "in this environment it has to begin with sk_" + environment + " or rk_" + environment}
-	case !strings.HasPrefix(secret, "whsec_"):
-		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
+	case !strings.HasPrefix(secret, "whsec_") || len(secret) < shortestSecret:
+		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_, with 16 characters or more after it"}
 	}
 	return p, nil
 }

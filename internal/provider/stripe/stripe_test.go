@@ -300,7 +300,7 @@ func TestARefundOfWhatWasNeverPaid(t *testing.T) {
 func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, values := range map[string][]string{
 		"secretKey":     {"pk_test_1", "sk_live_1", "rk_live_1", "sk_test_1\n", "sk_1", "test_1"},
-		"webhookSecret": {"sk_test_1", "whsec_ 1"},
+		"webhookSecret": {"sk_test_0123456789abcdef", "whsec_ 0123456789abcdef", "whsec_012345678"},
 	} {
 		for _, value := range values {
 			c := credentials()

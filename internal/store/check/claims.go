@@ -110,7 +110,7 @@ WHERE {part c.id} AND (b.id IS NULL OR CAST({json r.postings frozen} AS BIGINT) 
 SELECT c.id, 'takes back ' || CAST({json r.postings refunds} AS BIGINT) || ' of ' || coalesce(b.id, 'no claim')
 FROM claims AS c JOIN transfers AS r ON {named r.id tr_ c.id} AND NOT (r.claim <> c.id OR r.kind NOT IN ('refund_return', 'late_return'))
 LEFT JOIN claims AS b ON b.id = {json c.doc previous} AND b.status IN ('approved', 'expired') AND {json b.doc returned} = c.id
-WHERE {part c.id} AND (b.id IS NULL OR CAST({json r.postings refunds} AS BIGINT) <> -` + claimBooked("b.id", "refunds", "<> ''") + `)
+WHERE {part c.id} AND (b.id IS NULL OR CAST({json r.postings refunds} AS BIGINT) <> -` + claimBooked("b.id", "refunds", "NOT IN ('refund_return', 'late_return')") + `)
 UNION ALL SELECT c.id, 'says that it came back with ' || {json c.doc returned} FROM claims AS c
 LEFT JOIN claims AS n ON n.id = {json c.doc returned} AND {json n.doc previous} = c.id AND n.kind = c.kind
 WHERE {part c.id} AND coalesce({json c.doc returned}, '') <> '' AND n.id IS NULL`},
