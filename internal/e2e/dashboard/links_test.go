@@ -263,8 +263,13 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 		if a := u.Ask(t, http.MethodPost, "/payments/link", form); !strings.Contains(a.Body, `id="f-amount-error"`) || !strings.Contains(a.Body, "Two tickets") {
 			t.Errorf("a link without an amount gets %d: %s", a.Status, a.Text())
 		}
-		u.Live = true
 		form.Set("amount", "10")
+		form.Set("installments", "18") // the form has a label, not the API's names
+		if a := u.Ask(t, http.MethodPost, "/payments/link", form); !strings.Contains(a.Text(), "The installments can be at most 12:") || strings.Contains(strings.ToLower(a.Text()), "installments.max") {
+			t.Errorf("a link with too many installments gets %d: %s", a.Status, a.Text())
+		}
+		form.Set("installments", "")
+		u.Live = true
 		if a := u.Ask(t, http.MethodPost, "/payments/link", form); a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Text(), "No payment method can charge in any country now.") || !strings.Contains(a.Body, "Two tickets") {
 			t.Errorf("a link that nobody could pay gets %d: %s", a.Status, a.Text())
 		}
