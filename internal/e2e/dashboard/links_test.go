@@ -217,6 +217,10 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 		for outcome, want := range map[string]string{"paid": "Completed", "failed": "Failed", "expired": "Expired", "chargeback": "Dispute of", "page": "Pending"} {
 			to := u.Do(t, "/payments/test", "amount", "12,30", "amount_currency", "USD", "method", "sbx_pix", "outcome", outcome, "email", "ana@example.com", "key", keyOf(t, u.Page(t, "/payments/test")))
 			says(t, outcome, text(u.Page(t, to)), want, "12.30 USD")
+			if page, _, _ := strings.Cut(text(u.Page(t, to)), "For developers"); strings.Contains(strings.ToLower(page), "the shopper did not pay") ||
+				(outcome == "expired") != strings.Contains(page, "The customer did not pay in time and no money was taken. What happened") {
+				t.Errorf("the page of %s tells why it ended: %s", outcome, page)
+			}
 		}
 		// What the form begins with leads the way of production: page, redirect, 3-D Secure.
 		page := u.Page(t, "/payments/test")
