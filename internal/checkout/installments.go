@@ -20,12 +20,21 @@ type plan struct {
 func (v view) installmentsText(o installment.Offer, local money.Amount) string {
 	var said []string
 	if n := o.Free(); n > 1 {
-		said = append(said, v.T("installments_free", "count", strconv.Itoa(n), "each", v.money(installment.Each(local, n)), "total", v.money(local)))
+		said = append(said, v.T("installments_free", "count", strconv.Itoa(n), "each", v.each(installment.Each(local, n), installment.Even(local, n)), "total", v.money(local)))
 	}
 	if n := o.Max(); n > max(1, o.Free()) {
 		said = append(said, v.T("installments_interest", "count", strconv.Itoa(n)))
 	}
 	return strings.Join(said, " ")
+}
+
+// each is the amount of one installment. If they cannot all be the same, it says that this is about one of them: the issuer decides
+// which one differs, and the exact total stands beside it.
+func (v view) each(a money.Amount, even bool) string {
+	if even {
+		return v.money(a)
+	}
+	return v.T("installments_about", "each", v.money(a))
 }
 
 // installments says in how many installments a payment may be paid, or was.
@@ -52,7 +61,7 @@ func (v view) planText(p installment.Plan) string {
 	}
 	pairs := []string{"count", strconv.Itoa(p.Count)}
 	if !p.Each.IsZero() {
-		pairs = append(pairs, "each", v.money(p.Each))
+		pairs = append(pairs, "each", v.each(p.Each, p.Even()))
 	}
 	if !p.Total.IsZero() {
 		pairs = append(pairs, "total", v.money(p.Total))

@@ -102,9 +102,13 @@ func (d *Writer) Receipt(n email.Receipt) Letter {
 	if !known {
 		texts = d.texts[tenant.English]
 	}
+	each := n.Plan.Each.String()
+	if !n.Plan.Even() {
+		each = strings.ReplaceAll(texts["receipt_about"], "{each}", each)
+	}
 	values := strings.NewReplacer("{shop}", plain(n.Shop), "{paid}", n.Paid.String(), "{back}", n.Back.String(), "{at}", moment(n.PaidAt),
 		"{payment}", n.Payment, "{order}", plain(n.Order), "{description}", plain(n.Description),
-		"{count}", strconv.Itoa(n.Plan.Count), "{each}", n.Plan.Each.String(), "{total}", n.Plan.Total.String())
+		"{count}", strconv.Itoa(n.Plan.Count), "{each}", each, "{total}", n.Plan.Total.String())
 	keys := []string{"receipt_what", "", "receipt_paid"}
 	switch plan := n.Plan; {
 	case plan.Known() && plan.By == installment.Merchant:

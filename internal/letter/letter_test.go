@@ -70,7 +70,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		whole += "\n" + r.Subject + "\n" + r.Text
 		for _, by := range []installment.Payer{installment.Merchant, installment.Shopper, ""} {
 			whole += "\n" + desk(t).Receipt(email.Receipt{Language: language, Paid: money.New(1200, money.USD), PaidAt: notice.AddedAt,
-				Plan: installment.Plan{Count: 3, Each: money.New(400, money.USD), Total: money.New(1200, money.USD), By: by}}).Text
+				Plan: installment.Plan{Count: 3, Each: money.New(401, money.USD), Total: money.New(1201, money.USD), By: by}}).Text
 		}
 		for _, n := range alerts() {
 			n.Language = language

@@ -11,7 +11,7 @@ import (
 // Installments is how the shopper paid by card in installments (PAY-43).
 type Installments struct {
 	Count       int64   `json:"count"`
-	AmountLocal *Money  `json:"amountLocal" doc:"One installment, in currencyLocal; null if the provider does not say"`
+	AmountLocal *Money  `json:"amountLocal" doc:"One installment, in currencyLocal, rounded up: if totalLocal is not count times this, the issuer charges one of them a little less or more; null if the provider does not say"`
 	TotalLocal  *Money  `json:"totalLocal" doc:"What the shopper pays in all, interest included, in currencyLocal; null if the provider does not say. The transaction's amount stays what the merchant is paid"`
 	PaidBy      *string `json:"paidBy" enum:"merchant,shopper" doc:"Who bears the interest; null if the provider does not say"`
 }

@@ -339,7 +339,8 @@ var tagTexts = []struct{ name, text string }{
 		"**Begin with a strict sandbox**: `PATCH /sandbox/settings` with `{\"strict\":true}`, or the header `Sandbox-Strict: true`. It takes cards as production " +
 		"does: the payment is `pending`, the shopper is sent to a page, passes 3-D Secure there or is refused and tries again, and a webhook tells the end.\n\n" +
 		"**Test amounts.** The cents of the USD amount of an `sbx_card` payment are what the card answers. A second try on the page is another card, and pays.\n\n" +
-		sandbox.AmountTable()},
+		sandbox.AmountTable() + "\n**Played outcomes.** The header `Sandbox-Simulate` and `POST /payments/{id}/simulate` play an outcome at once. They skip a card's page, also in a " +
+		"strict sandbox: use them to try your handlers of events."},
 	{"Events", "What we POST to your endpoints. Answer with any 2xx within " + seconds(webhook.DefaultTimeout) + "; process the event afterwards."},
 }
 

@@ -29,7 +29,7 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if !p.End.WayChanged() { // a second click finds it called off already
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
-				Message: "the payment was not chosen in a session: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
+				Message: "the payment was not chosen in a session, and no card was refused: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
 		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.End.WayChanged() {
 			return p, "", err
@@ -40,7 +40,8 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 }
 
 // Changeable reports whether a payment's shopper may call it off to choose another way to pay: it
-// was chosen in a session, waits for the shopper, its order has not been paid, and the merchant may begin another one.
+// was chosen in a session, or a card was refused on the page of the method that the shop chose; it waits for the shopper, its order has
+// not been paid, and the merchant may begin another one.
 func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.CheckChange() != nil {
 		return false, nil
@@ -53,7 +54,8 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	}
 	_, err := ss.Store.Sessions().Of(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		attempt, _ := p.Attempts.Current()
+		return p.Way.Sync && len(attempt.Tries) > 0, nil
 	}
 	return err == nil, err
 }

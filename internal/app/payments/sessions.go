@@ -156,7 +156,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err = cmp.Or(err, merchant.MayBegin(p.Live)); err != nil {
 		return "", err
 	}
-	next.Installments, next.Strict = installments, merchant.StrictFor(p.Live, nil)
+	next.Installments, next.Strict = installments, !p.Live && p.Script.Strict || merchant.StrictFor(p.Live, nil)
 	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := ss.earlierSession(ctx, p.Scope, once)

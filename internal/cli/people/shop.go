@@ -46,7 +46,7 @@ type shopBrandCmd struct {
 	NoLogo bool     `help:"Remove the logo: pages show only the shop's name."`
 	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example. Repeat it for more; it replaces the current list."`
 
-	PassFee *bool `negatable:"" help:"The shop passes the fee on in its prices: show it beside the methods, in the shopper's currency; --no-pass-fee hides it again."`
+	PassFee *bool `negatable:"" help:"The shop passes the payment method's fee on in its prices: show it beside the methods, in the shopper's currency. It is the fee of the catalog, without the service's own (fees.platform); --no-pass-fee hides it again."`
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -87,8 +87,8 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	fee := "hidden"
 	if shop.Brand.PassFee {
-		fee = "shown"
+		fee = "shown, without the service's own fee"
 	}
-	fmt.Fprintf(cli.Stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
+	fmt.Fprintf(cli.Stdout, "%s: colour %q, logo %q, embedded by %v, the methods' fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
 	return nil
 }

@@ -187,6 +187,9 @@ func passesOn(e ast.Expr) bool {
 	return false
 }
 
+// apiWords are the names of fields and the requests of the API, which no page shows: a form has labels.
+var apiWords = regexp.MustCompile(`\b[a-z]+[A-Z]\w*|\b(installments|customer|details)\.[a-z]\w*|\b(GET|POST|PATCH|DELETE) /`)
+
 // Every error of the core that can reach a page has a text in Spanish and Portuguese, and errors.json has no text that
 // nothing says.
 func TestEveryErrorIsTranslated(t *testing.T) {
@@ -211,12 +214,18 @@ func TestEveryErrorIsTranslated(t *testing.T) {
 		}
 		used[found.core] = true
 	}
-	for core := range all.exact {
+	for core, one := range all.exact {
+		if apiWords.MatchString(core) && one.words["en"] == "" {
+			t.Errorf("errors.json has no English for %q, which speaks of the API", core)
+		}
 		if !used[core] {
 			t.Errorf("errors.json has %q, which nothing says", core)
 		}
 	}
 	for _, one := range all.open {
+		if apiWords.MatchString(one.core) && one.words["en"] == "" {
+			t.Errorf("errors.json has no English for %q, which speaks of the API", one.core)
+		}
 		if !used[one.core] {
 			t.Errorf("errors.json has %q, which nothing says", one.core)
 		}

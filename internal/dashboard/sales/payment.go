@@ -288,9 +288,9 @@ func (p paymentView) Settled() string {
 	return "settled_not_yet"
 }
 
-// Why is the reason of a failure.
+// Why is the reason of a failure; "" if the sentence about the status says it already.
 func (p paymentView) Why(page *frame.Page) template.HTML {
-	if p.End.Canceled() {
+	if p.End.Canceled() || p.Status == pay.Expired && p.End.Failure.Code == string(pay.Expired) {
 		return ""
 	}
 	return why(*p.End.Failure)(page)

@@ -50,13 +50,17 @@ func (r row) Land(p *frame.Page) string { return p.Country(r.Way.Country) }
 // Installments is how the shopper paid in installments, or may pay while the payment waits; "" for at once.
 func (r row) Installments(p *frame.Page) template.HTML {
 	plan, may := r.End.Plan, r.Terms.Installments
+	var each any = plan.Each
+	if !plan.Even() {
+		each = p.T("installments_about", "each", plan.Each)
+	}
 	switch {
 	case plan.Known() && plan.Total.IsZero():
 		return p.T("installments_count", "count", plan.Count)
 	case plan.Known() && plan.By == installment.Merchant:
-		return p.T("installments_free", "count", plan.Count, "each", plan.Each)
+		return p.T("installments_free", "count", plan.Count, "each", each)
 	case plan.Known():
-		return p.T("installments_interest", "count", plan.Count, "each", plan.Each, "total", plan.Total)
+		return p.T("installments_interest", "count", plan.Count, "each", each, "total", plan.Total)
 	case may.Offered() && r.Status.Open():
 		return p.T("installments_may", "count", may.Max, "free", may.InterestFree)
 	}

@@ -115,7 +115,7 @@ func TestShopPassesTheFeeOn(t *testing.T) {
 	harness.Must(t, err)
 	// 0.99 % of 137.70 BRL; 0.50 USD of 25.50 USD, in pesos.
 	_, page, _ := s.Visit(t, path+"?lang=en")
-	for _, want := range []string{"Final price, R$\u00a01.36 fee included", "Final price, $9.18\u00a0MXN fee included", "From "} {
+	for _, want := range []string{"Final price, R$\u00a01.36 payment method fee included", "Final price, $9.18\u00a0MXN payment method fee included", "From "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the choice lacks %q: %s", want, page)
 		}

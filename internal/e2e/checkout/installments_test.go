@@ -123,6 +123,14 @@ func TestShopperChoosesInstallments(t *testing.T) {
 		token := o.Session(t, `{"amount":600,"country":"US",`+harness.Ana+`,"installments":{"max":9}}`)
 		shows(t, s, "/checkout/"+token+"?lang=en", []string{"Up to 6 × US$\u00a0100.00 without interest. Total: US$\u00a0600.00.", "Up to 9 installments with your card’s interest"})
 		shows(t, s, "/checkout/"+token+"?lang=pt", []string{"Até 6x de", "sem juros"})
+		// Six installments do not make 136.85: the page does not say that they do, and says the exact total.
+		uneven := o.Session(t, `{"amount":136.85,"country":"US",`+harness.Ana+`}`)
+		for lang, want := range map[string]string{
+			"en": "Up to 6 × about US$\u00a022.81 without interest. Total: US$\u00a0136.85.", "es": "Hasta 6 cuotas de aprox. US$\u00a022.81 sin intereses. Total: US$\u00a0136.85.",
+			"pt": "Até 6x de cerca de US$\u00a022.81 sem juros. Total: US$\u00a0136.85.",
+		} {
+			shows(t, s, "/checkout/"+uneven+"?lang="+lang, []string{want})
+		}
 		o.Post(t, "/checkout/sessions", `{"amount":600,"country":"US",`+harness.Ana+`,"installments":{"max":18}}`).
 			Refused(t, "400 invalid_request invalid_request_error param=installments.max")
 

@@ -93,3 +93,27 @@ func TestCardPageThatEndsSaysWhy(t *testing.T) {
 	}
 	shows(t, s, "/pay/"+abandoned+"?lang=en", []string{"The payment was not made in time."})
 }
+
+// A shopper whose card is blocked cannot try again, and chooses another way to pay, although the shop chose the card. A direct charge
+// leads to the shop for that (CHK-17).
+func TestBlockedCardIsOfferedAnotherWay(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, dsn string) {
+		s := harness.Start(t, dsn, &harness.Clock{})
+		o := s.NewShop(t)
+		id := cardPage(t, o)
+		shows(t, s, "/pay/"+id+"?lang=en", nil, "/change") // nothing was refused: it is the shop's choice
+		s.AtBank(t, id, "decline:fraud_suspected")
+		shows(t, s, "/pay/"+id+"?lang=en", []string{"The card was not accepted", "You have not been charged.", "/change?lang=en", "Choose another way to pay"}, "/retry")
+		if status, page, h := s.Browse(t, http.MethodPost, "/pay/"+id+"/change?lang=en", ""); status != http.StatusSeeOther || !strings.HasPrefix(h.Get("Location"), "/checkout/cs_") {
+			t.Fatalf("another way returns %d %s: %.300s", status, h.Get("Location"), page)
+		}
+		p := o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
+		if p.Text(t, "status") != "failed" || p.Text(t, "failure.declineCode") != "another_way" || p.Text(t, "tries.0.declineCode") != "fraud_suspected" {
+			t.Errorf("the payment is %s", p.Body)
+		}
+		direct := o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_card"}`, "Sandbox-Strict: true").Want(t, http.StatusCreated).Text(t, "transactionId")
+		s.AtBank(t, direct, "decline:fraud_suspected")
+		shows(t, s, "/pay/"+direct+"?lang=en", []string{"The card was not accepted", "To pay another way, go back to "}, "/change", "/retry")
+	})
+}

@@ -257,8 +257,10 @@ func (a Asked) Check(granted Terms) error {
 				"the merchant's terms grant no installments for this payment method and amount: leave installments out, or ask the operator to grant them; installments in GET /payment-methods says which methods have them")
 		case f.least < 2:
 			return problem.Field(problem.InvalidRequest, f.param, "the merchant's terms grant no installments without interest for this payment method and amount: send 0, or ask the operator to grant them")
+		case f.param == "installments.max":
+			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("installments.max must be at most %d: the merchant's terms grant no more for this payment method and amount", f.least))
 		default:
-			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("%s must be at most %d: the merchant's terms grant no more for this payment method and amount", f.param, f.least))
+			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("installments.interestFree must be at most %d: the merchant's terms grant no more for this payment method and amount", f.least))
 		}
 	}
 	return nil

@@ -112,11 +112,19 @@ func (p Plan) Known() bool { return p.Count > 1 }
 // Interest reports whether the shopper bears interest.
 func (p Plan) Interest() bool { return p.By == Shopper }
 
+// Even reports whether the installments are all the same, as far as we know. Otherwise the issuer says which one differs, by some
+// minor units: Each is about what one is.
+func (p Plan) Even() bool { return even(p.Each, p.Total, p.Count) }
+
+func even(each, total money.Amount, count int) bool {
+	return each.IsZero() || total.IsZero() || each.Currency != total.Currency || each.Minor*int64(count) == total.Minor
+}
+
 // String is the plan for people.
 func (p Plan) String() string {
 	text := fmt.Sprintf("%d installments", p.Count)
 	if !p.Each.IsZero() {
-		text += " of " + p.Each.String()
+		text += " of " + map[bool]string{false: "about "}[p.Even()] + p.Each.String()
 	}
 	if !p.Total.IsZero() {
 		text += ", " + p.Total.String() + " in all"
@@ -156,3 +164,6 @@ func (p Plan) For(local money.Amount) Plan {
 func Each(total money.Amount, count int) money.Amount {
 	return total.Fraction(1, int64(count), money.Up)
 }
+
+// Even reports whether count installments of an amount are all the same.
+func Even(total money.Amount, count int) bool { return even(Each(total, count), total, count) }

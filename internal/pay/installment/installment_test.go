@@ -62,3 +62,13 @@ func TestPlansSayWhatFollowsFromTheRest(t *testing.T) {
 		}
 	}
 }
+
+// Installments that do not make the total are not said to (CHK-26).
+func TestUnevenInstallmentsSayAbout(t *testing.T) {
+	if p := (installment.Plan{Count: 7, By: installment.Merchant}).For(mxn(1368)); p.Even() || p.String() != "7 installments of about 195.43 MXN, 1368.00 MXN in all, interest borne by the merchant" {
+		t.Errorf("1368 in 7 is %s", p)
+	}
+	if p := (installment.Plan{Count: 6, By: installment.Merchant}).For(mxn(1368)); !p.Even() || !installment.Even(mxn(1368), 6) || installment.Even(mxn(1368), 7) {
+		t.Errorf("1368 in 6 is %s", p)
+	}
+}
