@@ -390,13 +390,8 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 // Errors: payload_too_large, rate_limited; invalid_request if the body does not arrive.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	var shown *problem.Error
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, problem.New(problem.PayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
-	case err != nil && !errors.As(err, &shown):
-		return nil, problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+	if err != nil {
+		return nil, wire.Unread(err)
 	}
-	return body, err
+	return body, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // legible removes text that PostgreSQL cannot store from a request's query, its form and the name of its browser. It
-// refuses a form that is too large: pages would see it without some of its fields.
+// refuses a form that is too large or did not arrive as a whole: pages would see it without some of its fields.
 //
 // Errors: not_found for an address that names nothing that is stored, invalid_request.
 func legible(r *http.Request) error {
@@ -26,8 +26,12 @@ func legible(r *http.Request) error {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
 		return nil
 	}
-	if _, beyond := errors.AsType[*http.MaxBytesError](r.ParseForm()); beyond {
+	err := r.ParseForm()
+	if _, beyond := errors.AsType[*http.MaxBytesError](err); beyond {
 		return problem.New(problem.InvalidRequest, "this form is too large: shorten what you typed")
+	}
+	if err != nil {
+		return problem.New(problem.InvalidRequest, "the form did not arrive as a whole: send it again")
 	}
 	clean(r.Form)
 	clean(r.PostForm)
