@@ -205,6 +205,8 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 			status, kind = http.StatusBadRequest, "bad"
 		case problem.ServiceUnavailable:
 			status, kind = http.StatusServiceUnavailable, "busy"
+		case problem.RateLimited:
+			status, kind = http.StatusTooManyRequests, "busy"
 		}
 	}
 	if kind == "fault" {

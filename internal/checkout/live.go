@@ -55,7 +55,8 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched, leave := p.watchers.enter(id, p.address(r))
 	if watched == nil {
-		return problem.New(problem.ServiceUnavailable, "too many pages watch: load the page again")
+		w.Header()["Retry-After"] = []string{"10"}
+		return problem.New(problem.RateLimited, "too many pages watch: load the page again")
 	}
 	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -203,6 +203,21 @@ var Adopt = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
+// cannotRead is huma's message when reading a body failed.
+const cannotRead = "cannot read request body"
+
+// Unread is the error for a body that could not be read: it was too large, refused by whoever counts bodies, or did not
+// arrive as HTTP has it, such as in broken chunks. That is never a fault of ours.
+func Unread(err error) *problem.Error {
+	if shown, ok := errors.AsType[*problem.Error](err); ok {
+		return shown
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return problem.New(problem.PayloadTooLarge, fmt.Sprintf("the body is larger than %d KiB: send less at a time", tooLarge.Limit>>10))
+	}
+	return problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+}
+
 // validationError turns huma's findings about a request into our error: a single one has its own code,
 // several are listed (ERR-14).
 func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
@@ -214,9 +229,8 @@ func validationError(ctx context.Context, status int, message string, errs []err
 	case http.StatusRequestTimeout:
 		return newEnvelope(ctx, problem.New(problem.InvalidRequest, "the body did not arrive in time: send it again"))
 	case http.StatusInternalServerError:
-		var refused *problem.Error // from whoever reads the body
-		if errors.As(errors.Join(errs...), &refused) {
-			return newEnvelope(ctx, refused)
+		if message == cannotRead && len(errs) > 0 {
+			return newEnvelope(ctx, Unread(errors.Join(errs...)))
 		}
 		return newEnvelope(ctx, Fault())
 	}

@@ -268,13 +268,13 @@ func TestWatchersAreBounded(t *testing.T) {
 				t.Fatalf("a page that watches payment %d gets %d, want 200", n+1, got)
 			}
 		}
-		if got := watch(id, "198.51.100.2"); got != http.StatusServiceUnavailable {
-			t.Errorf("the 11th page of a payment gets %d, want 503", got)
+		if got := watch(id, "198.51.100.2"); got != http.StatusTooManyRequests {
+			t.Errorf("the 11th page of a payment gets %d, want 429", got)
 		}
 	}
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
-	if got := watch(id, "198.51.100.1"); got != http.StatusServiceUnavailable {
-		t.Errorf("the 101st page of an address gets %d, want 503", got)
+	if got := watch(id, "198.51.100.1"); got != http.StatusTooManyRequests {
+		t.Errorf("the 101st page of an address gets %d, want 429", got)
 	}
 	if got := watch(id, "198.51.100.2"); got != http.StatusOK {
 		t.Errorf("a page of another address gets %d, want 200", got)

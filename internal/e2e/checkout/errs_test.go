@@ -254,8 +254,8 @@ func TestPageThatCannotWatchAsks(t *testing.T) {
 	res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
 	harness.Must(t, err)
 	res.Body.Close()
-	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("the 11th stream returns %d, want 503", res.StatusCode)
+	if res.StatusCode != http.StatusTooManyRequests {
+		t.Fatalf("the 11th stream returns %d, want 429", res.StatusCode)
 	}
 	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
