@@ -435,20 +435,9 @@ const bodyLost = "the body did not arrive: send it again"
 //
 // Errors: payload_too_large, rate_limited; invalid_request if the body does not arrive.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-<<<<<<< HEAD
 	body, err := web.Read(w, r, web.Arrival{Most: maxBody})
-	var tooLarge *http.MaxBytesError
-	var shown *problem.Error
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, problem.New(problem.PayloadTooLarge, "the body is larger than 1 MiB: send less at a time")
-	case err != nil && !errors.As(err, &shown):
-		return nil, problem.New(problem.InvalidRequest, bodyLost)
-=======
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return nil, wire.Unread(err)
->>>>>>> p48-ids
 	}
 	return body, nil
 }

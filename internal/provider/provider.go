@@ -94,4 +94,18 @@ type Notification struct {
 	Header http.Header
 	Query  url.Values
 	Body   []byte
+	// Asks reports whether the account may be asked about a payout that a notification without a signature names: by our
+	// reference, or by the account's own. Anybody can send such a notification, so the core knows which payouts are there and how
+	// often it asks. nil: about each.
+	Asks func(ctx context.Context, reference, own string) error
+}
+
+// MayAsk is nil if the account may be asked about the payout that an unsigned notification names.
+//
+// Errors: ErrUnsigned if no such payout is there; rate_limited.
+func (n Notification) MayAsk(ctx context.Context, reference, own string) error {
+	if n.Asks == nil {
+		return nil
+	}
+	return n.Asks(ctx, reference, own)
 }

@@ -65,18 +65,26 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 
 // RefuseNotice is the error for a notification that could not be read.
 //
-// Errors: invalid_token; service_unavailable if the provider has to send it again; invalid_request.
+// Errors: invalid_token; service_unavailable if the provider has to send it again; rate_limited; invalid_request.
 func (ps *Providers) RefuseNotice(ctx context.Context, account string, err error) error {
+	if _, shown := errors.AsType[*problem.Error](err); shown {
+		return err
+	}
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
 		ps.Quiet.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
-		return &problem.Error{Code: problem.InvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
+		return Unsigned(err)
 	case errors.Is(err, provider.ErrUnreachable):
 		ps.Quiet.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
 		return &problem.Error{Code: problem.ServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	}
 	ps.Quiet.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
 	return &problem.Error{Code: problem.InvalidRequest, Message: "the notification cannot be understood", Cause: err}
+}
+
+// Unsigned is the error for a notification that nothing proves.
+func Unsigned(cause error) error {
+	return &problem.Error{Code: problem.InvalidToken, Message: "the notification's signature is missing or wrong", Cause: cause}
 }
 
 // PayoutNotices is Notices for an account that pays out.

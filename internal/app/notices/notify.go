@@ -42,8 +42,7 @@ func NewNotices(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 // Notify applies a provider's notification. Each notice is applied at most once, by the same code
 // as the sweep's answers.
 //
-// Errors: not_found for an account that does not exist, missing_credentials or invalid_token if it
-// is not signed by the provider, invalid_request if it cannot be read, service_unavailable if the
+// Errors: invalid_token if it is not signed by the provider, or if there is no such account; invalid_request if it cannot be read, service_unavailable if the
 // provider has to send it again.
 func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notification) error {
 	if err := l.MayMoveMoney(); err != nil {
@@ -63,7 +62,7 @@ func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notifi
 func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
-		return p, nil, problem.New(problem.NotFound, "there is no such provider account")
+		return p, nil, acquiring.Unsigned(nil) // nobody learns which accounts there are
 	}
 	notices, err := l.providers.Notices(ctx, account, upstream, n)
 	if err != nil {

@@ -3,9 +3,11 @@ package payouts
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -18,6 +20,7 @@ import (
 //
 // Errors: those of acquiring.Providers.RefuseNotice, service_unavailable.
 func (po *Payouts) Told(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+	n.Asks = func(ctx context.Context, reference, own string) error { return po.mayAsk(ctx, account, reference, own) }
 	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
 		return po.providers.RefuseNotice(ctx, account, err)
@@ -32,6 +35,48 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 		failed = errors.Join(failed, err)
 	}
 	return failed
+}
+
+// Buckets of the queries that notifications without a signature cause: about one payout, about all payouts of an account,
+// and of an account about payouts under way whose own reference there is not known yet, so that any may be meant.
+var (
+	askedOfPayout   = limit.Bucket{Every: 5 * time.Second, Burst: 5}
+	askedOfAccount  = limit.PerSecond(10, 100)
+	askedOfNameless = limit.PerSecond(1, 20)
+)
+
+// mayAsk refuses to ask an account about a payout that an unsigned notification names, unless it is there. One that had
+// arrived may have come back, so it need not be under way. Nobody learns from the refusal which accounts and payouts there are.
+//
+// Errors: provider.ErrUnsigned, rate_limited.
+func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) error {
+	if !base.Storable(reference) || !base.Storable(own) {
+		return provider.ErrUnsigned
+	}
+	w, n, err := po.toldOf(ctx, account, pay.PayoutNotice{Reference: reference, ProviderRef: own})
+	object, rule := n.Reference, askedOfPayout
+	switch {
+	case err == nil && !w.GoneTo(n.Reference, account):
+		return provider.ErrUnsigned
+	case errors.Is(err, store.ErrNotFound) && own != "":
+		nameless, err := po.Store.Withdrawals().Nameless(ctx, account)
+		if err != nil {
+			return err
+		}
+		if !nameless {
+			return provider.ErrUnsigned
+		}
+		object, rule = "", askedOfNameless
+	case errors.Is(err, store.ErrNotFound):
+		return provider.ErrUnsigned
+	case err != nil:
+		return err
+	}
+	now := po.Now()
+	if !po.asked.Take(limit.Key{Kind: "payout", Owner: account, Object: object}, rule, now).OK || !po.asked.Take(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
+		return problem.New(problem.RateLimited, "this payout is asked about too often: send the notification again later")
+	}
+	return nil
 }
 
 // applyPayout applies one notice.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -315,11 +316,12 @@ type Payouts struct {
 	config    PayoutsConfig
 	floats    *Floats
 	lanes     *acquiring.Lanes // queries to payout accounts; they have limits of their own
+	asked     *limit.Local     // queries that unsigned notifications caused
 }
 
 // NewPayouts returns the payouts of a service.
 func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
+	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now), asked: limit.NewLocal()}
 }
 
 // Drain waits for the queries that are under way.

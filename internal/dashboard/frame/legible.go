@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 )
 
-<<<<<<< HEAD
 // smallBody waits for a body of whom nobody has asked yet: it is small, and counted by address.
 func (s *Site) smallBody(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	leave = s.gate.StrangersBody(w.Header(), r)
@@ -46,10 +45,6 @@ func (s *Site) bodyOf(may permit, how web.Arrival) func(http.ResponseWriter, *ht
 }
 
 // arrive waits for a body. One that is too large is the page's to refuse.
-=======
-// legible removes text that PostgreSQL cannot store from a request's query, its form and the name of its browser. It
-// refuses a form that is too large or did not arrive as a whole: pages would see it without some of its fields.
->>>>>>> p48-ids
 //
 // Errors: rate_limited, invalid_request.
 func (s *Site) arrive(w http.ResponseWriter, r *http.Request, how web.Arrival) error {

@@ -224,7 +224,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	}
 	heard := 0
 	for range 150 {
-		if got := from("192.0.2.4", http.MethodPost, "/api/v1/providers/nobody/notifications", body, ""); got == http.StatusNotFound {
+		if got := from("192.0.2.4", http.MethodPost, "/api/v1/providers/nobody/notifications", body, ""); got == http.StatusUnauthorized {
 			heard++
 		}
 	}

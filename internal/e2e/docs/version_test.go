@@ -53,7 +53,7 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			{"POST", harness.APIPath + "/payments", `{"amount":0.01,"paymentMethodId":"sbx_cash"}`, good, 422},
 			{"POST", notifications, paid, signed, 200},
 			{"POST", notifications, paid, json(""), 401},
-			{"POST", harness.APIPath + "/providers/nobody/notifications", paid, json(""), 404},
+			{"POST", harness.APIPath + "/providers/nobody/notifications", paid, json(""), 401},
 			{"POST", notifications, harness.OneMiB(`{}`) + " ", json(""), 413},
 			{"GET", notifications, "", nil, 405},
 			{"GET", "/api/openapi.json", "", nil, 200},

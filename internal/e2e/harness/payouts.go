@@ -87,6 +87,7 @@ type Payer struct {
 	send  func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it pays
 	query func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it tells the truth
 	Has   money.Amount                                       // the operator's float that it reports; zero: it reports none
+	Asked int                                                // queries that unsigned notifications caused
 }
 
 // Balance returns Has. It is an error if Has has no currency.
@@ -109,14 +110,24 @@ func (b *Payer) Adapter() provider.Adapter {
 }
 
 // Notices reads a notification: its body is the notices as JSON, and its header Signature is
-// "bank".
-func (b *Payer) Notices(_ context.Context, n provider.Notification) (list []pay.PayoutNotice, err error) {
-	if n.Header.Get("Signature") != "bank" {
+// "bank". With "none" it is queried about each of them, as a provider is that does not sign.
+func (b *Payer) Notices(ctx context.Context, n provider.Notification) (list []pay.PayoutNotice, err error) {
+	signature := n.Header.Get("Signature")
+	if signature != "bank" && signature != "none" {
 		return nil, provider.ErrUnsigned
 	}
 	err = json.Unmarshal(n.Body, &list)
 	for i := range list {
 		list[i].Body = n.Body
+		if signature == "bank" {
+			continue
+		}
+		if err := n.MayAsk(ctx, list[i].Reference, list[i].ProviderRef); err != nil {
+			return nil, err
+		}
+		b.Mu.Lock()
+		b.Asked++
+		b.Mu.Unlock()
 	}
 	return list, err
 }

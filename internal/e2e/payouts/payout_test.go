@@ -3,7 +3,9 @@ package payouts
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,36 @@ func TestDeletingTheWalletBringsNoBetterRate(t *testing.T) {
 		o.PayOut(t, first.Text(t, "id"), "failed")
 		if again := o.Post(t, "/withdrawals", `{"amount":100,"walletId":"`+second+`"}`).Want(t, http.StatusCreated); again.Text(t, "payout.rate") != "18.35" {
 			t.Errorf("a merchant gives a withdrawal at 18.35 up by deleting its wallet, and gets %s", again.Text(t, "payout.rate"))
+		}
+	})
+}
+
+// Anybody can send a notification that nobody signs. It costs a call of the provider only if it names a payout that is
+// there, and not many. Nobody learns which accounts there are.
+func TestUnsignedNotificationsCostNothing(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "completed")
+		for i := range 200 {
+			for account, n := range map[string]pay.PayoutNotice{"bank-1": {ID: "1", Reference: fmt.Sprintf("01M7Z%d", i)}, "nobody": {ID: "1", ProviderRef: fmt.Sprintf("p%d", i)}} {
+				if got := bankTells(t, o.Instance, account, "none", n); got != http.StatusUnauthorized {
+					t.Fatalf("an unsigned notification about nothing of ours gets %d at %s, want 401", got, account)
+				}
+			}
+		}
+		if b.Asked != 0 {
+			t.Errorf("they made %d calls, want none", b.Asked)
+		}
+		known, refused := strings.TrimPrefix(id, pay.WithdrawalPrefix), 0
+		for range 200 {
+			if bankTells(t, o.Instance, "bank-1", "none", pay.PayoutNotice{ID: "2", Reference: known, Outcome: pay.PayoutOutcome{Kind: pay.PayoutPaid}}) == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if b.Asked < 1 || b.Asked > 10 || refused < 100 {
+			t.Errorf("200 notifications about a payout made %d calls and %d refusals, want a few calls", b.Asked, refused)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
 			t.Errorf("enabling a removed account: %v, want an error", err)
 		}
-		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "404 not_found invalid_request_error")
+		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "401 invalid_token authentication_error")
 	})
 }
 

@@ -29,7 +29,7 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 			"no hex":             {"sandbox-1", body, "hello", unsigned},
 			"another body's":     {"sandbox-1", body, s.Sign("sandbox-1", body+" "), unsigned},
 			"another account's":  {"sandbox-2", body, s.Sign("sandbox-1", body), unsigned},
-			"an unknown account": {"stripe", body, s.Sign("stripe", body), "404 not_found invalid_request_error"},
+			"an unknown account": {"stripe", body, s.Sign("stripe", body), "401 invalid_token authentication_error"},
 			"not JSON":           {"sandbox-1", "hello", s.Sign("sandbox-1", "hello"), "400 invalid_request invalid_request_error"},
 			"an empty body":      {"sandbox-1", "", s.Sign("sandbox-1", ""), "400 invalid_request invalid_request_error"},
 			"more than 1 MiB":    {"sandbox-1", harness.OneMiB(body) + " ", s.Sign("sandbox-1", harness.OneMiB(body)+" "), "413 payload_too_large invalid_request_error"},

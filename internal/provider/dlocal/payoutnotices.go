@@ -3,7 +3,6 @@ package dlocal
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -11,7 +10,7 @@ import (
 )
 
 // Notices reads a notification of a payout. Its signature is not documented, so we trust
-// only which payout it names, and query that one.
+// only which payout it names, and query that one if it is there.
 func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	if len(n.Body) == 0 || len(n.Body) > maxBody {
 		return nil, provider.ErrUnsigned
@@ -20,11 +19,14 @@ func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.Pa
 		ExternalID string `json:"external_id"`
 	}
 	if err := json.Unmarshal(n.Body, &told); err != nil {
-		return nil, errors.New("dlocal: the notification is not a payout")
+		return nil, provider.ErrUnsigned
 	}
 	reference := provider.Exact(told.ExternalID, 100)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
-		return nil, nil
+		return nil, provider.ErrUnsigned
+	}
+	if err := n.MayAsk(ctx, reference, ""); err != nil {
+		return nil, err
 	}
 	found, state := s.find(ctx, reference)
 	switch state {

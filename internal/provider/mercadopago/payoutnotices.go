@@ -10,7 +10,7 @@ import (
 )
 
 // Notices reads a notification of a payout. No document says how it is signed, so we trust
-// only the id, and query that payout. A notice is returned even if nothing changed: it may
+// only the id, and query that payout if it may be one of ours. A notice is returned even if nothing changed: it may
 // be the only source of the provider's id.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
 	var told struct {
@@ -28,10 +28,13 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	if told.Type == "" && id == "" && told.Reference != "" {
 		id = told.ID
 	} else if told.Type != "transaction_intent" {
-		return nil, nil
+		return nil, provider.ErrUnsigned
 	}
 	if !isIntentID(string(id)) {
-		return nil, nil
+		return nil, provider.ErrUnsigned
+	}
+	if err := n.MayAsk(ctx, "", string(id)); err != nil {
+		return nil, err
 	}
 	found, err := p.get(ctx, string(id))
 	if errors.Is(err, errNoIntent) {
