@@ -64,6 +64,8 @@ func adviceOf(n email.Alert) []string {
 		return []string{"alert_fine_others", "alert_do_key"}
 	case n.Key != "":
 		return []string{"alert_fine_others", "alert_do_key_all"}
+	case n.News.What == email.MerchantMoved:
+		return []string{"alert_fine_others", "alert_do_moved"}
 	case n.News.What == email.MerchantPaused:
 		return []string{"alert_do_paused"}
 	case n.News.What == email.MerchantResumed:

@@ -105,7 +105,7 @@ func alerts() (list []email.Alert) {
 	for _, role := range people.Roles() {
 		list = append(list, email.Alert{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
 	}
-	for _, what := range []people.What{email.MerchantPaused, email.MerchantResumed} {
+	for _, what := range []people.What{email.MerchantPaused, email.MerchantResumed, email.MerchantMoved} {
 		list = append(list, email.Alert{News: people.News{What: what, At: notice.AddedAt, Merchant: "Acme"}})
 	}
 	for _, what := range []people.What{email.KeyMade, email.KeyRolled, email.KeyRevoked} {

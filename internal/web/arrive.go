@@ -39,9 +39,12 @@ func Arrive(w http.ResponseWriter, r *http.Request, how Arrival) (late bool, err
 	}
 	begun, from, body, size := time.Now(), r.Body, &arrived{}, 0
 	r.Body = body
-	bounded := http.MaxBytesReader(w, from, how.Most)
+	bounded, least := http.MaxBytesReader(w, from, how.Most), leastPart
+	if r.ContentLength >= 0 && r.ContentLength < leastPart {
+		least = int(r.ContentLength) + 1
+	}
 	for body.end == nil {
-		part, n := make([]byte, min(max(size, leastPart), mostPart)), 0
+		part, n := make([]byte, min(max(size, least), mostPart)), 0
 		for n < len(part) && body.end == nil {
 			var more int
 			more, body.end = bounded.Read(part[n:])

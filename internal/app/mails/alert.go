@@ -65,31 +65,69 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 	return ms.tellOwners(ctx, change, m, email.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
 }
 
-func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice email.Alert) error {
-	members, err := ms.Store.Users().Members(ctx, merchant.ID)
+// AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
+// another one, if this node sends e-mails. A thief must not be able to send the merchant's e-mails elsewhere unseen.
+func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before tenant.Merchant, by audit.Actor) error {
+	if ms.mailer == nil {
+		return nil
+	}
+	notice := email.Alert{News: people.News{What: email.MerchantMoved, At: ms.Now(), Address: by.IP, Browser: people.BrowserOf(by.Agent), Merchant: before.Name}}
+	if by.Kind == audit.ByUser {
+		u, err := ms.Store.Users().Get(ctx, by.ID)
+		if err != nil {
+			return err
+		}
+		notice.News.By = u.Email
+	}
+	owners, err := ms.owners(ctx, before.ID)
 	if err != nil {
 		return err
 	}
-	told := 0
-	for _, m := range members {
-		if m.Role != people.Owner || told == mostOwners {
-			continue
-		}
-		told++
-		notice.To, notice.Language = m.Email, m.Language
-		if err := ms.alert(ctx, change, m.ID, merchant.ID, notice); err != nil {
+	for _, to := range append([]recipient{{before.ID, before.Email, before.Language}}, owners...) {
+		notice.To, notice.Language = to.email, to.language
+		if err := ms.alert(ctx, change, to.id, before.ID, notice); err != nil {
 			return err
 		}
 	}
-	if told > 0 {
-		return nil
+	return nil
+}
+
+// recipient is a user or a merchant who gets an e-mail.
+type recipient struct {
+	id, email string
+	language  tenant.Language
+}
+
+// owners are the owners of a merchant who are told of what happens to it.
+func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient, err error) {
+	members, err := ms.Store.Users().Members(ctx, merchant)
+	for _, m := range members {
+		if m.Role == people.Owner && len(list) < mostOwners {
+			list = append(list, recipient{m.ID, m.Email, m.Language})
+		}
 	}
-	notice.To, notice.Language = merchant.Email, merchant.Language
-	return ms.alert(ctx, change, merchant.ID, merchant.ID, notice)
+	return list, err
+}
+
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice email.Alert) error {
+	owners, err := ms.owners(ctx, merchant.ID)
+	if err != nil {
+		return err
+	}
+	if len(owners) == 0 {
+		owners = []recipient{{merchant.ID, merchant.Email, merchant.Language}}
+	}
+	for _, to := range owners {
+		notice.To, notice.Language = to.email, to.language
+		if err := ms.alert(ctx, change, to.id, merchant.ID, notice); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // alert adds an e-mail to a Change. After email.AlertsADay of a kind the recipient gets no more of it for a day, so that a
-// stranger's guesses do not fill a mailbox, or hide another kind.
+// stranger's guesses do not fill a mailbox, or hide another kind. What opens a way to the money is always told.
 func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, n email.Alert) error {
 	if ms.mailer == nil || n.To == "" {
 		return nil
@@ -99,6 +137,9 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	sent, err := ms.Store.Mails().Count(ctx, merchant, object, now.Add(-countedFor))
 	if err != nil {
 		return err
+	}
+	if n.News.What == email.MerchantMoved {
+		sent = 0
 	}
 	if sent >= email.AlertsADay {
 		ms.Quiet.WarnSometimes(ctx, "somebody gets no more alerts of a kind today", object, "kind", n.News.What, "recipient", recipient)

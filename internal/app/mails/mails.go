@@ -29,9 +29,12 @@ const (
 	mailsEvery = time.Hour
 	// countedFor is the day of the limits of e-mails: the last 24 hours, whatever a recipient's midnight is.
 	countedFor = 24 * time.Hour
-	// mailsADay is the most e-mails to a merchant in a day. By then the merchant has been warned,
-	// and others' e-mails must not wait behind them.
-	mailsADay = 20
+	// walletsAtOnce is how many e-mails about new wallets of a merchant are due at once in a day. Each further one is due
+	// walletPause later than the one before, and walletsWithin at the latest: none is left out, and others' e-mails
+	// do not wait behind them.
+	walletsAtOnce = 20
+	walletPause   = 30 * time.Second
+	walletsWithin = 12 * time.Hour
 )
 
 // InvitationsADay is the most invitations by e-mail that the users of a merchant send in a day: these go to any address.
@@ -91,8 +94,8 @@ func (ms *Mails) SendingMails() work.Loop {
 	return ms.Woken(base.MailsLoop, ms.SendMails)
 }
 
-// TellOfWallet adds the e-mail about a new wallet to the Change that adds the wallet, if this node
-// sends e-mails.
+// TellOfWallet adds the e-mails about a new wallet, to the merchant and to its owners, to the Change that adds the wallet,
+// if this node sends e-mails. So nobody who changes one of these addresses keeps the others from knowing.
 func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wallet, by base.Principal) error {
 	if ms.mailer == nil || !w.Live {
 		return nil
@@ -101,23 +104,38 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	if err != nil {
 		return err
 	}
-	told, err := ms.Store.Mails().Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-countedFor))
+	owners, err := ms.owners(ctx, w.Merchant)
 	if err != nil {
 		return err
 	}
-	if told >= mailsADay {
-		ms.Quiet.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
-		return nil
+	told, err := ms.Store.Mails().Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-countedFor))
+	if err != nil {
+		return err
 	}
 	key, user := by.Preview, ""
 	if by.User != "" {
 		key, user = "", by.Preview
 	}
-	if m, tell := w.Mail(merchant, key, user); tell {
+	known := map[string]bool{}
+	for _, to := range append([]recipient{{"", merchant.Email, merchant.Language}}, owners...) {
+		merchant.Email, merchant.Language = to.email, to.language
+		m, tell := w.Mail(merchant, key, user)
+		if !tell || known[m.Wallet.To] {
+			continue
+		}
+		if len(known) > 0 { // the id of the first one is the wallet's
+			m.ID = ms.NewID(email.Prefix, w.CreatedAt)
+		}
+		known[m.Wallet.To] = true
+		if late := told - walletsAtOnce + 1; late > 0 {
+			m.DueAt = m.DueAt.Add(min(time.Duration(late)*walletPause, walletsWithin))
+		}
+		told++
 		change.Mails = append(change.Mails, m)
-		return nil
 	}
-	ms.Quiet.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	if len(known) == 0 {
+		ms.Quiet.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	}
 	return nil
 }
 

@@ -99,10 +99,11 @@ func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason str
 }
 
 // change decides about a merchant and writes it, with the entries of the audit log. Nothing is written without entries.
-// This node's next requests read the merchant again; other nodes do so within base.CacheTTL.
+// This node's next requests read the merchant again; other nodes do so within base.CacheTTL. tell adds e-mails about it.
 //
-// Errors: store.ErrNotFound, and those of decide.
-func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.Merchant) (tenant.Merchant, []audit.Entry, error)) (tenant.Merchant, error) {
+// Errors: store.ErrNotFound, and those of decide and tell.
+func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.Merchant) (tenant.Merchant, []audit.Entry, error),
+	tell ...func(written *pay.Change, before tenant.Merchant) error) (tenant.Merchant, error) {
 	done, err := base.Decide(func() (tenant.Merchant, error) {
 		m, err := ob.AnyMerchant(ctx, id)
 		if err != nil {
@@ -115,6 +116,11 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.
 		written := pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries}
 		if (m.Paused == "") != (next.Paused == "") {
 			if err := ob.mails.AddPauseAlerts(ctx, &written, next); err != nil {
+				return m, err
+			}
+		}
+		for _, add := range tell {
+			if err := add(&written, m); err != nil {
 				return m, err
 			}
 		}

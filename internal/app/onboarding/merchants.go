@@ -184,7 +184,7 @@ func checkEmail(address string) error {
 	return nil
 }
 
-// SetEmail changes a merchant's e-mail address.
+// SetEmail changes a merchant's e-mail address. The address before and the owners are told.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address string) error {
@@ -196,6 +196,8 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 			return m, nil, nil
 		}
 		return m.Move(address), ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil), nil
+	}, func(written *pay.Change, before tenant.Merchant) error {
+		return ob.mails.AddMoveAlerts(ctx, written, before, by)
 	})
 	return err
 }

@@ -59,12 +59,15 @@ func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 // setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague
-// replaced.
+// replaced. The address gets the warnings about new wallets, so it is confirmed as they are (DASH-6).
 func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")
 	var err error
 	if typed.Email != r.FormValue("emailBefore") {
+		if !a.Confirmed(w, r, v, v.Home()+"/shop") {
+			return nil
+		}
 		err = a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
 	}
 	if err == nil && typed.Language != r.FormValue("languageBefore") {

@@ -155,6 +155,7 @@ const (
 	KeyRevoked      people.What = "key_revoked"
 	MerchantPaused  people.What = "paused"
 	MerchantResumed people.What = "resumed"
+	MerchantMoved   people.What = "moved" // its e-mail address was changed
 )
 
 // Alert is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person
