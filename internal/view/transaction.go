@@ -196,7 +196,7 @@ func NewCreated(p pay.Payment, checkoutURL, key string) Created {
 	if p.Page.Hosted {
 		c.CheckoutURL = Keyed(CheckoutURL(checkoutURL, p), key)
 	}
-	if form := c.PaymentFormURL; form != nil && *form == PageURL(checkoutURL, p.ID) {
+	if form := c.PaymentFormURL; form != nil && strings.HasSuffix(*form, PageURL("", p.ID)) { // ours, also under an earlier public address
 		c.PaymentFormURL = text(Keyed(*form, key))
 	}
 	return c
