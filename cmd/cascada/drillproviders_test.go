@@ -58,6 +58,8 @@ func fakeOf(t *testing.T, name string) string {
 
 // atProvider is an operator, a shop, and what a fake lets them see.
 type atProvider struct {
+	hosted   bool   // payments have a page of ours
+	link     string // of the last payment: its page, for the shopper
 	t        *testing.T
 	u        user
 	s        *server

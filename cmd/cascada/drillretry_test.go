@@ -34,6 +34,7 @@ func TestDrillRetry(t *testing.T) {
 	buying := second.about.Rails[rail] // Stripe's own sample is of another country
 	buying.Amount = "108"              // a simulator, before the server knows the accounts, plays nothing for it
 	first.about.Rails[rail] = buying
+	first.hosted = true
 	id, reference := first.pays(rail, "a card that is declined")
 	first.happens("try", reference, "code", "do_not_honor")
 	p := first.is(id, "declined on the page", "pending")
@@ -42,8 +43,10 @@ func TestDrillRetry(t *testing.T) {
 	}
 
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	_, key, _ := strings.Cut(first.link, "?")
+	retry := s.url + "/pay/" + id + "/retry?" + key
 	await(t, "Adyen's page, once the server knows the account", func() bool { // until then a click leads to the first page again
-		reply, err := client.Post(s.url+"/pay/"+id+"/retry", "application/x-www-form-urlencoded", nil)
+		reply, err := client.Post(retry, "application/x-www-form-urlencoded", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -144,7 +144,7 @@ func (d *atProvider) pays(rail, what string) (id, reference string) {
 		body, _ := json.Marshal(map[string]any{
 			"amount": amount, "currency": of.Currency, "paymentMethodId": d.method(of), "userEmail": of.Buyer.Email, "userName": of.Buyer.Name,
 			"documentId": of.Buyer.Document, "userPhone": of.Buyer.Phone, "userIp": of.Buyer.IP, "merchantOrderId": "ORDER-" + strings.ReplaceAll(what, " ", "-"), "description": "Drill: " + what,
-			"expand": []string{"paymentData"},
+			"expand": []string{"paymentData"}, "hostedCheckout": d.hosted,
 		})
 		var status int
 		status, reply = d.s.call("POST", "/payments", d.key, string(body), nil)
@@ -157,6 +157,7 @@ func (d *atProvider) pays(rail, what string) (id, reference string) {
 	})
 	d.wants(fmt.Sprintf("%s, %s: %s %s", rail, what, of.Amount, of.Currency), text(reply, "status"), "pending")
 	d.tells(id)
+	d.link = text(reply, "checkoutUrl")
 	return id, reference
 }
 

@@ -261,7 +261,7 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	if err != nil {
 		return nil, err
 	}
-	created := view.NewCreated(p, a.app.CheckoutURL)
+	created := view.NewCreated(p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
 	if len(in.Body.Expand) > 0 {
 		created = created.WithData(p, a.app.CheckoutURL)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -188,7 +189,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		if err != nil {
 			return nil, err
 		}
-		created := view.NewOneShot(p, a.app.CheckoutURL)
+		created := view.NewOneShot(p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
 		if len(b.Expand) > 0 {
 			created = created.WithData(p, a.app.CheckoutURL)
 		}
@@ -236,7 +237,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 	if refusal := p.Refusal(); refusal != nil && p.Work.Answered == pay.Failed {
 		return nil, refusal
 	}
-	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL)}, nil
+	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))}, nil
 }
 
 // customerLacks is the error of a missing customer field (CHK-5).

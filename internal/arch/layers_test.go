@@ -153,7 +153,7 @@ var layers = map[string]layer{
 	"internal/e2e/console":                     {"", "a room of tests only"},
 	"internal/e2e/dashboard":                   {"", "a room of tests only"},
 	"internal/e2e/docs":                        {"", "a room of tests only"},
-	"internal/e2e/harness":                     {"app app/... daemon dbtest id ledger money pay pay/... payout provider provider/providertest provider/sandbox reconcile store vault webhook", "what the rooms share starts a whole service and plays everybody around it"},
+	"internal/e2e/harness":                     {"app app/... daemon dbtest id ledger money pay pay/... payout provider provider/providertest provider/sandbox reconcile store vault view webhook", "what the rooms share starts a whole service and plays everybody around it"},
 	"internal/e2e/payments":                    {"", "a room of tests only"},
 	"internal/e2e/payouts":                     {"", "a room of tests only"},
 	"internal/e2e/providers":                   {"", "a room of tests only"},

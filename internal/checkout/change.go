@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	views "github.com/cascadapay/cascada/internal/view"
@@ -21,6 +22,9 @@ const (
 // or changed in another way, its page shows its status.
 func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
+	if err := p.mayAct(r, id); err != nil {
+		return err
+	}
 	_, token, err := p.app.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
 	var refused *problem.Error
 	switch {
@@ -34,6 +38,31 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return nil
+}
+
+// key is the key of a payment's page.
+func (p *Pages) key(payment string) string { return base.PageKey(p.app.Vault, payment) }
+
+// keyed reports whether a request has the key of a payment's page.
+func (p *Pages) keyed(r *http.Request, payment string) bool {
+	return base.PageKeyFits(p.app.Vault, payment, r.URL.Query().Get(views.PageKeyParam))
+}
+
+// errNoKey means that a page was opened by its payment's id alone: it shows and pays, and does nothing else. Ids are seen by
+// the shop's staff and by keys that may only read.
+var errNoKey = errors.New("the page's key is missing")
+
+// mayAct returns an error unless a request comes from the shopper's own link.
+//
+// Errors: errNoKey, transaction_not_found.
+func (p *Pages) mayAct(r *http.Request, payment string) error {
+	if p.keyed(r, payment) {
+		return nil
+	}
+	if _, err := p.app.Sessions.Shown(r.Context(), payment); err != nil {
+		return err
+	}
+	return errNoKey
 }
 
 // conflicts reports whether a request was refused because of a payment's status, which the

@@ -209,6 +209,9 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 			status, kind = http.StatusTooManyRequests, "busy"
 		}
 	}
+	if errors.Is(err, errNoKey) {
+		status, kind = http.StatusForbidden, "key"
+	}
 	if kind == "fault" {
 		p.log.ErrorContext(r.Context(), "a checkout page failed", "route", r.Pattern, "error", err)
 	}

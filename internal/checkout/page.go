@@ -74,8 +74,10 @@ func (p *Pages) view(r *http.Request, country string, asked ...string) view {
 // withLang is a page's query for another language. It drops invalid input.
 func withLang(q url.Values, lang string) string {
 	kept := url.Values{"lang": {lang}}
-	if note := q.Get("note"); note != "" {
-		kept.Set("note", note)
+	for _, name := range []string{"note", views.PageKeyParam} {
+		if value := q.Get(name); value != "" {
+			kept.Set(name, value)
+		}
 	}
 	return kept.Encode()
 }
@@ -89,11 +91,15 @@ func asked(r *http.Request) string {
 	return ""
 }
 
-// along is a path of ours with the chosen language, and pairs of names and values.
+// along is a path of ours with the chosen language, and pairs of names and values. The key of a payment's page goes along
+// to other pages of the same payment.
 func (p *Pages) along(r *http.Request, path string, pairs ...string) string {
 	q := url.Values{}
 	if lang := asked(r); lang != "" {
 		q.Set("lang", lang)
+	}
+	if key, id := r.URL.Query().Get(views.PageKeyParam), r.PathValue("id"); key != "" && id != "" && slices.Contains(strings.Split(path, "/"), id) {
+		q.Set(views.PageKeyParam, key)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		q.Set(pairs[i], pairs[i+1])
@@ -203,6 +209,7 @@ type paymentView struct {
 	Back         string // the shop's address, with the result of the payment
 	BackHost     string
 	Earlier      string // address of the paid payment of the same order, or ""
+	Here         string // the query of this page, to load it again
 	AgainURL     string // where the shopper chooses again, "" if that is at the shop
 	Declined     string // why, in the shopper's language
 	LiveURL      string
@@ -237,13 +244,14 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := p.paymentView(r, shown)
+	v, mine := p.paymentView(r, shown), p.keyed(r, shown.ID)
+	v.Here = "?" + withLang(r.URL.Query(), v.Lang)
 	if v.State == "waiting" || v.State == "refused" {
 		may, err := p.app.Sessions.Changeable(r.Context(), shown.Payment)
 		if err != nil {
 			return err
 		}
-		if may {
+		if may && mine {
 			v.ChangeURL = p.along(r, "/pay/"+shown.ID+"/change")
 		}
 		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded || note == notePageOpen {
@@ -251,7 +259,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	allowed := policy
-	if v.State == "refused" && pay.CheckRetry(shown.Payment) == nil { // the button leads to a provider's page
+	if v.State == "refused" && mine && pay.CheckRetry(shown.Payment) == nil { // the button leads to a provider's page
 		v.RetryURL, allowed = p.along(r, "/pay/"+shown.ID+"/retry"), leaving
 	}
 	secure(w, allowed, shown.Shop.Brand)
@@ -262,6 +270,9 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 // retry leads a shopper whose card was refused to a page for another try: the next provider's, or the same one.
 func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
+	if err := p.mayAct(r, id); err != nil {
+		return err
+	}
 	next, err := p.app.Sessions.TryAgain(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
 	var refused *problem.Error
 	switch {
@@ -283,6 +294,9 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 
 // again leads the shopper of a failed or expired payment back to the choice.
 func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
+	if err := p.mayAct(r, r.PathValue("id")); err != nil {
+		return err
+	}
 	token, err := p.app.Sessions.RetryPayment(r.Context(), r.PathValue("id"))
 	if held := heldBy(err); held != "" { // its page says why there is nothing to pay
 		p.leave(w, r, held)
@@ -318,7 +332,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Came = v.money(stray.Local)
 	}
 	if s.Earlier != "" {
-		v.Earlier = p.along(r, "/pay/"+s.Earlier)
+		v.Earlier = p.earlier(r, s)
 	}
 	v.brand(p, s.Shop)
 	if s.Price.Local.Currency != s.Price.Amount.Currency {
@@ -363,10 +377,18 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Declined = v.T(declineKey(*s.End.Failure, s.Rail))
 	}
 	v.Back, v.BackHost = back(s.Payment)
-	if s.Retriable() && s.Earlier == "" && !s.Closed {
+	if s.Retriable() && s.Earlier == "" && !s.Closed && p.keyed(r, s.ID) {
 		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
 	return v
+}
+
+// earlier is the page of the payment that has paid for the order: the shopper's own, as this one.
+func (p *Pages) earlier(r *http.Request, s payments.Shown) string {
+	if p.keyed(r, s.ID) {
+		return p.along(r, "/pay/"+s.Earlier, views.PageKeyParam, p.key(s.Earlier))
+	}
+	return p.along(r, "/pay/"+s.Earlier)
 }
 
 // refreshEvery is after how many seconds a browser without scripts reloads a page that

@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
@@ -223,7 +224,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 		p.leave(w, r, payment)
 		return nil
 	}
-	p.see(w, r, "/pay/"+payment, "note", noteTaken)
+	p.see(w, r, "/pay/"+payment, "note", noteTaken, views.PageKeyParam, p.key(payment))
 	return nil
 }
 
@@ -273,9 +274,9 @@ func heldBy(err error) string {
 	return ""
 }
 
-// leave redirects the shopper to the payment.
+// leave redirects the shopper to the payment, with the key of its page.
 func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
-	p.see(w, r, "/c/"+payment)
+	p.see(w, r, "/c/"+payment, views.PageKeyParam, p.key(payment))
 }
 
 func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tenant.Shop, error) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -142,6 +143,18 @@ func CheckoutURL(base string, p pay.Payment) string {
 		address += "?" + url.Values{"returnUrl": {p.Page.ReturnURL}}.Encode()
 	}
 	return address
+}
+
+// PageKeyParam is the name of a page's key in its address.
+const PageKeyParam = "key"
+
+// Keyed adds the key of a payment's page to an address of it, for the shopper.
+func Keyed(address, key string) string {
+	mark := "?"
+	if strings.Contains(address, "?") {
+		mark = "&"
+	}
+	return address + mark + PageKeyParam + "=" + key
 }
 
 // PageURL is our own payment page, for providers that have none.

@@ -91,8 +91,8 @@ func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated 
 }
 
 // NewOneShot shows a hosted payment as a one-shot session.
-func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
-	c, asked := NewCreated(p, checkoutURL), p.Price.Requested()
+func NewOneShot(p pay.Payment, checkoutURL, key string) SessionCreated {
+	c, asked := NewCreated(p, checkoutURL, key), p.Price.Requested()
 	return SessionCreated{
 		SessionID: c.TransactionID, CheckoutURL: c.CheckoutURL, PaymentMethodID: &c.PaymentMethodID,
 		Status: pay.SessionPending, TransactionStatus: c.Status, Amount: Money{asked}, Currency: asked.Currency, Country: &c.Country,
@@ -103,7 +103,7 @@ func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
 
 // WithData adds what the shopper of a one-shot session needed to pay at its creation.
 func (c SessionCreated) WithData(p pay.Payment, checkoutURL string) SessionCreated {
-	d := NewCreated(p, checkoutURL).WithData(p, checkoutURL).PaymentData
+	d := NewCreated(p, checkoutURL, "").WithData(p, checkoutURL).PaymentData
 	c.PaymentData = &d
 	return c
 }
@@ -128,9 +128,9 @@ func NewSession(s pay.Session, token string, p *pay.Payment) Session {
 }
 
 // NewSelected shows the choice of a method.
-func NewSelected(p pay.Payment, token, checkoutURL string) Selected {
+func NewSelected(p pay.Payment, token, checkoutURL, key string) Selected {
 	return Selected{
-		SessionID: token, TransactionID: p.ID, CheckoutURL: CheckoutURL(checkoutURL, p),
+		SessionID: token, TransactionID: p.ID, CheckoutURL: Keyed(CheckoutURL(checkoutURL, p), key),
 		Status: pay.SessionPending, TransactionStatus: p.Status,
 	}
 }

@@ -178,7 +178,7 @@ type PaymentData struct {
 
 // NewCreated shows a payment as its create call replied, also on a replay. checkoutURL is the service's
 // address for shoppers.
-func NewCreated(p pay.Payment, checkoutURL string) Created {
+func NewCreated(p pay.Payment, checkoutURL, key string) Created {
 	if p.Work.Answered == pay.Processing {
 		// A replay shows the state at creation; all these may have come since.
 		p.Page.FormURL, p.Page.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
@@ -194,7 +194,10 @@ func NewCreated(p pay.Payment, checkoutURL string) Created {
 	c.AmountRequested, c.CurrencyRequested = requested(p)
 	c.Description, c.Metadata, c.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
 	if p.Page.Hosted {
-		c.CheckoutURL = CheckoutURL(checkoutURL, p)
+		c.CheckoutURL = Keyed(CheckoutURL(checkoutURL, p), key)
+	}
+	if form := c.PaymentFormURL; form != nil && strings.HasSuffix(*form, PageURL("", p.ID)) { // ours, also under an earlier public address
+		c.PaymentFormURL = text(Keyed(*form, key))
 	}
 	return c
 }

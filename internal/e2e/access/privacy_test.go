@@ -340,7 +340,7 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		id := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
 		s.AtBank(t, id, "decline")
 		stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		res, err := stay.Post(s.URL+"/pay/"+id+"/again", "application/x-www-form-urlencoded", nil)
+		res, err := stay.Post(strings.Replace(s.PageOf(id), "?", "/again?", 1), "application/x-www-form-urlencoded", nil)
 		harness.Must(t, err)
 		res.Body.Close()
 		where := res.Header.Get("Location")

@@ -191,7 +191,7 @@ func TestShopperTriesAgainInTheBrowser(t *testing.T) {
 			}
 			again := chromedp.Click(`form[action*="/retry"] button`)
 			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)),
-				chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang), chromedp.Click(`a.primary`)))
+				chromedp.Navigate(s.PageOf(id)+"&lang="+in.lang), chromedp.Click(`a.primary`)))
 			refuses("insufficient_funds") // the next card is entered at the same provider
 			harness.Must(t, chromedp.Do(tab, again))
 			refuses("do_not_honor")

@@ -39,7 +39,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 		chosen := c.Choose(t, harness.Choice("sbx_pix"))
 		chosen.Is(t, http.StatusCreated, `{"sessionId":"`+token+`","transactionId":"<txn>","checkoutUrl":"<url>","status":"pending","transactionStatus":"pending"}`)
 		id := chosen.Text(t, "transactionId")
-		if got, want := chosen.Text(t, "checkoutUrl"), s.URL+"/c/"+id+"?returnUrl="+url.QueryEscape(back); got != want {
+		if got, want := chosen.Text(t, "checkoutUrl"), s.Keyed(s.URL+"/c/"+id+"?returnUrl="+url.QueryEscape(back), id); got != want {
 			t.Errorf("checkoutUrl is %s, want %s", got, want)
 		}
 		c.Read(t).Is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`","transactionStatus":"pending"`))
@@ -76,7 +76,7 @@ func TestOneShotSessionIsAHostedPayment(t *testing.T) {
 				"amount":25.5,"currency":"USD","country":%q,"amountLocal":%s,"currencyLocal":%q,"fxRate":%s,"expiresAt":"<time>"}`,
 				m.Id, m.Status, m.Country, m.Local, m.Currency, m.Rate))
 			id := r.Text(t, "sessionId")
-			if got, want := r.Text(t, "checkoutUrl"), s.URL+"/c/"+id+"?returnUrl="+url.QueryEscape(back); got != want {
+			if got, want := r.Text(t, "checkoutUrl"), s.Keyed(s.URL+"/c/"+id+"?returnUrl="+url.QueryEscape(back), id); got != want {
 				t.Errorf("checkoutUrl is %s, want %s", got, want)
 			}
 			if p := o.Get(t, "/payments/"+id); p.Text(t, "status") != m.Status || p.Text(t, "merchantOrderId") != "order "+m.Id {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Visit loads a page as a shopper's browser does. See Browse.
@@ -22,14 +24,43 @@ func (s *Instance) Visit(t *testing.T, path string, header ...string) (status in
 // sentence matches the key of a text. A page shows a key if no language has its text.
 var sentence = regexp.MustCompile(`\b(state|text|bank|problem|declined|voucher|spei|pix)_[a-z0-9_]+\b`)
 
-// Browse makes a request as a browser does, with "Name: value" header lines, and follows no
+// PageOf is a payment's page as its shopper opens it: with the key of the page.
+func (s *Instance) PageOf(payment string) string { return s.Keyed(s.URL+"/pay/"+payment, payment) }
+
+// Keyed is an address of a payment's page with its key.
+func (s *Instance) Keyed(address, payment string) string {
+	return view.Keyed(address, base.PageKey(s.Vault, payment))
+}
+
+// ofPayment matches the address of a payment's page.
+var ofPayment = regexp.MustCompile(`^/(?:pay|c|sandbox/bank)/(TXN-[0-9A-Z]{26})`)
+
+// shoppers is a path as a shopper has it: with the key of the payment's page.
+func (s *Instance) shoppers(path string) string {
+	found := ofPayment.FindStringSubmatch(path)
+	if found == nil || strings.Contains(path, view.PageKeyParam+"=") {
+		return path
+	}
+	return s.Keyed(path, found[1])
+}
+
+// keyParam matches the key of a page in an address. Tests read pages and addresses without it.
+var keyParam = regexp.MustCompile(`\bkey=[A-Za-z0-9_-]{22}(&(?:amp;)?|\b)`)
+
+// Keyless takes the keys of pages out of an address or a page.
+func Keyless(text string) string {
+	text = keyParam.ReplaceAllString(text, "")
+	return regexp.MustCompile(`[?&](["' ]|$)`).ReplaceAllString(text, "$1")
+}
+
+// Browse makes a request as a shopper's browser does, which has the keys of pages, with "Name: value" header lines, and follows no
 // redirect. form is URL-encoded; "" sends none. The page is returned with HTML entities decoded.
 //
 // It fails the test if a security header is wrong, or if the page names a provider or shows the
 // key of a text.
 func (s *Instance) Browse(t *testing.T, method, path, form string, header ...string) (status int, page string, h http.Header) {
 	t.Helper()
-	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(form))
+	req, err := http.NewRequest(method, s.URL+s.shoppers(path), strings.NewReader(form))
 	Must(t, err)
 	if form != "" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -57,7 +88,10 @@ func (s *Instance) Browse(t *testing.T, method, path, form string, header ...str
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
 		t.Errorf("%s %s: the content security policy is %q", method, path, policy)
 	}
-	page = html.UnescapeString(string(body))
+	page = Keyless(html.UnescapeString(string(body)))
+	if to := res.Header.Get("Location"); to != "" {
+		res.Header.Set("Location", Keyless(to))
+	}
 	if found := upstream.FindString(page); found != "" {
 		t.Errorf("%s %s names a provider (%s)", method, path, found)
 	}

@@ -59,7 +59,7 @@ func TestHostedCheckoutAddsOurOwnURL(t *testing.T) {
 			{"without", `,"hostedCheckout":true`, ""},
 		} {
 			r := o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pse"`+c.fields+`}`).Want(t, http.StatusCreated)
-			want := s.URL + "/c/" + r.Text(t, "transactionId") + c.query
+			want := s.Keyed(s.URL+"/c/"+r.Text(t, "transactionId")+c.query, r.Text(t, "transactionId"))
 			if got := r.Text(t, "checkoutUrl"); got != want {
 				t.Errorf("%s: checkoutUrl is %s, want %s", c.name, got, want)
 			}

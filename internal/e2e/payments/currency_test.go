@@ -183,6 +183,9 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 				read, list := o.Get(t, "/payments/"+id), o.Get(t, "/payments?limit=1")
 				for _, field := range []string{"paymentFormUrl", "checkoutUrl", "expiresAt", "fxRate"} {
 					want, _ := made.At(t, field)
+					if text, ok := want.(string); ok { // only who created it gets the key of its page
+						want = harness.Keyless(text)
+					}
 					one, _ := read.At(t, field)
 					row, _ := list.At(t, "data.0."+field)
 					if fmt.Sprint(one) != fmt.Sprint(want) || fmt.Sprint(row) != fmt.Sprint(want) {
@@ -195,7 +198,7 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 					}
 				}
 				form, _ := made.At(t, "paymentFormUrl")
-				if url := fmt.Sprint(form); c.hosted && form != nil && url != s.URL+"/pay/"+id {
+				if url := fmt.Sprint(form); c.hosted && form != nil && url != s.PageOf(id) {
 					t.Errorf("paymentFormUrl of a hosted payment is %s, want our own page", url)
 				}
 			})

@@ -139,7 +139,7 @@ func (p *Provider) Takes(rail string, local money.Amount) bool {
 func (p *Provider) body(r provider.Request) map[string]any {
 	body := map[string]any{
 		"merchantAccount": p.merchant, "reference": r.Reference, "merchantOrderReference": r.Reference, "amount": units(r.Local),
-		"returnUrl": r.PageURL, "captureDelayHours": 0,
+		"returnUrl": r.BackURL, "captureDelayHours": 0,
 	}
 	set(body, "countryCode", alpha2(r.Country), 2)
 	body["shopperLocale"] = locales[r.Language()]

@@ -324,7 +324,7 @@ func (a *account) request(r provider.Request) orderRequest {
 			until = least
 		}
 		months := a.Installments(r.Rail, r.Local, r.Installments).InterestFree
-		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), title(r), len(months) > 0, months}
+		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.BackURL, r.BackURL, until.Unix(), title(r), len(months) > 0, months}
 		return q
 	}
 	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}

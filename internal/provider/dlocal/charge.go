@@ -70,7 +70,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	ask := order{
 		Amount: json.Number(r.Local.Decimal()), Currency: string(r.Local.Currency), Country: m.country,
-		MethodID: m.id, Flow: "REDIRECT", OrderID: r.Reference, NotificationURL: a.NotificationURL, CallbackURL: r.PageURL,
+		MethodID: m.id, Flow: "REDIRECT", OrderID: r.Reference, NotificationURL: a.NotificationURL, CallbackURL: r.BackURL,
 		Payer:       payer{provider.Words(r.Buyer.Name, longest), r.Buyer.Email, document(r), r.Phone(), r.Shopper(), provider.Exact(r.Buyer.IP, 39)},
 		Description: r.Title(longest), Risk: risk{basket(r)},
 	}

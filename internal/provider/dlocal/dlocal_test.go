@@ -83,7 +83,7 @@ func connect(t *testing.T, upstream http.Handler) *account {
 func request() provider.Request {
 	charges, _, _ := samples()
 	r := charges["pix.BRA"]
-	r.Rail, r.Reference, r.PageURL = "pix.BRA", "01M7Z-1", providertest.Page
+	r.Rail, r.Reference, r.PageURL, r.BackURL = "pix.BRA", "01M7Z-1", providertest.Page, providertest.Page
 	return r
 }
 

@@ -81,7 +81,7 @@ func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer
 	}
 	for field, value := range map[string]string{
 		"document": document, "phone_number": r.Phone(), "customer_ip": provider.Exact(r.Buyer.IP, 45), "order_number": provider.Words(r.OrderID, longestOrder),
-		"notification_url": a.NotificationURL, "redirect_url": r.PageURL,
+		"notification_url": a.NotificationURL, "redirect_url": r.BackURL,
 	} {
 		if value != "" {
 			payment[field] = value
@@ -104,7 +104,7 @@ func (a *account) page(r provider.Request, m method) url.Values {
 		"merchant_payment_code": {r.Reference}, "currency_code": {string(r.Local.Currency)}, "amount": {r.Local.Decimal()},
 	}
 	for field, value := range map[string]string{
-		"phone_number": r.Phone(), "order_number": provider.Words(r.OrderID, longestOrder), "notification_url": a.NotificationURL, "redirect_url": r.PageURL,
+		"phone_number": r.Phone(), "order_number": provider.Words(r.OrderID, longestOrder), "notification_url": a.NotificationURL, "redirect_url": r.BackURL,
 	} {
 		if value != "" {
 			form.Set(field, value)

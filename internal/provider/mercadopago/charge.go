@@ -160,7 +160,7 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 	now := a.Now()
 	switch way.method {
 	case "clabe": // it has no documented expiry: we cancel it
-		q.Payer.EntityType, q.CallbackURL = "individual", r.PageURL
+		q.Payer.EntityType, q.CallbackURL = "individual", r.BackURL
 	case "pix":
 		q.DateOfExpiration = within(r.Expires, now.Add(31*time.Minute), now.Add(30*day-time.Hour))
 	default:
@@ -251,7 +251,7 @@ func (a *account) page(r provider.Request, way rail, until time.Time) preference
 		Items:             []item{{r.Reference, r.Title(titleMax), 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(),
-		BackURLs: backURLs{r.PageURL, r.PageURL, r.PageURL}, AutoReturn: "approved",
+		BackURLs: backURLs{r.BackURL, r.BackURL, r.BackURL}, AutoReturn: "approved",
 		Expires: true, ExpirationDateTo: until.UTC().Format(stamp),
 		PaymentMethods: methods{Default: way.page.first},
 	}

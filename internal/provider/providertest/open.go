@@ -68,7 +68,7 @@ func (l *Line) Unmapped() []string {
 
 // Under is a sample as a request on a rail under a reference, sent at Noon.
 func Under(sample provider.Request, rail, reference string) provider.Request {
-	sample.Rail, sample.Reference, sample.PageURL = rail, reference, Page
+	sample.Rail, sample.Reference, sample.PageURL, sample.BackURL = rail, reference, Page, Page
 	sample.Created, sample.Sent, sample.Now, sample.Expires = Noon, Noon, Noon, Noon.Add(30*time.Minute)
 	return sample
 }

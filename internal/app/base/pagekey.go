@@ -1,0 +1,24 @@
+package base
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// PageKey is what a payment's page needs to do more than show and pay. Only links that the shopper gets have it: whoever
+// knows the id alone, such as the shop's staff, cannot cancel. It is derived, so that it is not stored and a repeated
+// request returns it again.
+func PageKey(v *vault.Vault, payment string) string {
+	mac := hmac.New(sha256.New, v.Key("page"))
+	mac.Write([]byte(payment))
+	const size = 16
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:size])
+}
+
+// PageKeyFits reports whether a key is the one of a payment's page.
+func PageKeyFits(v *vault.Vault, payment, key string) bool {
+	return hmac.Equal([]byte(PageKey(v, payment)), []byte(key))
+}
