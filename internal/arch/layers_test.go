@@ -107,7 +107,7 @@ var layers = map[string]layer{
 	"internal/app/privacy":                     {"app/auth app/base id pay pay/... store view", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/background":                  {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":                    {"pay/tenant", "what was asked is remembered, whatever it was"},
-	"internal/app/payouts":                     {"app/acquiring app/base app/mails bankfile destination id ledger limit money pay pay/... payout provider store view", "a merchant is paid from its balance, whatever filled it; how large a bank's file may be is told by bankfile"},
+	"internal/app/payouts":                     {"app/acquiring app/base app/mails bankfile destination ledger limit money pay pay/... payout provider store view", "a merchant is paid from its balance, whatever filled it; how large a bank's file may be is told by bankfile"},
 	"internal/app/cascade":                     {"app/acquiring app/base pay pay/... provider store view", "a payment goes to providers, whoever asked for it"},
 	"internal/app/claims":                      {"app/acquiring app/base app/cascade money pay pay/... provider reconcile store view work", "money goes back by the providers that took it"},
 	"internal/app/notices":                     {"app/acquiring app/base app/cascade app/claims app/payouts id pay pay/... provider store view", "what a provider tells is decided as what it answers"},

@@ -392,32 +392,6 @@ func (as Attempts) retries() (n int) {
 	return n
 }
 
-// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
-// last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
-// what the rules allowed at the last refusal.
-func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
-	attempt, _ := p.Attempts.Current()
-	last, refused := attempt.Tries.Last()
-	ended := p.Status == Failed || p.Status == Expired
-	if !refused || !p.Way.Sync || p.Status != Pending && !ended {
-		return ""
-	}
-	goes, stays := "the shopper's next try goes to", "the shopper's next try stays with "+attempt.Provider
-	if ended {
-		now = time.UnixMicro(last.At)
-		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
-	}
-	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
-		return stays + ": " + why
-	}
-	next, _ := c.next(p.Attempts)
-	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
-	if c.Retry.Within > 0 {
-		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
-	}
-	return text
-}
-
 // goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we
 // have not heard of.
 func (p Payment) goesOn(o Outcome, now time.Time) bool {
