@@ -34,7 +34,7 @@ func (s *Site) bodyOf(may permit, how web.Arrival) func(http.ResponseWriter, *ht
 			w.Header().Set("Connection", "close")
 			return nil, s.shown(w, r, v, err)
 		}
-		leave := func() {}
+		var leave func()
 		if v.Merchant.ID != "" {
 			leave = s.gate.MerchantsBody(w.Header(), r, v.Principal)
 		} else {
