@@ -94,6 +94,7 @@ const codesKey = "codes"
 // handle registers an operation with its own error codes.
 func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
+	op.BodyReadTimeout = -1       // when huma reads the body, it has arrived: a time for it would end a slow request
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes}
 	missing := problem.NotFound
@@ -138,7 +139,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	}
 	defer a.Bodies(w.Header(), r, by.ID)()
 	op := ctx.Operation()
-	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: op.BodyReadTimeout})
+	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: web.BodyWithin})
 	switch {
 	case broken != nil && op.RequestBody == nil: // nobody reads it
 		err = problem.New(problem.InvalidRequest, "the body did not arrive: send it again")

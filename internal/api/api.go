@@ -6,6 +6,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/api/openapi"
@@ -163,6 +165,7 @@ func (n access) right() tenant.Right {
 // Keys of an operation's metadata.
 const (
 	accessKey = "access"
+	withinKey = "within" // time.Duration: how long the body may take to arrive
 	readKey   = "read"   // true: reads of one object are limited (LIMIT-3)
 	beforeKey = "before" // func(context.Context, Call, id string) error: asked before a large body is read
 )
@@ -232,7 +235,8 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	if op.Metadata == nil {
 		op.Metadata = map[string]any{}
 	}
-	op.Metadata[accessKey] = need
+	op.Metadata[accessKey], op.Metadata[withinKey] = need, cmp.Or(op.BodyReadTimeout, web.BodyWithin)
+	op.BodyReadTimeout = -1 // when huma reads the body, it has arrived: a time for it would end a slow request
 	a.needs[op.OperationID] = need
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
@@ -302,7 +306,8 @@ func (a *API) arrive(ctx huma.Context, call *Call) (leave func(), err error) {
 	} else {
 		leave = a.gate.MerchantsBody(call.reply, r, call.Principal)
 	}
-	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: op.BodyReadTimeout})
+	within, _ := op.Metadata[withinKey].(time.Duration)
+	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: within})
 	if broken != nil && op.RequestBody == nil { // nobody reads it
 		return leave, problem.New(problem.InvalidRequest, bodyLost)
 	}

@@ -11,6 +11,8 @@ const (
 	// SmallForm is the most bytes of a form on a page that strangers may open, and of any form whose sender was not asked
 	// who he is before it is read.
 	SmallForm = 16 << 10
+	// BodyWithin is how long a body of an API may take to arrive.
+	BodyWithin = 5 * time.Second
 	// moment is how long a body may take to arrive before its sender is asked again who he is.
 	moment = 100 * time.Millisecond
 	// The buffers of a body hold as many bytes again as have arrived, between these.
@@ -57,6 +59,9 @@ func Arrive(w http.ResponseWriter, r *http.Request, how Arrival) (late bool, err
 		_, _ = io.CopyN(io.Discard, from, how.Beyond) // it is too large, whatever else is wrong with it
 	}
 	if late = time.Since(begun) > moment; errors.Is(body.end, io.EOF) {
+		if how.Within > 0 { // the server reads on, to learn whether the client leaves: the time for the body must not end the request
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		}
 		return late, nil
 	}
 	w.Header().Set("Connection", "close") // or the server waits for the rest of the body before it answers

@@ -19,6 +19,11 @@ func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User
 	return ms.alert(ctx, change, u.ID, "", email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
+// AddOperatorAlert adds an e-mail to an operator about another one who was added, by his address.
+func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News, added string) error {
+	return ms.alert(ctx, change, to.ID, "", email.Alert{To: to.Email, Language: to.Language, News: n, User: added})
+}
+
 // KeyNews is what happened to a key.
 type KeyNews struct {
 	What  people.What

@@ -184,6 +184,9 @@ func (bf *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdra
 // Errors: store.ErrNotFound, conflict_state.
 func (bf *Batches) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		if err := base.TwoPersons(ctx, bf.Base, by.ID, b.MadeBy); err != nil {
+			return b, pay.Change{}, err
+		}
 		return b.Approve(by.ID, bf.Now())
 	})
 }

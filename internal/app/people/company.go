@@ -157,12 +157,22 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 		co.people.refused(ctx, from, u, "company")
 		return e, false, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
 	}
-	u = u.Know(subject)
+	change := pay.Change{}
+	if u.Unproved { // the first who proves the address has it; who registered it may be somebody else
+		signIns, err := co.people.SignIns(ctx, u.ID)
+		if err != nil {
+			return e, false, err
+		}
+		for _, s := range signIns {
+			change.SignIns = append(change.SignIns, s.End(co.Now()))
+		}
+	}
+	u = u.Prove().Know(subject)
 	entries, err := co.people.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserIdentityLinked, u.ID)
 	if err != nil {
 		return e, false, err
 	}
-	change := pay.Change{Users: []people.User{u}, Audit: entries}
+	change.Users, change.Audit = []people.User{u}, entries
 	if err := co.people.tell(ctx, &change, u, from.news(people.CompanyLinked)); err != nil {
 		return e, false, err
 	}
@@ -195,7 +205,10 @@ func (co *Company) invited(ctx context.Context, from From, person identity.Perso
 	}
 	now := co.Now()
 	u := people.User{
-		ID: co.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: language, Operator: l.Operator, Subject: subject, CreatedAt: now,
+		ID: co.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: language, Subject: subject, CreatedAt: now,
+	}
+	if l.Operator {
+		u = u.Appoint(l, now)
 	}
 	change := pay.Change{Links: []people.Link{l}, Users: []people.User{u}}
 	if err := co.links.join(ctx, from.User(u.ID), &change, u, l); err != nil {

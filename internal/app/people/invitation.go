@@ -49,17 +49,19 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
 		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
 			return Entered{}, people.NoLink()
+		case l.Operator && !l.Proves && (u.ID == "" || u.Unproved):
+			return Entered{}, unproved()
 		case u.ID == "":
 			u = fresh
-			u.Operator = l.Operator
-			change.Users = []people.User{u}
-		case l.Operator:
-			u = u.Operate(true)
-			change.Users = []people.User{u}
+			u.Unproved = !l.Proves
 		default: // written too: whoever removes the user at the same time must see the new role
 			u = u.Next()
-			change.Users = []people.User{u}
+			u.Unproved = u.Unproved && !l.Proves // who opens the link knows the password, too
 		}
+		if l.Operator {
+			u = u.Appoint(l, ls.Now())
+		}
+		change.Users = []people.User{u}
 		if err := ls.join(ctx, from.User(u.ID), &change, u, l); err != nil {
 			return Entered{}, err
 		}
@@ -68,6 +70,11 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 		}
 		return ls.people.begin(ctx, from, u, false, change)
 	})
+}
+
+// unproved refuses an operator whose address is not proved: whoever invited him, or registered the address before, may have it.
+func unproved() error {
+	return problem.Conflict("unproved_address", "an operator's address must be proved: use your company's sign-in, or ask whoever runs the service for an invitation by e-mail or by cascada user invite")
 }
 
 // newUser checks what a new user says, and hashes the password.
@@ -98,6 +105,11 @@ func (ls *Links) newUser(ctx context.Context, from From, l people.Link, n NewUse
 
 // join adds to a change that a user gets the role of an invitation.
 func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
+	if l.Operator {
+		if err := ls.people.tellOperators(ctx, change, u); err != nil {
+			return err
+		}
+	}
 	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
 	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
 	if l.Merchant != "" {

@@ -107,17 +107,22 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		if err := ls.unlessMember(ctx, email, n); err != nil {
 			return err
 		}
-		l, token := ls.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID})
+		l, token := ls.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID, Proves: vouches(by)})
 		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
 		if err := ls.withdrawEarlier(ctx, &change, l, giver); err != nil {
 			return err
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
+		change.Links[0].Proves = l.Proves || told.Mailed
 		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
 }
+
+// vouches reports whether an address is proved by whom it was given a link: whoever has the machine gives it to the person himself. A
+// user of the dashboard, who sees the link if no e-mails are sent, proves nothing.
+func vouches(by audit.Actor) bool { return by.Kind != audit.ByUser }
 
 func mayGive(by audit.Actor, giver people.Role, n Invitee) error {
 	if n.Merchant == "" {
@@ -238,7 +243,7 @@ func (ls *Links) LinkTo(ctx context.Context, by audit.Actor, email string, kind 
 // linkTo makes a link for a user, and sends it if mailed.
 func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind people.LinkKind, mailed bool) (told Told, err error) {
 	err = base.Again(func() error {
-		l, token := ls.newLink(people.Link{Kind: kind, User: u.ID, By: by.ID})
+		l, token := ls.newLink(people.Link{Kind: kind, User: u.ID, By: by.ID, Proves: mailed || vouches(by)})
 		entries, err := ls.people.ofMerchants(ctx, by, u.ID, audit.LinkCreated, l.ID)
 		if err != nil {
 			return err
@@ -412,6 +417,9 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 		}
 		if l, err = l.Use(ls.Now()); err != nil {
 			return Entered{}, err
+		}
+		if l.Proves {
+			u = u.Prove()
 		}
 		change, err := ls.people.newPassword(ctx, from, u, hash, "")
 		if err != nil {

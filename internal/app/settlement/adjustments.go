@@ -232,6 +232,9 @@ func (ad *Adjustments) Approve(ctx context.Context, by audit.Actor, id string) (
 		if err != nil {
 			return err
 		}
+		if err := base.TwoPersons(ctx, ad.Base, by.ID, a.MadeBy); err != nil {
+			return err
+		}
 		return ad.decide(ctx, a.Scope, func(have ledger.Balances, shops []tenant.Shop) (pay.Change, error) {
 			applied, change, err := a.Approve(by.ID, have, shops, ad.TimeOf(a.Scope))
 			next = applied

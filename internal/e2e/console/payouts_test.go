@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -33,6 +34,15 @@ func fileShop(t *testing.T, database string) harness.Client {
 	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
 	s.Clock.Advance(time.Second)
 	return o
+}
+
+// invitedBy makes it so that an operator was invited by another one, now.
+func invitedBy(t *testing.T, op, by harness.Staff) harness.Staff {
+	t.Helper()
+	u, err := op.App.Store.Users().Get(ctx, op.User.ID)
+	harness.Must(t, err)
+	harness.Must(t, op.App.Store.Commit(ctx, pay.Change{Users: []people.User{u.Next().Appoint(people.Link{By: by.User.ID}, op.App.Now())}}))
+	return op
 }
 
 // waitsForAFile makes a withdrawal that waits for a batch.
@@ -69,6 +79,9 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 			if a := first.Ask(t, http.MethodPost, path+"/"+act, url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), says) {
 				t.Errorf("who made the batch gets for %s %d: %s", act, a.Status, a.Text())
 			}
+		}
+		if a := invitedBy(t, harness.OperatorUser(t, o), first).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "third operator") {
+			t.Errorf("an operator approves the batch of whoever invited him: %d %s", a.Status, a.Text())
 		}
 		second.Do(t, path+"/approve")
 		a := second.Ask(t, http.MethodPost, path+"/file", url.Values{})

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/chromedp/chromedp"
@@ -387,6 +388,54 @@ func TestInvitedByCompany(t *testing.T) {
 		}
 		if a := stranger(owner).Ask(t, http.MethodGet, link, nil); a.Status != http.StatusNotFound {
 			t.Errorf("the invitation still works: %d", a.Status)
+		}
+	})
+}
+
+// An address that nobody proved is nobody's: whoever registers a colleague's address has nothing of her account once she proves that it
+// is hers, and no operator has such an address. The other operators are told of a new one.
+func TestUnprovedAddressIsNobodys(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, co := startWith(t, database)
+		shop := s.NewShop(t)
+		admin, op := shop.Staff(t, people.Admin), harness.OperatorUser(t, shop)
+		const boss = "boss@psp.example"
+		invite := func(by harness.Staff, role people.Role, n users.Invitee) string {
+			n.Email = boss
+			told, err := s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByUser, ID: by.User.ID}, role, n)
+			harness.Must(t, err)
+			return strings.TrimPrefix(told.Address, s.URL)
+		}
+		squat := stranger(admin)
+		a := squat.Ask(t, http.MethodPost, invite(admin, people.Admin, users.Invitee{Merchant: shop.Merchant.ID, Role: people.Viewer}), url.Values{"name": {"Boss"}, "password": {harness.StaffPassword}})
+		if squat.Cookie = cookieOf(a); a.Status != http.StatusSeeOther || squat.Cookie == "" {
+			t.Fatalf("the invitation that the admin reads himself gets %d: %s", a.Status, a.Text())
+		}
+		u, err := s.App.Store.Users().ByEmail(ctx, boss)
+		harness.Must(t, err)
+		harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Users: []people.User{u.AddTOTP("JBSWY3DPEHPK3PXP", 1, []string{"a recovery code"})}}))
+		link := invite(op, "", users.Invitee{Operator: true})
+		if a := squat.Ask(t, http.MethodPost, link, url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "address must be proved") {
+			t.Errorf("who registered the address accepts the operator's invitation: %d %s", a.Status, a.Text())
+		}
+		co.is("sub-1", boss)
+		hers := enterAt(t, admin, co, "")
+		mine := stranger(admin)
+		if mine.Cookie = cookieOf(hers); hers.Status != http.StatusSeeOther || mine.Cookie == "" {
+			t.Fatalf("the owner of the address gets %d: %s", hers.Status, hers.Text())
+		}
+		if a := squat.Ask(t, http.MethodGet, "/dashboard/profile", nil); a.Status == http.StatusOK {
+			t.Error("whoever registered the address is signed in still")
+		}
+		if u, err = s.App.Store.Users().ByEmail(ctx, boss); err != nil || u.Password != "" || u.HasFactor() || len(u.Recovery) > 0 || u.Unproved {
+			t.Errorf("of the one who registered the address stays %+v (%v)", u, err)
+		}
+		if a := mine.Ask(t, http.MethodPost, link, url.Values{}); a.Status != http.StatusSeeOther {
+			t.Errorf("whoever proved the address accepts the operator's invitation with %d: %s", a.Status, a.Text())
+		}
+		if page := op.Page(t, "/dashboard/profile"); !strings.Contains(page, "New operator") || !strings.Contains(page, boss) {
+			t.Error("the other operator is not told of the new one")
 		}
 	})
 }

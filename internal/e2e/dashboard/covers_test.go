@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -73,7 +74,9 @@ func TestWithdrawalsAndSettlementsNameEachOther(t *testing.T) {
 		says(t, "the file of withdrawals", u.Ask(t, http.MethodGet, "/withdrawals.csv", nil).Body, "Came back (USD)", ","+part+",")
 		cameBack(t, o, withdrawal, "")
 		covered(t, o, settlement, "3") // the fee is spent
-		says(t, "all came back", text(u.Page(t, "/withdrawals/"+withdrawal)), "It arrived, and came back", "Came back 57.00 USD", "It arrived 30 Nov 2026")
+		arrived, err := time.Parse(time.RFC3339, r.Text(t, "completedAt"))
+		harness.Must(t, err)
+		says(t, "all came back", text(u.Page(t, "/withdrawals/"+withdrawal)), "It arrived, and came back", "Came back 57.00 USD", "It arrived "+arrived.Format("2 Jan 2006"))
 	})
 }
 

@@ -106,7 +106,7 @@ func TestReturnedPayoutComesBack(t *testing.T) {
 			"forged":        {"bank-1", "thief", returned, http.StatusUnauthorized},
 			"of nobody":     {"bank-1", "bank", pay.PayoutNotice{ID: "n0", Reference: "NONE"}, http.StatusOK},
 			"of a stranger": {"bank-1", "bank", pay.PayoutNotice{ID: "n0", ProviderRef: "bank-NONE"}, http.StatusOK},
-			"of no account": {"bank-7", "bank", returned, http.StatusNotFound},
+			"of no account": {"bank-7", "bank", returned, http.StatusUnauthorized},
 		} {
 			if got := bankTells(t, o.Instance, c.account, c.signature, c.n); got != c.want {
 				t.Errorf("%s: the notification gets %d, want %d", name, got, c.want)

@@ -48,6 +48,7 @@ type Link struct {
 	Merchant  string // that an invitation is for; "": the operator's console
 	Role      Role   // that an invitation gives
 	Operator  bool   // an invitation to the operator's console
+	Proves    bool   // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
 	By        string // who made it: a user's id, or an operator as in the audit log
 	CreatedAt time.Time
 	EndsAt    time.Time

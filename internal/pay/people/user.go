@@ -33,6 +33,10 @@ type User struct {
 	LockedTo   time.Time // until then none is accepted; zero: it is not locked
 	Subject    string    // keyed hash of issuer and subject at the company's identity provider; "": none
 	News       []News    // what happened to the account last, the newest first
+	// Unproved: nobody has proved that the address is the user's, because the invitation was shown to whoever made it.
+	Unproved   bool
+	InvitedBy  string    // who made the user an operator: a user's id, or an operator as in the audit log
+	OperatorAt time.Time // when that was; zero: before it was kept, or never
 }
 
 // TOTP is an app that shows a code every 30 seconds (RFC 6238).
@@ -203,6 +207,29 @@ func (u User) Operate(on bool) User {
 	u.Version++
 	u.Operator = on
 	return u
+}
+
+// Prove records that the address is the user's (DASH-33). The first proof ends everything that could sign in before it: whoever registered
+// the address may have been somebody else. The caller ends the sign-ins, and writes the user.
+func (u User) Prove() User {
+	if u.Unproved {
+		u.Unproved, u.Password, u.TOTP, u.Passkeys, u.Recovery, u.Failures, u.LockedTo = false, "", TOTP{}, nil, nil, 0, time.Time{}
+	}
+	return u
+}
+
+// Appoint makes the user an operator, by an invitation. The caller writes the user.
+func (u User) Appoint(l Link, now time.Time) User {
+	u.Operator, u.InvitedBy, u.OperatorAt = true, l.By, now
+	return u
+}
+
+// NewOperator is how long an operator and whoever invited him count as one person, where two are needed.
+const NewOperator = 30 * 24 * time.Hour
+
+// Invited reports whether the user was made an operator by another one, not long ago.
+func (u User) Invited(by string, now time.Time) bool {
+	return by != "" && u.InvitedBy == by && now.Before(u.OperatorAt.Add(NewOperator))
 }
 
 // Know ties the user to a subject at the company's identity provider.

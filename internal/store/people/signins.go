@@ -98,6 +98,7 @@ var LinksTable = table.Describe(table.Table[people.Link]{
 		f.Text("merchant!", &l.Merchant)
 		table.Word(f, "role!", &l.Role)
 		f.Flag("operator!", &l.Operator)
+		f.Flag("proves!", &l.Proves)
 		f.Text("made_by!", &l.By)
 		f.Time("created_at!", &l.CreatedAt)
 		f.Time("ends_at!", &l.EndsAt)
