@@ -258,9 +258,12 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 			v.Note = v.T("note_" + note)
 		}
 	}
-	allowed := policy
-	if v.State == "refused" && mine && pay.CheckRetry(shown.Payment) == nil { // the button leads to a provider's page
+	allowed, again := policy, v.State == "refused" && pay.CheckRetry(shown.Payment) == nil
+	switch {
+	case again && mine: // the button leads to a provider's page
 		v.RetryURL, allowed = p.along(r, "/pay/"+shown.ID+"/retry"), leaving
+	case v.State == "refused" && !again:
+		v.FormURL = ""
 	}
 	secure(w, allowed, shown.Shop.Brand)
 	p.render(w, http.StatusOK, "payment", v)

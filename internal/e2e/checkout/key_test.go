@@ -36,6 +36,11 @@ func TestOnlyTheShoppersLinkChangesAPayment(t *testing.T) {
 		if _, page, _ := ask(http.MethodGet, bare+"?lang=en"); !strings.Contains(page, "data-live") || strings.Contains(page, "<form") || strings.Contains(page, "key=") {
 			t.Errorf("the page that is opened by the id alone is not one that only shows:\n%s", page)
 		}
+		card := cardPage(t, o)
+		s.AtBank(t, card, "decline:insufficient_funds")
+		if _, page, _ := ask(http.MethodGet, s.URL+"/pay/"+card+"?lang=en"); strings.Contains(page, "<form") || !strings.Contains(page, `href="/sandbox/bank/`+card) {
+			t.Errorf("after a refusal the page by its id alone does not lead to the provider's page, which is open:\n%s", page)
+		}
 		for _, act := range []string{"change", "again", "retry"} {
 			for name, key := range map[string]string{
 				"no key": "", "another payment's key": strings.TrimPrefix(s.PageOf(other), s.URL+"/pay/"+other), "a made-up key": "?key=AAAAAAAAAAAAAAAAAAAAAA",
