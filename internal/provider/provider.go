@@ -18,6 +18,9 @@ import (
 // missing, wrong or too old.
 var ErrUnsigned = errors.New("the notification is not signed by the provider")
 
+// ErrNotOurs means that a notification that nothing proves names nothing that is open at its account: nobody is asked about it.
+var ErrNotOurs = errors.New("the notification is about nothing of ours")
+
 // ErrUnreachable means that a notification is authentic, but the provider did not answer
 // the query about it.
 var ErrUnreachable = errors.New("the provider does not answer the query about its notification")

@@ -90,7 +90,10 @@ func Unsigned(cause error) error {
 // PayoutNotices is Notices for an account that pays out.
 func (ps *Providers) PayoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n Notification) ([]pay.PayoutNotice, error) {
 	list, err := listener.Notices(ctx, n)
-	if !errors.Is(err, provider.ErrUnsigned) {
+	switch {
+	case errors.Is(err, provider.ErrNotOurs): // another system's at the same account: accepted, or the provider sends it again for days
+		return nil, nil
+	case !errors.Is(err, provider.ErrUnsigned):
 		return list, err
 	}
 	now := ps.Now()

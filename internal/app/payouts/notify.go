@@ -46,29 +46,29 @@ var (
 )
 
 // mayAsk refuses to ask an account about a payout that an unsigned notification names, unless it is there. One that had
-// arrived may have come back, so it need not be under way. Nobody learns from the refusal which accounts and payouts there are.
+// arrived may have come back, so it need not be under way. Nobody learns from the answer which payouts there are.
 //
-// Errors: provider.ErrUnsigned, rate_limited.
+// Errors: provider.ErrNotOurs, rate_limited.
 func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) error {
 	if !base.Storable(reference) || !base.Storable(own) {
-		return provider.ErrUnsigned
+		return provider.ErrNotOurs
 	}
 	w, n, err := po.toldOf(ctx, account, pay.PayoutNotice{Reference: reference, ProviderRef: own})
 	object, rule := n.Reference, askedOfPayout
 	switch {
 	case err == nil && !w.GoneTo(n.Reference, account):
-		return provider.ErrUnsigned
+		return provider.ErrNotOurs
 	case errors.Is(err, store.ErrNotFound) && own != "":
 		nameless, err := po.Store.Withdrawals().Nameless(ctx, account)
 		if err != nil {
 			return err
 		}
 		if !nameless {
-			return provider.ErrUnsigned
+			return provider.ErrNotOurs
 		}
 		object, rule = "", askedOfNameless
 	case errors.Is(err, store.ErrNotFound):
-		return provider.ErrUnsigned
+		return provider.ErrNotOurs
 	case err != nil:
 		return err
 	}

@@ -23,7 +23,7 @@ func (s *sender) Notices(ctx context.Context, n provider.Notification) ([]pay.Pa
 	}
 	reference := provider.Exact(told.ExternalID, 100)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours {
-		return nil, provider.ErrUnsigned
+		return nil, provider.ErrNotOurs
 	}
 	if err := n.MayAsk(ctx, reference, ""); err != nil {
 		return nil, err

@@ -196,14 +196,14 @@ func TestOfANotificationOnlyItsReferenceIsRead(t *testing.T) {
 		`{"external_id":"01M7ZBVYT4","status":"PAID","amount":9,"currency":"BRL"}`, `{"external_id":"01M7ZBVYT4 ","status":"REJECTED"}`, `{"external_id":"01M7ZBVYT4-x","status":"PAID"}`,
 		`{"external_id":"` + strings.Repeat("9", 101) + `"}`, `{}`, `null`,
 	} {
-		if list, err := s.Notices(ctx, says(text)); len(list) != 0 || err != nil && !errors.Is(err, provider.ErrUnsigned) {
+		if list, err := s.Notices(ctx, says(text)); len(list) != 0 || err != nil && !errors.Is(err, provider.ErrNotOurs) {
 			t.Errorf("%s: %+v %v", text, list, err)
 		}
 	}
 	stranger := says(`{"external_id":"01M7ZBVYT4","status":"PAID"}`)
-	stranger.Asks = func(context.Context, string, string) error { return provider.ErrUnsigned }
+	stranger.Asks = func(context.Context, string, string) error { return provider.ErrNotOurs }
 	line.Fail(payouttest.NoFault, 0)
-	if _, err := s.Notices(ctx, stranger); !errors.Is(err, provider.ErrUnsigned) || line.Count() != 0 {
+	if _, err := s.Notices(ctx, stranger); !errors.Is(err, provider.ErrNotOurs) || line.Count() != 0 {
 		t.Errorf("about a payout that the core does not know dLocal was queried %d times: %v", line.Count(), err)
 	}
 	line.Fail(payouttest.NoFault, 0)

@@ -28,10 +28,10 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	if told.Type == "" && id == "" && told.Reference != "" {
 		id = told.ID
 	} else if told.Type != "transaction_intent" {
-		return nil, provider.ErrUnsigned
+		return nil, provider.ErrNotOurs
 	}
 	if !isIntentID(string(id)) {
-		return nil, provider.ErrUnsigned
+		return nil, provider.ErrNotOurs
 	}
 	if err := n.MayAsk(ctx, "", string(id)); err != nil {
 		return nil, err

@@ -214,7 +214,7 @@ func (s Suite) toldOther(t *testing.T, sample payout.Request) {
 	before := b.Books()
 	for name, n := range b.Other() {
 		list, err := b.listener().Notices(within(t), n)
-		if err != nil && !errors.Is(err, provider.ErrUnsigned) || len(list) != 0 {
+		if err != nil && !errors.Is(err, provider.ErrNotOurs) || len(list) != 0 {
 			t.Errorf("%s: %d notices, %v", name, len(list), err)
 		}
 	}
