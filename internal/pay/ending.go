@@ -222,14 +222,16 @@ func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.T
 		change.Notices = p.bookedGone(attempt, o, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
-	if p.Work.DueAt = p.nextFollow(o, now); p.Work.DueAt.IsZero() {
-		p.Work.DueAt = p.nextOfLeft(now)
-	}
-	if p.nextFollow(o, now).IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
+	next := p.nextFollow(o, now)
+	if next.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
 		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
 			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
 		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
 	}
+	if next.IsZero() {
+		next = p.nextOfLeft(now)
+	}
+	p.Work.DueAt = next
 	p = p.written(from, now)
 	if len(change.Events) == 0 {
 		p.Times.Updated = from.Times.Updated // the merchant does not see it

@@ -42,7 +42,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
 	e := Explanation{Payment: p, Rail: ps.catalog.ByID[p.Way.RailID], Band: routing.Band(p.Price.Amount), Watched: ps.Operator == "", At: ps.Now()}
-	e.Retry = ps.Routes(p).Tells(p, ps.doubts(p), ps.TimeOf(p.Scope))
+	e.Retry = ps.Routes(p).Tells(p, KeepsPage(ps, p), ps.TimeOf(p.Scope))
 	list, err := ps.Accounts(ctx, false)
 	if err != nil {
 		return e, err
@@ -81,13 +81,20 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 	return e, nil
 }
 
-// doubts says why the provider of a payment cannot prove that its page has ended, "" if it can.
-func (ps *Providers) doubts(p pay.Payment) string {
+// KeepsPage says why the provider of a payment cannot prove that its page has ended, "" if it can.
+func KeepsPage(ps *Providers, p pay.Payment) string {
 	attempt, _ := p.Attempts.Current()
 	upstream, _ := ps.Upstream(attempt.Provider)
 	if _, ends := upstream.(provider.Canceler); !ends {
 		return attempt.Provider + " cannot end its page"
 	}
+	return Doubts(ps, p)
+}
+
+// Doubts says why the end of a payment's page would prove nothing at its provider, "" if it proves that no money can come.
+func Doubts(ps *Providers, p pay.Payment) string {
+	attempt, _ := p.Attempts.Current()
+	upstream, _ := ps.Upstream(attempt.Provider)
 	if d, doubted := upstream.(provider.Doubted); doubted {
 		return d.Doubts(ps.catalog.ByID[p.Way.RailID].Key)
 	}

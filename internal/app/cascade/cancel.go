@@ -21,15 +21,6 @@ func (c *Cascade) EndCharge(ctx context.Context, p pay.Payment, attempt pay.Atte
 	return attempt.Heard(c.Ask(ctx, p, attempt, true))
 }
 
-// Doubts says why the end of a charge's page would prove nothing at its provider, "" if it proves that no money can come.
-func (c *Cascade) Doubts(p pay.Payment, attempt pay.Attempt) string {
-	upstream, _ := c.providers.Upstream(attempt.Provider)
-	if d, doubted := upstream.(provider.Doubted); doubted {
-		return d.Doubts(c.Request(p, attempt).Rail)
-	}
-	return ""
-}
-
 // Cancel asks an attempt's provider to end its charge, so that it cannot be paid any more. The
 // result is false if the provider cannot do that. The shopper may have paid before.
 func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt) (pay.Outcome, bool) {

@@ -194,7 +194,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
 			next, change = read.Resolve(o, routes, now)
-		case o.Kind == pay.Approved || o.Kind == pay.Reversed:
+		case o.Kind == pay.Approved || o.Kind == pay.Reversed || len(o.Also) > 0 && current.Order != attempt.Order:
 			next, change = read.Confirm(pay.Notice{
 				// Only the writer of this version can write it, so it cannot exist already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,

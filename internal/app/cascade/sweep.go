@@ -151,5 +151,11 @@ func (c *Cascade) resume(ctx context.Context, p pay.Payment) error {
 		return nil
 	}
 	_, err := c.finish(ctx, p, view.Cause{})
+	if err == nil {
+		return nil
+	}
+	if read, readErr := c.Store.Payments().Any(ctx, p.ID); readErr == nil && read.Work.Answered != "" { // another node was faster
+		return nil
+	}
 	return err
 }

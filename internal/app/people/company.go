@@ -158,16 +158,10 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 		return e, false, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
 	}
 	change := pay.Change{}
-	if u.Unproved { // the first who proves the address has it; who registered it may be somebody else
-		signIns, err := co.people.SignIns(ctx, u.ID)
-		if err != nil {
-			return e, false, err
-		}
-		for _, s := range signIns {
-			change.SignIns = append(change.SignIns, s.End(co.Now()))
-		}
+	if u, err = co.people.proved(ctx, &change, u); err != nil {
+		return e, false, err
 	}
-	u = u.Prove().Know(subject)
+	u = u.Know(subject)
 	entries, err := co.people.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserIdentityLinked, u.ID)
 	if err != nil {
 		return e, false, err

@@ -49,14 +49,13 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
 		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
 			return Entered{}, people.NoLink()
-		case l.Operator && !l.Proves && (u.ID == "" || u.Unproved):
+		case l.Operator && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
 		case u.ID == "":
 			u = fresh
 			u.Unproved = !l.Proves
 		default: // written too: whoever removes the user at the same time must see the new role
 			u = u.Next()
-			u.Unproved = u.Unproved && !l.Proves // who opens the link knows the password, too
 		}
 		if l.Operator {
 			u = u.Appoint(l, ls.Now())
@@ -74,7 +73,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 
 // unproved refuses an operator whose address is not proved: whoever invited him, or registered the address before, may have it.
 func unproved() error {
-	return problem.Conflict("unproved_address", "an operator's address must be proved: use your company's sign-in, or ask whoever runs the service for an invitation by e-mail or by cascada user invite")
+	return problem.Conflict("unproved_address", "an operator's address must be proved: sign in by your company, choose a new password with a link from an e-mail, or ask whoever runs the service")
 }
 
 // newUser checks what a new user says, and hashes the password.

@@ -383,7 +383,14 @@ func (ls *Links) SignInBy(ctx context.Context, from From, token string) (Entered
 		if l, err = l.Use(ls.Now()); err != nil {
 			return Entered{}, err
 		}
-		return ls.people.begin(ctx, from, u, u.HasFactor(), pay.Change{Links: []people.Link{l}})
+		change := pay.Change{Links: []people.Link{l}}
+		if l.Proves && u.Unproved {
+			if u, err = ls.people.proved(ctx, &change, u.Next()); err != nil {
+				return Entered{}, err
+			}
+			change.Users = []people.User{u}
+		}
+		return ls.people.begin(ctx, from, u, u.HasFactor(), change)
 	})
 }
 

@@ -45,6 +45,21 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	})
 }
 
+// proved records that a user's address is proved. At the first proof it adds to a change that all sign-ins end. The caller writes the user.
+func (pl *People) proved(ctx context.Context, change *pay.Change, u people.User) (people.User, error) {
+	if !u.Unproved {
+		return u, nil
+	}
+	list, err := pl.SignIns(ctx, u.ID)
+	if err != nil {
+		return u, err
+	}
+	for _, s := range list {
+		change.SignIns = append(change.SignIns, s.End(pl.Now()))
+	}
+	return u.Prove(), nil
+}
+
 // checkPassword refuses a new password that is easy to guess, also for somebody who knows the user and the user's
 // merchants.
 //

@@ -15,12 +15,14 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/view"
 )
 
 // paged is a service with two accounts whose shoppers enter their cards on a page of the provider: acme-1, which is first, and acme-2.
@@ -344,6 +346,26 @@ func TestFirstPagesMoneyMeetsTheRetry(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Money of another amount that came on the first page, which has ended otherwise, is late money too.
+func TestOtherMoneyOfTheFirstPageIsLate(t *testing.T) {
+	eachPaged(t, func(t *testing.T, s *paged) {
+		id := s.refused(t, decline.DoNotHonor)
+		s.leads(t, id, s.page(id, 2))
+		s.lines[1].PayPage(t, ref(id, 2))
+		s.hears(t, id, 2)
+		p := s.is(t, id, pay.Completed, 2)
+		o := pay.Outcome{Kind: pay.Lapsed, Also: []pay.Money{{Ref: "half", ProviderRef: "half", Local: money.New(54_00, "BRL")}}}
+		_, _, err := s.App.Cascade.Settle(ctx, p, p.Attempts[0], o, time.Time{}, pay.Cascade{}, view.Cause{})
+		harness.Must(t, err)
+		claims, _, err := s.App.Claims.List(ctx, p.Scope, harness.ClaimsOf(id))
+		harness.Must(t, err)
+		if len(claims) != 1 || claims[0].Kind != pay.Inquiry || claims[0].Local != money.New(54_00, "BRL") {
+			t.Errorf("the claims are %v, want an inquiry of 54 BRL", claims)
+		}
+		s.Clean(t)
+	})
 }
 
 // Two clicks at once, also on two nodes, make one retry.
