@@ -59,7 +59,7 @@ func (b *browser) tab(t *testing.T) context.Context {
 	}
 	tab, close := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(close)
-	tab, cancel := context.WithTimeout(tab, 3*Patience)
+	tab, cancel := context.WithTimeout(tab, 8*Patience)
 	t.Cleanup(cancel)
 	return tab
 }
