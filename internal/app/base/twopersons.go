@@ -8,25 +8,54 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// TwoPersons (DASH-33) returns an error if two operators may be one person: one of them made the other an operator in the console, not long ago.
-// Whoever invites a second identity of his own decides nothing with it for a while.
+// mostInvited bounds the walk from an operator to whoever invited him, and so on.
+const mostInvited = 100
+
+// TwoPersons (DASH-33) returns an error if two operators may be one person: not long ago one of them made the other an operator in the
+// console; or one operator made both, also through others, and nobody confirmed it. Whoever invites further identities of his own decides
+// nothing with them for a while.
 //
 // Errors: conflict_state with the reason invited_operator.
 func TwoPersons(ctx context.Context, b *Base, one, other string) error {
-	for _, pair := range [][2]string{{one, other}, {other, one}} {
-		if !strings.HasPrefix(pair[0], people.UserPrefix) || !strings.HasPrefix(pair[1], people.UserPrefix) {
-			continue // a name of the command line or of a token: whoever has these needs no second identity
-		}
-		u, err := b.Store.Users().Get(ctx, pair[0])
-		if Absent(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if u.Invited(pair[1], b.Now()) {
-			return problem.Conflict("invited_operator", "for 30 days nobody approves what somebody made whom he invited as an operator, or who invited him: a third operator must")
-		}
+	first, err := inviters(ctx, b, one)
+	if err != nil {
+		return err
+	}
+	second, err := inviters(ctx, b, other)
+	if err != nil {
+		return err
+	}
+	if first.by == other || second.by == one || first.root == second.root {
+		return problem.Conflict("invited_operator", "for 30 days nobody approves what somebody made whom he invited as an operator, who invited him, or whom the same operator invited: another operator must")
 	}
 	return nil
+}
+
+// invited is from whom somebody has the rights of an operator: by directly, and root the first one of those whom nobody else confirmed.
+type invited struct{ by, root string }
+
+// inviters reads who invited an operator not long ago. Names of the command line and of tokens stand for themselves: whoever has these needs
+// no second identity.
+func inviters(ctx context.Context, b *Base, id string) (in invited, err error) {
+	in.root = id
+	for range mostInvited {
+		if !strings.HasPrefix(in.root, people.UserPrefix) {
+			break
+		}
+		u, err := b.Store.Users().Get(ctx, in.root)
+		if err != nil {
+			return in, OrRefuse(err, nil)
+		}
+		if !strings.HasPrefix(u.InvitedBy, people.UserPrefix) || !u.Invited(u.InvitedBy, b.Now()) {
+			break
+		}
+		if in.root == id {
+			in.by = u.InvitedBy
+		}
+		if u.Confirmed {
+			break
+		}
+		in.root = u.InvitedBy
+	}
+	return in, nil
 }

@@ -11,17 +11,16 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// mostOwners is how many owners of a merchant are told of its keys and pauses. A merchant has few.
-const mostOwners = 5
-
-// AddAlert adds an e-mail about a user's account to the Change that changes it, if this node sends e-mails.
+// AddAlert adds an e-mail about a user's account to the Change that changes it, if the service sends e-mails.
 func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
 	return ms.alert(ctx, change, u.ID, "", email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
-// AddOperatorAlert adds an e-mail to an operator about another one who was added, by his address.
-func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News, added string) error {
-	return ms.alert(ctx, change, to.ID, "", email.Alert{To: to.Email, Language: to.Language, News: n, User: added})
+// AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news.
+func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News) error {
+	other := n.Merchant
+	n.Merchant = ""
+	return ms.alert(ctx, change, to.ID, "", email.Alert{To: to.Email, Language: to.Language, News: n, User: other})
 }
 
 // KeyNews is what happened to a key.
@@ -33,10 +32,13 @@ type KeyNews struct {
 }
 
 // AddKeyAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that changes a
-// key. There are none for keys of the sandbox, and none if this node sends no e-mails.
+// key. There are none for keys of the sandbox, and none if the service sends no e-mails.
 func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews) error {
-	if ms.mailer == nil || !k.Key.Live {
+	if !k.Key.Live {
 		return nil
+	}
+	if writes, err := ms.writes(ctx); !writes {
+		return err
 	}
 	merchant, err := ms.Store.Merchants().Get(ctx, k.Key.Merchant)
 	if err != nil {
@@ -57,11 +59,11 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 }
 
 // AddPauseAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that pauses or
-// resumes it, if this node sends e-mails. The reason is the operator's own text, so the dashboard shows it, but no e-mail
+// resumes it, if the service sends e-mails. The reason is the operator's own text, so the dashboard shows it, but no e-mail
 // does.
 func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenant.Merchant) error {
-	if ms.mailer == nil {
-		return nil
+	if writes, err := ms.writes(ctx); !writes {
+		return err
 	}
 	what := email.MerchantPaused
 	if m.Paused == "" {
@@ -71,10 +73,10 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 }
 
 // AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
-// another one, if this node sends e-mails. A thief must not be able to send the merchant's e-mails elsewhere unseen.
+// another one, if the service sends e-mails. A thief must not be able to send the merchant's e-mails elsewhere unseen.
 func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before tenant.Merchant, by audit.Actor) error {
-	if ms.mailer == nil {
-		return nil
+	if writes, err := ms.writes(ctx); !writes {
+		return err
 	}
 	notice := email.Alert{News: people.News{What: email.MerchantMoved, At: ms.Now(), Address: by.IP, Browser: people.BrowserOf(by.Agent), Merchant: before.Name}}
 	if by.Kind == audit.ByUser {
@@ -103,11 +105,11 @@ type recipient struct {
 	language  tenant.Language
 }
 
-// owners are the owners of a merchant who are told of what happens to it.
+// owners are the owners of a merchant: all of them are told of what happens to it.
 func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient, err error) {
 	members, err := ms.Store.Users().Members(ctx, merchant)
 	for _, m := range members {
-		if m.Role == people.Owner && len(list) < mostOwners {
+		if m.Role == people.Owner {
 			list = append(list, recipient{m.ID, m.Email, m.Language})
 		}
 	}
@@ -134,8 +136,11 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant te
 // alert adds an e-mail to a Change. After email.AlertsADay of a kind the recipient gets no more of it for a day, so that a
 // stranger's guesses do not fill a mailbox, or hide another kind. What opens a way to the money is always told.
 func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, n email.Alert) error {
-	if ms.mailer == nil || n.To == "" {
+	if n.To == "" {
 		return nil
+	}
+	if writes, err := ms.writes(ctx); !writes {
+		return err
 	}
 	now := n.News.At
 	object := email.AlertObject(n.News.What, recipient)
@@ -143,7 +148,7 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	if err != nil {
 		return err
 	}
-	if n.News.What == email.MerchantMoved {
+	if n.News.What == email.MerchantMoved || n.News.What == people.OperatorAdded {
 		sent = 0
 	}
 	if sent >= email.AlertsADay {
@@ -153,4 +158,12 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	n.Last = sent == email.AlertsADay-1
 	change.Mails = append(change.Mails, n.Message(ms.NewID(email.Prefix, now), merchant, object))
 	return nil
+}
+
+// writes reports whether alerts are written: this node sends e-mails, or it is a command, and the nodes of the database send some.
+func (ms *Mails) writes(ctx context.Context) (bool, error) {
+	if ms.mailer != nil || ms.Operator == "" {
+		return ms.mailer != nil, nil
+	}
+	return ms.Store.Mails().Sent(ctx)
 }

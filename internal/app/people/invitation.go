@@ -105,7 +105,7 @@ func (ls *Links) newUser(ctx context.Context, from From, l people.Link, n NewUse
 // join adds to a change that a user gets the role of an invitation.
 func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
 	if l.Operator {
-		if err := ls.people.tellOperators(ctx, change, u); err != nil {
+		if err := ls.people.tellOperators(ctx, change, people.News{What: people.OperatorAdded, By: u.InvitedBy, Merchant: u.Email}, u.ID); err != nil {
 			return err
 		}
 	}

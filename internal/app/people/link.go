@@ -52,6 +52,7 @@ type Told struct {
 	Link    people.Link
 	Address string // to open in a browser; it cannot be read again
 	Mailed  bool   // an e-mail with it is on its way
+	Waits   bool   // nobody has it yet: another operator must confirm it
 }
 
 // linkAddress is the address of a link's page.
@@ -78,7 +79,7 @@ type Invitee struct {
 
 // Invite invites somebody to a merchant, or to the operator's console. The link is sent by e-mail where that is
 // set up. giver is the role of the user who invites; an operator gives any. An earlier invitation of the same
-// address is withdrawn.
+// address is withdrawn. Where there are two operators, one of them confirms whom the other invites to the console (Confirm).
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
 // conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited for a user whose
@@ -107,10 +108,20 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		if err := ls.unlessMember(ctx, email, n); err != nil {
 			return err
 		}
-		l, token := ls.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID, Proves: vouches(by)})
+		l, token := ls.newLink(people.Link{
+			Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID, Proves: vouches(by), Language: n.Language,
+		})
 		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
 		if err := ls.withdrawEarlier(ctx, &change, l, giver); err != nil {
 			return err
+		}
+		if told.Waits, err = ls.waits(ctx, &change, l, by); err != nil {
+			return err
+		}
+		if told.Waits {
+			change.Links[0].Waits = true
+			told.Link = change.Links[0]
+			return ls.Store.Commit(ctx, change)
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)

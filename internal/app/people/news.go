@@ -47,32 +47,6 @@ func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit
 	return pl.tell(ctx, change, u, n)
 }
 
-// tellOperators adds to a change that makes somebody an operator that all other operators are told of it.
-func (pl *People) tellOperators(ctx context.Context, change *pay.Change, added people.User) error {
-	list, err := pl.Store.Users().Operators(ctx)
-	if err != nil {
-		return err
-	}
-	n := people.News{What: people.OperatorAdded, At: pl.Now()}
-	for _, u := range list {
-		if u.ID == added.InvitedBy {
-			n.By = u.Email
-		}
-	}
-	for _, u := range list {
-		if u.ID == added.ID {
-			continue
-		}
-		if err := pl.mails.AddOperatorAlert(ctx, change, u, n, added.Email); err != nil {
-			return err
-		}
-		shown := n
-		shown.Merchant = added.Email
-		change.Users = append(change.Users, u.Next().Hear(shown))
-	}
-	return nil
-}
-
 // tellOfSignIn adds news of a sign-in to the change that begins it, if its browser or its network is not among those of the
 // remembered sign-ins. A sign-in that waits for the second factor counts too: somebody has the password. The very first
 // sign-in is not news.

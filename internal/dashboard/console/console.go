@@ -46,6 +46,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/audit", c.audit)
 	site.HandleOperator("GET /console/operators", c.operators)
 	site.HandleOperator("POST /console/operators/invite", c.inviteOperator)
+	site.HandleOperator("POST /console/operators/confirm", c.confirmOperator)
 	site.HandleOperator("POST /console/operators/withdraw", c.withdrawOperator, frame.Calm())
 	site.HandleOperator("POST /console/operators/remove", c.removeOperator)
 	site.HandleOperator("POST /console/operators/sign-out", c.signOutOperator)

@@ -69,7 +69,6 @@ type merchantView struct {
 	Invited  []people.Link
 	Link     string // of a new invitation, shown once
 	LinkTo   string // to whom it is
-	Mailed   bool
 	Visiting bool
 	Opened   *onboarding.Onboarded // keys of a new merchant, shown once
 }
@@ -149,7 +148,7 @@ func about(err error, field string) error {
 	return told
 }
 
-// invite invites somebody to the merchant's team. The link is the answer itself: it is shown once.
+// invite invites somebody to the merchant's team. Without e-mails the link is the answer itself: it is shown once.
 func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "role", "language")
 	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
@@ -158,7 +157,10 @@ func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err != nil {
 		return c.refused(w, r, v, err, typed)
 	}
-	return c.show(w, r, v, http.StatusOK, r.PathValue("id"), merchantView{Link: told.Address, LinkTo: told.Link.Email, Mailed: told.Mailed})
+	if told.Mailed { // a link that somebody else saw proves nothing
+		return c.Done(w, r, "merchants/"+r.PathValue("id"), "invited_mailed", "email", told.Link.Email)
+	}
+	return c.show(w, r, v, http.StatusOK, r.PathValue("id"), merchantView{Link: told.Address, LinkTo: told.Link.Email})
 }
 
 // language is one of ours, English for others.

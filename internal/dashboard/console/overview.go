@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -123,6 +124,12 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 		return nil, err
 	}
 	add("adjustments", "decisions?kind=adjustments", len(adjustments), firstOf(adjustments, func(a pay.Adjustment) time.Time { return a.UpdatedAt }))
+	_, invitations, err := c.App.Team.Operators(ctx)
+	if err != nil {
+		return nil, err
+	}
+	invitations = slices.DeleteFunc(invitations, func(l people.Link) bool { return !l.Waits })
+	add("operators", "operators", len(invitations), firstOf(invitations, func(l people.Link) time.Time { return l.CreatedAt }))
 	kyc, err := c.App.Verifications.List(ctx, tenant.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ type operatorsView struct {
 	desk.Form
 	Users   []people.User
 	Invited []people.Link
+	Names   map[string]string // addresses of the operators by id
 	Tokens  []tenant.Operator // of the admin API
 	Link    string            // of a new invitation, shown once
 	LinkTo  string
-	Mailed  bool
 }
 
 func (c *room) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -34,6 +34,10 @@ func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if view.Users, view.Invited, err = c.App.Team.Operators(r.Context()); err != nil {
 		return err
 	}
+	view.Names = map[string]string{}
+	for _, u := range view.Users {
+		view.Names[u.ID] = u.Email
+	}
 	if view.Tokens, err = c.App.Operators.List(r.Context(), false); err != nil {
 		return err
 	}
@@ -44,8 +48,33 @@ func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.V
 	typed := desk.Typed(r, "email", "language")
 	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
 	if err == nil {
-		return c.showOperators(w, r, v, http.StatusOK, operatorsView{Link: told.Address, LinkTo: told.Link.Email, Mailed: told.Mailed})
+		return c.invited(w, r, v, told)
 	}
+	status, fault := typed.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return c.showOperators(w, r, v, status, operatorsView{Form: typed})
+}
+
+// invited shows what became of an invitation: the link itself only if no e-mail has it, because a link that somebody else saw proves nothing.
+func (c *room) invited(w http.ResponseWriter, r *http.Request, v *frame.Visit, told users.Told) error {
+	switch {
+	case told.Waits:
+		return c.Done(w, r, "operators", "operator_waits", "email", told.Link.Email)
+	case told.Mailed:
+		return c.Done(w, r, "operators", "invited_mailed", "email", told.Link.Email)
+	}
+	return c.showOperators(w, r, v, http.StatusOK, operatorsView{Link: told.Address, LinkTo: told.Link.Email})
+}
+
+// confirmOperator confirms whom another operator invited.
+func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	told, err := c.App.Links.Confirm(r.Context(), v.Actor(), r.FormValue("invitation"))
+	if err == nil {
+		return c.invited(w, r, v, told)
+	}
+	var typed desk.Form
 	status, fault := typed.Refused(err)
 	if fault != nil {
 		return fault

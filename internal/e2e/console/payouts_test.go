@@ -80,7 +80,7 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 				t.Errorf("who made the batch gets for %s %d: %s", act, a.Status, a.Text())
 			}
 		}
-		if a := invitedBy(t, harness.OperatorUser(t, o), first).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "third operator") {
+		if a := invitedBy(t, harness.OperatorUser(t, o), first).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "invited as an operator") {
 			t.Errorf("an operator approves the batch of whoever invited him: %d %s", a.Status, a.Text())
 		}
 		second.Do(t, path+"/approve")

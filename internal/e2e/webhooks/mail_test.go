@@ -444,8 +444,13 @@ func TestWarningsAreNotDiverted(t *testing.T) {
 		o.Post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`"}`).Want(t, http.StatusCreated)
 		waits("A new payout destination", owner.User.Email)
 		waits("Se agregó un nuevo destino", "thief@evil.example")
-		for i := range 7 { // as often as it happens
-			harness.Must(t, s.App.Onboarding.SetEmail(ctx, s.App.Self(), o.Merchant.ID, fmt.Sprintf("ops%d@acme.example", i)))
+		command, err := daemon.Open(ctx, daemon.Config{
+			Database: s.Database, MasterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", Existing: true, Operator: "ana@desk", Now: s.Clock.Now,
+		})
+		harness.Must(t, err)
+		defer command.Close()
+		for i := range 7 { // as often as it happens, by a command that sends no e-mails itself
+			harness.Must(t, command.Onboarding.SetEmail(ctx, command.Self(), o.Merchant.ID, fmt.Sprintf("ops%d@acme.example", i)))
 		}
 		mailsUntil(t, s, "the owner is told of each change", func() bool {
 			n := 0

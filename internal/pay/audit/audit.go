@@ -189,6 +189,7 @@ const (
 	UserIdentityLinked  Act = "user.identity_linked" // to an account at the company's identity provider
 	LinkCreated         Act = "link.created"         // an invitation, or a link to sign in or to choose a password
 	LinkWithdrawn       Act = "link.withdrawn"
+	LinkConfirmed       Act = "link.confirmed"   // by a second operator
 	MerchantVisited     Act = "merchant.visited" // an operator looks at the merchant's pages
 
 	BooksChecked Act = "books.checked" // the check of the books ended, or was stopped

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // LinkPrefix begins the id of a link.
@@ -39,20 +40,23 @@ func (k LinkKind) Life() time.Duration {
 
 // Link is a one-time link. Whoever has it may use it once.
 type Link struct {
-	ID        string // lnk_…
-	Version   int64
-	Kind      LinkKind
-	Hash      string // keyed hash of the token in the link; "" once it was used or withdrawn
-	User      string // of a password reset or a sign-in link
-	Email     string // of an invitation
-	Merchant  string // that an invitation is for; "": the operator's console
-	Role      Role   // that an invitation gives
-	Operator  bool   // an invitation to the operator's console
-	Proves    bool   // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
-	By        string // who made it: a user's id, or an operator as in the audit log
-	CreatedAt time.Time
-	EndsAt    time.Time
-	UsedAt    time.Time // when it was used or withdrawn
+	ID          string // lnk_…
+	Version     int64
+	Kind        LinkKind
+	Hash        string          // keyed hash of the token in the link; "" once it was used or withdrawn
+	User        string          // of a password reset or a sign-in link
+	Email       string          // of an invitation
+	Merchant    string          // that an invitation is for; "": the operator's console
+	Role        Role            // that an invitation gives
+	Operator    bool            // an invitation to the operator's console
+	Proves      bool            // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
+	Waits       bool            // for another operator, who confirms the invitation of a new one (DASH-33): nobody has its token before
+	ConfirmedBy string          // who did: a user's id
+	Language    tenant.Language // of the e-mail with an invitation
+	By          string          // who made it: a user's id, or an operator as in the audit log
+	CreatedAt   time.Time
+	EndsAt      time.Time
+	UsedAt      time.Time // when it was used or withdrawn
 }
 
 // Good reports whether the link works.
@@ -68,6 +72,13 @@ func (l Link) Use(now time.Time) (Link, error) {
 	l.Version++
 	l.Hash, l.UsedAt = "", now
 	return l, nil
+}
+
+// Confirm lets an invitation that waited for another operator work, with the token and the time of a fresh one.
+func (l Link) Confirm(by string, fresh Link) Link {
+	l.Version++
+	l.Waits, l.ConfirmedBy, l.Hash, l.EndsAt = false, by, fresh.Hash, fresh.EndsAt
+	return l
 }
 
 // NoLink is the error for a link that does not work.

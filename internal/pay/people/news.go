@@ -30,19 +30,20 @@ const (
 	SignedOut      What = "signed_out" // by somebody else
 	AccountRemoved What = "removed"
 	OperatorAdded  What = "operator_added" // somebody else is an operator from now on; for operators
+	OperatorWaits  What = "operator_waits" // an operator invited another one, and a second operator must confirm it; for operators
 )
 
 // Whats lists them all.
 func Whats() []What {
 	return []What{
 		NewSignIn, HalfSignIn, AccountLocked, PasswordSet, CompanyLinked, AppAdded, AppRemoved, PasskeyAdded, PasskeyRemoved, RecoveryUsed, RecoveryMade,
-		FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved, OperatorAdded,
+		FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved, OperatorAdded, OperatorWaits,
 	}
 }
 
 // ByOthers reports whether somebody else does it to the user.
 func (w What) ByOthers() bool {
-	return slices.Contains([]What{FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved, OperatorAdded}, w)
+	return slices.Contains([]What{FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved, OperatorAdded, OperatorWaits}, w)
 }
 
 // News is something that happened to an account.
@@ -52,7 +53,7 @@ type News struct {
 	Address  string // of the request; "" if somebody else did it
 	Browser  string // as BrowserOf names it, or ""
 	By       string // e-mail address of the user who did it to another one; "" for the user, or for the operator
-	Merchant string // name, of a role; the address of an operator who was added
+	Merchant string // name, of a role; the address of an operator who was added or invited
 	Role     Role   // that the user has from now on, or ""
 }
 

@@ -37,6 +37,7 @@ type User struct {
 	Unproved   bool
 	InvitedBy  string    // who made the user an operator: a user's id, or an operator as in the audit log
 	OperatorAt time.Time // when that was; zero: before it was kept, or never
+	Confirmed  bool      // a second operator confirmed it
 }
 
 // TOTP is an app that shows a code every 30 seconds (RFC 6238).
@@ -220,7 +221,7 @@ func (u User) Prove() User {
 
 // Appoint makes the user an operator, by an invitation. The caller writes the user.
 func (u User) Appoint(l Link, now time.Time) User {
-	u.Operator, u.InvitedBy, u.OperatorAt = true, l.By, now
+	u.Operator, u.InvitedBy, u.OperatorAt, u.Confirmed = true, l.By, now, l.ConfirmedBy != ""
 	return u
 }
 
@@ -241,7 +242,9 @@ func (u User) Know(subject string) User {
 
 // Remove ends the user. Everything that could sign in is deleted, and so are the name and the address.
 func (u User) Remove(now time.Time) User {
-	return User{ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language}
+	return User{
+		ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language, InvitedBy: u.InvitedBy, OperatorAt: u.OperatorAt, Confirmed: u.Confirmed,
+	}
 }
 
 // Membership is a user's role at a merchant. Its id is MembershipID's, so a user has one role at a merchant.

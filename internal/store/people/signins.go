@@ -99,9 +99,12 @@ var LinksTable = table.Describe(table.Table[people.Link]{
 		table.Word(f, "role!", &l.Role)
 		f.Flag("operator!", &l.Operator)
 		f.Flag("proves!", &l.Proves)
+		f.Flag("waits", &l.Waits)
+		f.Text("confirmed_by", &l.ConfirmedBy)
+		table.Word(f, "language!", &l.Language)
 		f.Text("made_by!", &l.By)
 		f.Time("created_at!", &l.CreatedAt)
-		f.Time("ends_at!", &l.EndsAt)
+		f.Time("ends_at", &l.EndsAt)
 		f.Time("used_at", &l.UsedAt)
 	},
 })

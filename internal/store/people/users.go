@@ -36,20 +36,21 @@ var UsersTable = table.Describe(table.Table[people.User]{
 })
 
 type userDoc struct {
-	Name     string          `json:"name,omitempty"`
-	Language tenant.Language `json:"language,omitempty"`
-	Password string          `json:"password,omitempty"`
-	Secret   string          `json:"totp,omitempty"`
-	Step     int64           `json:"totpStep,omitempty"`
-	Recovery []string        `json:"recovery,omitempty"`
-	Passkeys []passkeyDoc    `json:"passkeys,omitempty"`
-	Failures int             `json:"failures,omitempty"`
-	LockedTo int64           `json:"lockedTo,omitempty"`
-	Answered int64           `json:"challenged,omitempty"`
-	News     []newsDoc       `json:"news,omitempty"`
-	Unproved bool            `json:"unproved,omitempty"`
-	By       string          `json:"invitedBy,omitempty"`
-	Since    int64           `json:"operatorAt,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Language  tenant.Language `json:"language,omitempty"`
+	Password  string          `json:"password,omitempty"`
+	Secret    string          `json:"totp,omitempty"`
+	Step      int64           `json:"totpStep,omitempty"`
+	Recovery  []string        `json:"recovery,omitempty"`
+	Passkeys  []passkeyDoc    `json:"passkeys,omitempty"`
+	Failures  int             `json:"failures,omitempty"`
+	LockedTo  int64           `json:"lockedTo,omitempty"`
+	Answered  int64           `json:"challenged,omitempty"`
+	News      []newsDoc       `json:"news,omitempty"`
+	Unproved  bool            `json:"unproved,omitempty"`
+	By        string          `json:"invitedBy,omitempty"`
+	Confirmed bool            `json:"confirmed,omitempty"`
+	Since     int64           `json:"operatorAt,omitempty"`
 }
 
 type newsDoc struct {
@@ -72,7 +73,7 @@ type passkeyDoc struct {
 
 func writeUser(p table.Personal, u *people.User) string {
 	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo), Answered: table.Micros(u.Challenged),
-		Unproved: u.Unproved, By: u.InvitedBy, Since: table.Micros(u.OperatorAt)}
+		Unproved: u.Unproved, By: u.InvitedBy, Since: table.Micros(u.OperatorAt), Confirmed: u.Confirmed}
 	for _, k := range u.Passkeys {
 		d.Passkeys = append(d.Passkeys, passkeyDoc{k.ID, k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
 	}
@@ -92,7 +93,7 @@ func readUser(p table.Personal, text string, u *people.User) error {
 		return err
 	}
 	u.Name, u.Language, u.Password, u.TOTP, u.Recovery = d.Name, d.Language, d.Password, people.TOTP{Secret: d.Secret, Step: d.Step}, d.Recovery
-	u.Unproved, u.InvitedBy, u.OperatorAt = d.Unproved, d.By, table.FromMicros(d.Since)
+	u.Unproved, u.InvitedBy, u.OperatorAt, u.Confirmed = d.Unproved, d.By, table.FromMicros(d.Since), d.Confirmed
 	u.Passkeys, u.Failures, u.LockedTo, u.Challenged = nil, d.Failures, table.FromMicros(d.LockedTo), table.FromMicros(d.Answered)
 	for _, k := range d.Passkeys {
 		u.Passkeys = append(u.Passkeys, people.Passkey{ID: k.ID, Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})

@@ -42,6 +42,7 @@ var MailsTable = table.Describe(table.Table[email.Message]{
 
 var (
 	countMails   = engine.Statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2 AND substr(object, 1, length($3)) = $3`)
+	anySentMail  = engine.Statement(`SELECT count(*) FROM (SELECT 1 FROM mails WHERE status = 'sent' LIMIT 1) AS sent`)
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
@@ -236,6 +237,12 @@ func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]em
 // Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.
 func (s Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
 	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since), of)
+}
+
+// Sent reports whether an e-mail was ever sent from this database.
+func (s Mails) Sent(ctx context.Context) (bool, error) {
+	n, err := base.One(ctx, s.b, anySentMail, base.ScanInt)
+	return n > 0, err
 }
 
 // Waiting counts the e-mails that are not finished.

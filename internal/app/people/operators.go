@@ -1,0 +1,89 @@
+package people
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// waits reports whether a new invitation waits for another operator, and then adds to its change that the others are told. An
+// operator who is alone waits for nobody, and neither does whoever runs the machine.
+func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, by audit.Actor) (bool, error) {
+	if !l.Operator || by.Kind != audit.ByUser {
+		return false, nil
+	}
+	list, err := ls.Store.Users().Operators(ctx)
+	if err != nil || !slices.ContainsFunc(list, func(u people.User) bool { return u.ID != by.ID }) {
+		return false, err
+	}
+	return true, ls.people.tellOperators(ctx, change, people.News{What: people.OperatorWaits, By: by.ID, Merchant: l.Email}, by.ID)
+}
+
+// Confirm lets an invitation of an operator go out (DASH-33): a second operator confirms whom the first one invited. Only now does the link
+// have an address. It works for its whole life from now on.
+//
+// Errors: store.ErrNotFound, conflict_state for whoever invited, and for an operator who counts as the same person.
+func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told Told, err error) {
+	err = base.Again(func() error {
+		list, err := ls.Store.Links().Invitations(ctx, "", ls.Now())
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(l people.Link) bool { return l.ID == id && l.Waits })
+		if i < 0 {
+			return store.ErrNotFound
+		}
+		l := list[i]
+		if l.By == by.ID {
+			return problem.Conflict("own_invitation", "another operator must confirm whom you invite")
+		}
+		if err := base.TwoPersons(ctx, ls.Base, by.ID, l.By); err != nil {
+			return err
+		}
+		if err := ls.stillGiven(ctx, l); err != nil {
+			return err
+		}
+		fresh, token := ls.newLink(l)
+		l = l.Confirm(by.ID, fresh)
+		told = Told{Link: l, Address: ls.linkAddress(token)}
+		change := pay.Change{Audit: ls.Audited(by, tenant.Scope{Live: true}, audit.LinkConfirmed, l.ID, linkDetails(l))}
+		told.Mailed = ls.mails.AddLink(&change, l, l.Email, l.Language, "", told.Address)
+		l.Proves = told.Mailed
+		change.Links = []people.Link{l}
+		return ls.Store.Commit(ctx, change)
+	})
+	return told, err
+}
+
+// tellOperators adds to a change that all operators but one hear of news, whose By is a user's id.
+func (pl *People) tellOperators(ctx context.Context, change *pay.Change, n people.News, but string) error {
+	list, err := pl.Store.Users().Operators(ctx)
+	if err != nil {
+		return err
+	}
+	n.At = pl.Now()
+	by := n.By
+	n.By = ""
+	for _, u := range list {
+		if u.ID == by {
+			n.By = u.Email
+		}
+	}
+	for _, u := range list {
+		if u.ID == but {
+			continue
+		}
+		if err := pl.mails.AddOperatorAlert(ctx, change, u, n); err != nil {
+			return err
+		}
+		change.Users = append(change.Users, u.Next().Hear(n))
+	}
+	return nil
+}
