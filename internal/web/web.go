@@ -137,8 +137,11 @@ const headersWithin = 10 * time.Second
 
 // Server returns a server with the limits of a public one.
 func Server(handler http.Handler, log *slog.Logger) *http.Server {
+	one := new(http.Protocols)
+	one.SetHTTP1(true) // streams and resets of HTTP/2 are bounded by the proxy that speaks it
 	return &http.Server{
 		Handler:           handler,
+		Protocols:         one,
 		ReadHeaderTimeout: headersWithin,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second,

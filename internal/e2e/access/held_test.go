@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -112,45 +115,60 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 }
 
 // Forms of strangers are small, so that whoever sends none to its end holds little, and others come in.
+// Behind a proxy, all connections come from one address.
 func TestUnendedFormsHoldLittle(t *testing.T) {
-	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		u := o.Staff(t, people.Owner)
-		const form = "Content-Type: application/x-www-form-urlencoded\r\n"
-		begin := func(path string, length, come int) net.Conn {
-			c := dialFrom(t, s, "127.0.0.2")
-			_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: cascada\r\n%sContent-Length: %d\r\n\r\n", path, form, length)
-			harness.Must(t, err)
-			_, _ = c.Write(blanks[:come]) // it may have been refused
-			return c
+	t.Parallel()
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")} })
+	for what, who := range map[string][2]string{"direct": {"127.0.0.3"}, "behind a proxy": {"127.0.0.2", "X-Forwarded-For: 198.51.100.7\r\n"}} {
+		t.Run(what, func(t *testing.T) { holdForms(t, s, who[0], who[1]) })
+	}
+}
+
+// holdForms leaves forms unended from an address, in headers that a proxy adds.
+func holdForms(t *testing.T, s *harness.Instance, from, forwarded string) {
+	o := s.NewShop(t)
+	u := o.Staff(t, people.Owner)
+	const form = "Content-Type: application/x-www-form-urlencoded\r\n"
+	begin := func(path string, length, come int) net.Conn {
+		c := dialFrom(t, s, from)
+		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: cascada\r\n%s%sContent-Length: %d\r\n\r\n", path, form, forwarded, length)
+		harness.Must(t, err)
+		_, _ = c.Write(blanks[:come]) // it may have been refused
+		return c
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	held, most := heap(), uint64(24<<20)
+	for i := range 400 {
+		begin("/dashboard/sign-in", 1<<20, 30<<10)
+		if i%2 == 0 {
+			begin("/dashboard/sign-in", 15<<10, 15<<10-10)
 		}
-		heap := func() uint64 {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			return m.HeapAlloc
-		}
-		held, most := heap(), uint64(24<<20)
-		for i := range 400 {
-			begin("/dashboard/sign-in", 1<<20, 30<<10)
-			if i%2 == 0 {
-				begin("/dashboard/sign-in", 15<<10, 15<<10-10)
-			}
-		}
-		harness.Eventually(t, "the service has read what came", func() bool {
-			now := heap()
-			return now < held+most
-		})
-		for path, want := range map[string]int{"/dashboard/sign-in": http.StatusBadRequest, u.At("/keys"): http.StatusSeeOther, "/dashboard/profile": http.StatusBadRequest, "/checkout/none": http.StatusRequestEntityTooLarge} {
-			c := begin(path, 64<<10, 20<<10)
-			if got := status(t, c); got != want {
-				t.Errorf("a large form of a stranger for %s gets %d, want %d before all of it has come", path, got, want)
-			}
-		}
-		o.Create(t, harness.Card)
-		u.Page(t, "/payments")
-		if a := u.Ask(t, http.MethodPost, "/dashboard/sign-in", url.Values{"email": {u.User.Email}, "password": {harness.StaffPassword}}); a.Status != http.StatusSeeOther {
-			t.Errorf("a sign-in gets %d: %s", a.Status, a.Text())
-		}
+	}
+	harness.Eventually(t, "the service has read what came", func() bool {
+		now := heap()
+		return now < held+most
 	})
+	for path, want := range map[string]int{"/dashboard/sign-in": http.StatusBadRequest, u.At("/keys"): http.StatusSeeOther, "/dashboard/profile": http.StatusBadRequest, "/checkout/none": http.StatusRequestEntityTooLarge} {
+		c := begin(path, 64<<10, 20<<10)
+		if got := status(t, c); got != want {
+			t.Errorf("a large form of a stranger for %s gets %d, want %d before all of it has come", path, got, want)
+		}
+	}
+	o.Create(t, harness.Card)
+	u.Page(t, "/payments")
+	if a := u.Ask(t, http.MethodPost, "/dashboard/sign-in", url.Values{"email": {u.User.Email}, "password": {harness.StaffPassword}}); a.Status != http.StatusSeeOther {
+		t.Errorf("a sign-in gets %d: %s", a.Status, a.Text())
+	}
+	c := dialFrom(t, s, "127.0.0.2")
+	const wrong = "email=ana%40shop.example&password=wrong"
+	_, err := fmt.Fprintf(c, "POST /dashboard/sign-in HTTP/1.1\r\nHost: cascada\r\n%sX-Forwarded-For: 198.51.100.8\r\nContent-Length: %d\r\n\r\n%s", form, len(wrong), wrong)
+	harness.Must(t, err)
+	if got := status(t, c); got != http.StatusUnauthorized {
+		t.Errorf("a wrong password from another address behind the proxy gets %d, want 401", got)
+	}
 }

@@ -348,6 +348,14 @@ func breakRequests(t *testing.T, s *harness.Instance, op harness.Operator) {
 				t.Errorf("%s %s with %s is answered %d, want 400", e.method, e.path, b.name, status)
 			}
 		}
+		for what, head := range map[string]string{ // HTTP/2 has floods of its own, which a proxy bounds
+			"begins HTTP/2":   "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+			"asks for HTTP/2": "GET /none HTTP/1.1\r\nHost: " + address.Host + "\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+		} {
+			if status := sendRaw(t, address.Host, head); status < 400 || status >= 500 {
+				t.Errorf("a connection to %s that %s is answered %d, want a refusal in HTTP/1.1", address.Host, what, status)
+			}
+		}
 	}
 }
 

@@ -453,8 +453,10 @@ func TestNobodyOpensWhatIsElsewhere(t *testing.T) {
 
 // Answers of several merchants that arrive slowly do not keep another one's from being read.
 func TestSlowAnswersHoldNobodyElseUp(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	harness.Each(t, holdUpOthers)
+}
+
+func holdUpOthers(t *testing.T, s *harness.Instance) {
 	quick := s.NewShop(t)
 	u := quick.Staff(t, people.Owner)
 	_, dispute := quick.Dispute(t, true)

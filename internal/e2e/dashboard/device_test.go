@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,9 +23,12 @@ type device struct {
 	host    string // that the passkey is for
 	key     *ecdsa.PrivateKey
 	id      []byte
-	user    string // as the service called the user
-	counter uint32 // 0: it does not count, as keys that are copied to other devices
-	unsure  bool   // it does not ask for finger or PIN
+	user    string         // as the service called the user
+	counter uint32         // 0: it does not count, as keys that are copied to other devices
+	unsure  bool           // it does not ask for finger or PIN
+	absent  bool           // nobody touches it
+	tail    []byte         // that it signs behind its data
+	lies    map[string]any // of the browser, in place of what it knows
 }
 
 func newDevice(t *testing.T, u harness.Staff) *device {
@@ -51,12 +55,17 @@ func (d *device) data(flags byte) []byte {
 	if !d.unsure {
 		flags |= verified
 	}
-	return binary.BigEndian.AppendUint32(append(sum[:], flags), d.counter)
+	if d.absent {
+		flags &^= present
+	}
+	return append(binary.BigEndian.AppendUint32(append(sum[:], flags), d.counter), d.tail...)
 }
 
 // client is what the browser adds.
 func (d *device) client(kind, challenge string) []byte {
-	text, _ := json.Marshal(map[string]any{"type": kind, "challenge": challenge, "origin": d.origin, "crossOrigin": false}) // strings can always be written
+	says := map[string]any{"type": kind, "challenge": challenge, "origin": d.origin, "crossOrigin": false}
+	maps.Copy(says, d.lies)
+	text, _ := json.Marshal(says) // strings can always be written
 	return text
 }
 

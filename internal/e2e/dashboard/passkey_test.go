@@ -130,6 +130,24 @@ func TestPasskeyAnswersWorkOnce(t *testing.T) {
 		lie = *mine
 		lie.unsure = true
 		refused("a device that asks nobody", answerPasskey(t, nobody, path, q, lie.get(t, q.challenge)))
+		lie = *mine
+		lie.absent = true
+		refused("a device that nobody touches", answerPasskey(t, nobody, path, q, lie.get(t, q.challenge)))
+		lie = *mine
+		lie.tail = []byte{1, 2, 3}
+		refused("data with more behind it", answerPasskey(t, nobody, path, q, lie.get(t, q.challenge)))
+		for what, lies := range map[string]map[string]any{
+			"an answer of another kind":            {"type": "webauthn.create"},
+			"a page in another site's":             {"crossOrigin": true, "topOrigin": "https://evil.example"},
+			"a site that begins like ours":         {"origin": mine.origin + ".evil.example"},
+			"a site that has our name as a user's": {"origin": mine.origin + "@evil.example"},
+			"no site":                              {"origin": nil},
+			"a challenge of another spelling":      {"challenge": q.challenge + "="},
+		} {
+			lie = *mine
+			lie.lies = lies
+			refused(what, answerPasskey(t, nobody, path, q, lie.get(t, q.challenge)))
+		}
 		lie = *theirs
 		lie.user = mine.user
 		refused("another user's passkey with my name", answerPasskey(t, nobody, path, q, lie.get(t, q.challenge)))
