@@ -10,8 +10,9 @@ import (
 
 // NewRefund is the data of a refund. The zero value refunds all that is left.
 type NewRefund struct {
-	Amount Decimal `json:"amount,omitempty"` // in the payment's local currency; "" for all that is left
-	Reason string  `json:"reason,omitempty"`
+	Amount   Decimal `json:"amount,omitempty"`   // in the payment's local currency; "" for all that is left
+	Currency string  `json:"currency,omitempty"` // of Amount: the currency in which the shopper paid, and no other
+	Reason   string  `json:"reason,omitempty"`
 
 	// IdempotencyKey makes it safe to send the same refund again: a repeat gets
 	// the first reply, with Replayed set.

@@ -92,7 +92,8 @@ func (c *Client) DeleteWallet(ctx context.Context, id string) error {
 // NewWithdrawal is the data of a withdrawal.
 type NewWithdrawal struct {
 	WalletID string  `json:"walletId,omitempty"` // "" for the default wallet
-	Amount   Decimal `json:"amount"`             // USD, the fee included
+	Amount   Decimal `json:"amount"`             // USD, the fee included; with Currency it may be what arrives
+	Currency string  `json:"currency,omitempty"` // of Amount: "" for USD, or the wallet's, and then exactly Amount arrives
 
 	// IdempotencyKey makes it safe to send the same withdrawal again.
 	IdempotencyKey string `json:"-"`
@@ -118,9 +119,9 @@ type WithdrawalQuote struct {
 
 // QuoteWithdrawal returns the result that a withdrawal would have now, and fails if it
 // would be refused. It changes nothing.
-func (c *Client) QuoteWithdrawal(ctx context.Context, walletID string, amount Decimal) (WithdrawalQuote, error) {
+func (c *Client) QuoteWithdrawal(ctx context.Context, n NewWithdrawal) (WithdrawalQuote, error) {
 	var q WithdrawalQuote
-	query := map[string]string{"walletId": walletID, "amount": string(amount)}
+	query := map[string]string{"walletId": n.WalletID, "amount": string(n.Amount), "currency": n.Currency}
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/withdrawals/quote", query: values(query)}, &q)
 	return q, err
 }

@@ -129,7 +129,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	_, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // refuses misspelt names
+	_, _, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // refuses misspelt names
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
 	}

@@ -247,7 +247,9 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	a.shared(&op, need)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (out *O, err error) {
 		call, _ := ctx.Value(callKey{}).(Call)
-		if err = wire.Unknown(ctx); err == nil {
+		ignored, err := wire.Unknown(ctx)
+		wire.TellIgnored(call.reply, ignored)
+		if err == nil {
 			out, err = handler(ctx, call, in)
 		}
 		err = wire.Mend(ctx, err)
@@ -257,6 +259,22 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 		}
 		return nil, wire.Show(ctx, a.log, err)
 	})
+	if op.Metadata[ownKey] == nil {
+		wire.Close(a.huma.OpenAPI().Components.Schemas, a.bodyOf(op))
+	}
+}
+
+// ownKey marks an operation whose body may have fields of the shop's own (wire.Unknown). All other bodies are closed.
+const ownKey = "own"
+
+// bodyOf is the schema of a registered operation's body, nil for none.
+func (a *API) bodyOf(op huma.Operation) *huma.Schema {
+	at := a.huma.OpenAPI().Paths[op.Path]
+	registered := map[string]*huma.Operation{http.MethodPost: at.Post, http.MethodPatch: at.Patch, http.MethodPut: at.Put, http.MethodDelete: at.Delete}[op.Method]
+	if registered == nil || registered.RequestBody == nil || registered.RequestBody.Content["application/json"] == nil {
+		return nil
+	}
+	return registered.RequestBody.Content["application/json"].Schema
 }
 
 // admit checks every request before its endpoint: version, credentials, limits, content type.
@@ -273,7 +291,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, problem.Field(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
-	strict, err := a.asked(ctx)
+	strict, ignored, err := a.asked(ctx)
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
 	}
@@ -287,7 +305,13 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), a.keep(ctx, strict)))
+	if err := noBody(ctx.Operation(), r); err != nil {
+		a.refuse(ctx, err)
+		return
+	}
+	help := a.keep(ctx, strict)
+	help.Ignored = ignored
+	next(wire.WithHelp(huma.WithValue(ctx, callKey{}, call), help))
 }
 
 // arrive waits for the body. If that took longer than a moment, it finds the caller again: a key that was revoked

@@ -13,8 +13,9 @@ import (
 
 // RefundBody refunds a payment (REF-1). Without a body, everything left is refunded.
 type RefundBody struct {
-	Amount Amount `json:"amount,omitempty"`
-	Reason string `json:"reason,omitempty" text:"lines" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
+	Amount   Amount `json:"amount,omitempty"`
+	Currency string `json:"currency,omitempty" minLength:"3" maxLength:"3" example:"BRL" doc:"Of amount: the currency in which the shopper paid, and no other"`
+	Reason   string `json:"reason,omitempty" text:"lines" maxLength:"500" example:"requested_by_customer" doc:"Free; suggested: requested_by_customer, duplicate, fraudulent, other"`
 }
 
 const refundAmountDoc = "Local currency of the transaction, major units, above 0 and at most what is left; all of it by default"
@@ -64,7 +65,7 @@ func (a *API) refundRoutes() {
 func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, error) {
 	n := claims.NewRefund{Payment: in.ID, By: call.Actor()}
 	if in.Body != nil {
-		n.Amount, n.Reason = string(in.Body.Amount), in.Body.Reason
+		n.Amount, n.Currency, n.Reason = string(in.Body.Amount), in.Body.Currency, in.Body.Reason
 	}
 	if in.IdempotencyKey != "" {
 		body := in.RawBody

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,19 +24,42 @@ func (a *API) shared(op *huma.Operation, need access) {
 	}
 }
 
-// asked checks the query string and the headers, and reports whether the call is strict.
+// asked checks the query string and the headers, and reports whether the call is strict, and which parameters are ignored.
 //
 // Errors: invalid_request.
-func (a *API) asked(ctx huma.Context) (strict bool, err error) {
+func (a *API) asked(ctx huma.Context) (strict bool, ignored []string, err error) {
 	r, _ := humago.Unwrap(ctx)
+	if err := keyOf(r.Header); err != nil {
+		return false, nil, err
+	}
 	if err := unclear(ctx.Operation(), r.Header); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	return wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, false, a.about(ctx, false).Has)
 }
 
-// keyHeader protects a request from running twice.
+// keyHeader protects a request from running twice. otherKeyHeaders are what other providers call it: Mercado Pago and dLocal, YooKassa,
+// Checkout.com, and clients that write a header as a field.
 const keyHeader = "Idempotency-Key"
+
+var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_key", "X_idempotency_key", "Idempotencykey", "X-Idempotencykey"}
+
+// keyOf reads the key under another name (IDEM-12). A header whose name only looks like it is refused: its sender believes that the
+// request is protected.
+//
+// Errors: invalid_request.
+func keyOf(header http.Header) error {
+	for name, sent := range header {
+		if name == keyHeader || !strings.Contains(strings.ToLower(name), "idempoten") {
+			continue
+		}
+		if !slices.Contains(otherKeyHeaders, name) {
+			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
+		}
+		header[keyHeader] = append(header[keyHeader], sent...) // unclear refuses two values
+	}
+	return nil
+}
 
 // checkKey checks the value of that header, for every request that takes one.
 func checkKey(key string) []error {
@@ -66,7 +91,7 @@ func unclear(op *huma.Operation, header http.Header) error {
 
 // about is the known part of an operation's body.
 func (a *API) about(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict}
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[ownKey] != nil}
 	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
@@ -81,7 +106,7 @@ func (a *API) keep(ctx huma.Context, strict bool) wire.Help {
 	}
 	r, _ := humago.Unwrap(ctx)
 	most := gate.SmallBody
-	if strict {
+	if strict || help.Open {
 		most = maxBody
 	}
 	if r.ContentLength <= int64(most) && r.Body != nil {
@@ -122,3 +147,24 @@ func (in StrictHeader) sandboxOnly(call Call) error {
 	}
 	return nil
 }
+
+// noBody refuses fields that are sent to an operation without a body, such as an amount to cancel: none of them is read.
+//
+// Errors: invalid_request.
+func noBody(op *huma.Operation, r *http.Request) error {
+	if op.RequestBody != nil || r.Body == nil || r.Body == http.NoBody || r.Method == http.MethodGet {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.NewDecoder(r.Body).Decode(&fields) != nil || len(fields) == 0 {
+		return nil
+	}
+	var issues []problem.Issue
+	for _, name := range slices.Sorted(maps.Keys(fields))[:min(mostUnread, len(fields))] {
+		issues = append(issues, problem.Issue{Path: clip(name), Message: "there is no field " + clip(name) + ": this call takes no body"})
+	}
+	return problem.Invalid(issues...)
+}
+
+// mostUnread is how many fields of a body that is not read are named.
+const mostUnread = 20

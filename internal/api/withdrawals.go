@@ -20,32 +20,44 @@ type withdrawIn struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the first reply"`
 	RawBody        []byte
 	Body           struct {
-		WalletID string `json:"walletId,omitempty" maxLength:"40" doc:"The default wallet when absent"`
-		Amount   Amount `json:"amount" doc:"USD major units, two decimals, the fee included; more than the fee and at most the available balance"`
+		WalletID string `json:"walletId,omitempty" minLength:"1" maxLength:"40" doc:"The default wallet when absent"`
+		Amount   Amount `json:"amount" doc:"USD major units, two decimals, the fee included; more than the fee and at most the available balance. With currency it may be what arrives"`
+		Currency string `json:"currency,omitempty" minLength:"3" maxLength:"5" example:"MXN" doc:"Of amount: USD by default, which is what leaves the balance; or the wallet's currency, and then exactly the amount arrives and the fee is added"`
 	}
-	amount money.Amount
+	amount  money.Amount
+	arrives payouts.Arrives
 }
 
 // Resolve reads the amount and checks the header.
 func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	issues = checkKey(in.IdempotencyKey)
-	usd, code, message := withdrawn(string(in.Body.Amount))
-	if code != "" {
+	var code problem.Code
+	var message string
+	if in.amount, in.arrives, code, message = asked(string(in.Body.Amount), in.Body.Currency); code != "" {
 		issues = append(issues, wire.Coded(code, "amount", message))
 	}
-	in.amount = usd
 	return issues
 }
 
 type quoteIn struct {
 	WalletID string `query:"walletId" maxLength:"40" doc:"The default wallet when absent"`
 	Amount   string `query:"amount" maxLength:"40" doc:"USD major units, as in the body of a withdrawal" example:"100"`
+	Currency string `query:"currency" maxLength:"5" doc:"Of amount, as in the body of a withdrawal"`
 }
 
 type quoteOut struct{ Body view.WithdrawalQuote }
 
 // withdrawn reads the amount of a withdrawal, or returns an error code and message; the code is "" on
 // success.
+// asked is what a withdrawal is to take, in USD, or what is to arrive.
+func asked(amount, currency string) (usd money.Amount, arrives payouts.Arrives, code problem.Code, message string) {
+	if currency == "" || amount == "" || strings.EqualFold(currency, string(money.USD)) || !isNumber(amount) {
+		usd, code, message = withdrawn(amount)
+		return usd, arrives, code, message
+	}
+	return usd, payouts.Arrives{Currency: currency, Text: amount}, "", ""
+}
+
 func withdrawn(text string) (usd money.Amount, code problem.Code, message string) {
 	usd, err := money.Parse(text, money.USD)
 	switch {
@@ -99,7 +111,7 @@ func (a *API) withdrawalRoutes() {
 }
 
 func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdrawOut, error) {
-	n := payouts.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
+	n := payouts.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, Arrives: in.arrives, RequestID: call.RequestID}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = onceFor("POST /withdrawals", in.IdempotencyKey, in.RawBody, "")
 	}
@@ -115,11 +127,11 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 }
 
 func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quoteOut, error) {
-	amount, code, message := withdrawn(in.Amount)
+	amount, arrives, code, message := asked(in.Amount, in.Currency)
 	if code != "" {
 		return nil, problem.Field(code, "amount", message)
 	}
-	w, err := a.app.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
+	w, err := a.app.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount, Arrives: arrives})
 	if err != nil {
 		return nil, err
 	}

@@ -217,8 +217,7 @@ func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exch
 		if w.Rate.IsZero() || w.Local.Currency != into.Local.Currency {
 			continue
 		}
-		promised := exchange.Reading{Currency: w.Local.Currency, Rate: w.Rate, Source: w.RateSource, At: w.RateAt}
-		as, err := promised.Into(money.New(net, money.USD))
+		as, err := w.Reading().Into(money.New(net, money.USD))
 		if err != nil {
 			return into, err
 		}

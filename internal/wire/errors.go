@@ -201,6 +201,7 @@ var Adopt = sync.OnceFunc(func() {
 	}
 	validation.MsgExpectedRequiredProperty = missingMark + "%s"
 	huma.DefaultArrayNullable = false
+	huma.ValidateStrictCasing = true
 })
 
 // cannotRead is huma's message when reading a body failed.
@@ -280,6 +281,7 @@ type findings struct {
 	missing   []string
 	codes     map[problem.Code]bool
 	seen      map[string]bool // paths of issues
+	unknown   []string        // paths of fields that a closed body does not have
 	tooLong   string          // the list whose items do not matter
 	more      bool            // there are more than are shown
 }
@@ -287,6 +289,10 @@ type findings struct {
 // add adds one of huma's findings; false if there are too many.
 func (f *findings) add(d *huma.ErrorDetail) bool {
 	if f.tooLong != "" && strings.HasPrefix(d.Location, f.tooLong+"[") {
+		return true
+	}
+	if d.Message == validation.MsgUnexpectedProperty {
+		f.unknown = append(f.unknown, strings.TrimPrefix(d.Location, "body."))
 		return true
 	}
 	if strings.HasPrefix(d.Message, tooManyItems) {
@@ -310,15 +316,31 @@ func (f *findings) add(d *huma.ErrorDetail) bool {
 	return true
 }
 
-// addStrangers adds the unknown fields, if the caller asked for that.
+// addStrangers adds the unknown fields: of a closed body, or all if the caller asked for that.
 func (f *findings) addStrangers() {
-	for _, s := range f.strangers {
-		if !f.help.Strict || f.full() {
+	var all []stranger
+	slices.Sort(f.unknown)
+	for _, path := range f.unknown[:min(mostStrangers, len(f.unknown))] {
+		if s := f.help.strangerAt(path); !f.missed(s) {
+			all = append(all, s)
+		}
+	}
+	if f.help.Strict && len(all) == 0 {
+		all = f.strangers
+	}
+	for _, s := range all {
+		if f.full() {
 			return
 		}
 		f.codes[problem.InvalidRequest] = true
 		f.issues = append(f.issues, s.issue())
 	}
+}
+
+// missed reports whether a field that is missing was meant by an unknown one: its issue says so.
+func (f *findings) missed(s stranger) bool {
+	meant := strings.TrimPrefix(s.parent+"."+s.meant(), ".")
+	return slices.Contains(f.missing, meant)
 }
 
 // full reports whether no more issues are shown, although there are.

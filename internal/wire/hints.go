@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +26,8 @@ type Help struct {
 	Schemas huma.Registry // of Body's references
 	Sent    *Sent         // the received body; nil if it was not kept
 	Strict  bool          // refuses unknown fields
+	Ignored []string      // parameters of the query that are
+	Open    bool          // the body may have a shop's own fields: only those that could mean money are refused
 }
 
 type helpKey struct{}
@@ -70,16 +71,33 @@ func (s *Sent) Read(p []byte) (int, error) {
 // stranger is a body's field that the schema does not have.
 type stranger struct {
 	parent, name string
-	meant        string // the likely intended field, if any
+	value        any
 	known        []string
+	absent       []string // known ones that were not sent
 }
+
+// strangerAt is the unknown field at a path, as huma writes it. What else was sent is not known, so each known field may be meant.
+func (h Help) strangerAt(path string) stranger {
+	s := stranger{name: path}
+	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
+		s.parent, s.name = path[:dot], path[dot+1:]
+	}
+	if schema := h.field(s.parent); schema != nil {
+		s.known = slices.Sorted(maps.Keys(schema.Properties))
+	}
+	s.absent = s.known
+	return s
+}
+
+// meant is the likely intended field, "" for none.
+func (s stranger) meant() string { return meant(s.name, s.absent) }
 
 func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
 
 func (s stranger) issue() problem.Issue {
 	message := "there is no field " + clip(s.path()) + ": "
-	if s.meant != "" {
-		message += "did you mean " + s.meant + "?"
+	if meant := s.meant(); meant != "" {
+		message += "did you mean " + meant + "?"
 	} else {
 		message += "leave it out; the fields are " + strings.Join(s.known, ", ")
 	}
@@ -87,22 +105,41 @@ func (s stranger) issue() problem.Issue {
 }
 
 // strangers lists the body's unknown fields by path.
-func (h Help) strangers() (all []stranger) {
+func (h Help) strangers() (all []stranger) { return h.found(mostStrangers) }
+
+// found lists at most so many unknown fields.
+func (h Help) found(most int) (all []stranger) {
 	if h.Body == nil || h.Sent == nil || len(h.Sent.text) == 0 {
 		return nil
 	}
 	var sent any
 	if json.Unmarshal(h.Sent.text, &sent) == nil {
-		h.walk(h.Body, sent, "", &all)
+		h.walk(h.Body, sent, "", most, &all)
 	}
 	return all
+}
+
+// Close makes a body refuse unknown fields (ERR-30): in it, and in the objects in it whose fields are known.
+func Close(schemas huma.Registry, schema *huma.Schema) {
+	schema = Help{Schemas: schemas}.resolved(schema)
+	if schema == nil || schema.AdditionalProperties == false {
+		return
+	}
+	Close(schemas, schema.Items)
+	if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 {
+		return
+	}
+	schema.AdditionalProperties = false
+	for _, below := range schema.Properties {
+		Close(schemas, below)
+	}
 }
 
 // mostStrangers is how many unknown fields are reported: our bodies have few fields, a foreign body has
 // many.
 const mostStrangers = 20
 
-func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) {
+func (h Help) walk(schema *huma.Schema, sent any, path string, most int, all *[]stranger) {
 	schema = h.resolved(schema)
 	if schema == nil {
 		return
@@ -110,7 +147,7 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) 
 	switch value := sent.(type) {
 	case []any:
 		for i, item := range value {
-			h.walk(schema.Items, item, path+"["+strconv.Itoa(i)+"]", all)
+			h.walk(schema.Items, item, path+"["+strconv.Itoa(i)+"]", most, all)
 		}
 	case map[string]any:
 		if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 { // any names are allowed
@@ -120,9 +157,9 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, all *[]stranger) 
 		absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { _, there := value[name]; return there })
 		for _, name := range slices.Sorted(maps.Keys(value)) {
 			if below, ok := schema.Properties[name]; ok {
-				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), all)
-			} else if len(*all) < mostStrangers {
-				*all = append(*all, stranger{path, name, meant(name, absent), known})
+				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), most, all)
+			} else if len(*all) < most {
+				*all = append(*all, stranger{path, name, value[name], known, absent})
 			}
 		}
 	}
@@ -161,47 +198,8 @@ func (h Help) field(path string) *huma.Schema {
 	return schema
 }
 
-// Unknown refuses a body with unknown fields if the caller asked for that. It always refuses one with a
-// misspelt field that limits the request: without an amount a refund is the whole payment, without a
-// currency a price is in USD, without types or an end a replay sends more events, and without a url a
-// webhook's events go to an inbox here.
-//
-// Errors: invalid_request.
-func Unknown(ctx context.Context) error {
-	h := helpOf(ctx)
-	if !h.Strict && (h.Sent == nil || !slices.ContainsFunc(graveFields, func(f string) bool { return !h.says(f) })) {
-		return nil
-	}
-	var issues []problem.Issue
-	for _, s := range h.strangers() {
-		if h.Strict || s.grave() {
-			issues = append(issues, s.issue())
-		}
-	}
-	return problem.Invalid(issues...)
-}
-
 // Has reports whether the body has a field of that name.
 func (h Help) Has(name string) bool { return h.Body != nil && name != "" && h.field(name) != nil }
-
-// says reports whether the body has the field, or cannot have it.
-func (h Help) says(field string) bool {
-	return h.field(field) == nil || bytes.Contains(h.Sent.text, []byte(`"`+field+`"`))
-}
-
-// graveFields are the fields without which a request does something else.
-var graveFields = []string{"amount", "currency", "types", "to", "url"}
-
-// grave reports whether the misspelt field makes the request do more.
-func (s stranger) grave() bool {
-	switch {
-	case s.parent != "":
-		return false
-	case s.meant == "currency" || s.meant == "url":
-		return near.Typo(s.name, []string{s.meant}) != ""
-	}
-	return slices.Contains(graveFields, s.meant)
-}
 
 // required says that a field is missing, and what to send.
 func (h Help) required(field string, all []stranger) string {
@@ -255,7 +253,7 @@ func (h Help) misspelt(field string, all []stranger) string {
 		}
 		return ""
 	}
-	if text := said(func(s stranger) bool { return s.meant == name }); text != "" {
+	if text := said(func(s stranger) bool { return s.meant() == name }); text != "" {
 		return text
 	}
 	// A name that is closer to an optional field: payment_method looks like paymentMethod.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -23,11 +24,22 @@ type Page struct {
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
 	Behind     string `query:"startingAfter" doc:"Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"`
 	Older      string `query:"starting_after" doc:"Another name of startingAfter"`
+	Next       string `query:"nextCursor" doc:"Another name of startingAfter: what it was read from"`
 	page       lists.Page
 }
 
-// OlderCursor is the other name of lists.CursorParam.
-const OlderCursor = "starting_after"
+// OlderCursor and NextCursor are other names of lists.CursorParam.
+const (
+	OlderCursor = "starting_after"
+	NextCursor  = "nextCursor"
+)
+
+// cursors are the cursors that were sent under other names.
+func (p *Page) cursors() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		_ = (p.Older == "" || yield(OlderCursor, p.Older)) && (p.Next == "" || yield(NextCursor, p.Next))
+	}
+}
 
 // Resolve reads the page. A type that embeds this one and has its own Resolve calls it.
 func (p *Page) Resolve(huma.Context) (issues []error) {
@@ -42,11 +54,12 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		return min(max(n, low), high)
 	}
 	p.page = lists.Page{Limit: read("limit", p.LimitText, lists.PageRows, 1, lists.MostPageRows), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
-	if p.page.After == "" {
-		p.page.After = p.Older
-	}
-	if p.Older != "" && p.Older != p.page.After {
-		issues = append(issues, Coded(problem.InvalidRequest, lists.CursorParam, lists.CursorParam+" and "+OlderCursor+" are one parameter: send one of them"))
+	for name, value := range p.cursors() {
+		if p.page.After == "" {
+			p.page.After = value
+		} else if value != p.page.After {
+			issues = append(issues, Coded(problem.InvalidRequest, lists.CursorParam, lists.CursorParam+" and "+name+" are one parameter: send one of them"))
+		}
 	}
 	if p.page.After != "" {
 		p.page.Offset = 0
@@ -56,8 +69,10 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 
 // CursorParam is the name under which the caller sent the cursor.
 func (p *Page) CursorParam() string {
-	if p.Behind == "" && p.Older != "" {
-		return OlderCursor
+	if p.Behind == "" {
+		for name := range p.cursors() {
+			return name
+		}
 	}
 	return lists.CursorParam
 }
@@ -65,9 +80,9 @@ func (p *Page) CursorParam() string {
 // Named renames a page error's parameter to the caller's name for it.
 func (p *Page) Named(err error) error {
 	var e *problem.Error
-	if p.CursorParam() == OlderCursor && errors.As(err, &e) && e.Param == lists.CursorParam {
+	if name := p.CursorParam(); name != lists.CursorParam && errors.As(err, &e) && e.Param == lists.CursorParam {
 		renamed := *e
-		renamed.Param, renamed.Message = OlderCursor, strings.ReplaceAll(e.Message, lists.CursorParam, OlderCursor)
+		renamed.Param, renamed.Message = name, strings.ReplaceAll(e.Message, lists.CursorParam, name)
 		return &renamed
 	}
 	return err

@@ -21,15 +21,16 @@ const StrictParam = "strict"
 const mostNames, longestName = 20, 64
 
 // CheckQuery checks a query string before any parameter is read: names, parameters sent twice (only one of
-// which would be read), and booleans (ERR-29). In strict mode, set by the caller or by the query itself
-// (StrictParam), every name must be known. Otherwise an unknown name is ignored, unless it is a typo that
-// would list what nobody asked for. inBody reports whether the body has a field of that name.
+// which would be read), and booleans (ERR-29). Every name of a list's query must be known (ERR-30): a filter under another name
+// would list what nobody asked for, and a page under another name the first one for ever. So it is in strict mode, set by the caller
+// or by the query itself (StrictParam). Otherwise an unknown name is ignored, unless it is a typo, and returned. inBody reports whether
+// the body has a field of that name.
 //
 // Errors: invalid_request.
-func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name string) bool) (bool, error) {
+func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name string) bool) (bool, []string, error) {
 	sent, err := url.ParseQuery(query)
 	if query == "" || err != nil { // Mux refuses unreadable query strings
-		return strict, err
+		return strict, nil, err
 	}
 	var known, flags []string
 	if !strict {
@@ -44,9 +45,9 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 			flags = append(flags, p.Name)
 		}
 	}
-	// A list with a misnamed filter, such as the name of a row's field, returns more than was requested.
 	list := slices.Contains(known, "limit")
 	var issues []problem.Issue
+	var ignored []string
 	bad := func(name, message string) { issues = append(issues, problem.Issue{Path: name, Message: message}) }
 	for _, name := range tellable(sent) {
 		values, typo, meant := sent[name], near.Typo(name, known), near.Meant(name, known)
@@ -59,15 +60,29 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 			}
 		case inBody(name):
 			bad(name, fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name))
+		case list && slices.Contains(known, otherParams[name]):
+			bad(name, fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, otherParams[name]))
 		case typo != "" || (strict || list) && meant != "":
 			bad(name, fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant))
 		case strict && len(known) == 0:
 			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; there is none here", name))
-		case strict:
+		case strict || list:
 			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; this one takes %s", name, strings.Join(known, ", ")))
+		default:
+			ignored = append(ignored, name)
 		}
 	}
-	return strict, problem.Invalid(issues...)
+	return strict, ignored, problem.Invalid(issues...)
+}
+
+// otherParams are names that other APIs have for a list's parameters.
+var otherParams = map[string]string{
+	"page": "offset", "p": "offset", "skip": "offset", "start": "offset", "page_number": "offset", "pageNumber": "offset", "pageToken": "startingAfter", "page_token": "startingAfter",
+	"cursor": "startingAfter", "after": "startingAfter", "next": "startingAfter", "next_cursor": "startingAfter", "starting_from": "startingAfter",
+	"per_page": "limit", "perPage": "limit", "pageSize": "limit", "page_size": "limit", "size": "limit", "count": "limit", "take": "limit", "max": "limit", "rows": "limit",
+	"since": "from", "created_after": "from", "createdAfter": "from", "start_date": "from", "startDate": "from", "date_from": "from", "begin": "from", "desde": "from", "created[gte]": "from", "created[gt]": "from",
+	"until": "to", "created_before": "to", "createdBefore": "to", "end_date": "to", "endDate": "to", "date_to": "to", "end": "to", "hasta": "to", "created[lte]": "to", "created[lt]": "to",
+	"q": "search", "query": "search", "state": "status", "estado": "status",
 }
 
 // tellable are the names of parameters that can be quoted, sorted.

@@ -33,7 +33,7 @@ func FuzzQuery(f *testing.F) {
 	api := humago.New(Mux{ServeMux: inner, Refuse: refuse}, huma.DefaultConfig("x", "1"))
 	api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
-		if _, err := CheckQuery(ctx.Operation(), r.URL.RawQuery, false, func(string) bool { return false }); err != nil {
+		if _, _, err := CheckQuery(ctx.Operation(), r.URL.RawQuery, false, func(string) bool { return false }); err != nil {
 			refuse(w, r, err)
 			return
 		}

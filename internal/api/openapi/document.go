@@ -243,7 +243,7 @@ func (d document) parameters(o operation) {
 		schema := under(param, "schema")
 		delete(schema, "description") // the parameter has it
 		switch param["name"] {
-		case wire.OlderCursor:
+		case wire.OlderCursor, wire.NextCursor:
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go generators give both spellings one name
 		case "limit":
@@ -315,7 +315,7 @@ func (d document) replies(o operation) {
 // addHeaders adds the headers of a reply.
 func (d document) addHeaders(o operation, response object) {
 	headers := under(response, "headers")
-	for _, name := range []string{"X-Request-Id", "Service-Version", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+	for _, name := range []string{"X-Request-Id", "Service-Version", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Service-Ignored"} {
 		headers[name] = object{"$ref": "#/components/headers/" + name}
 	}
 	delete(headers, "Idempotency-Replayed")

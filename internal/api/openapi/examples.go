@@ -355,7 +355,7 @@ func parameterExample(o operation, name string) (any, bool) {
 		return "2026-11-01", true
 	case "to":
 		return "2026-12-01", true
-	case lists.CursorParam, wire.OlderCursor:
+	case lists.CursorParam, wire.OlderCursor, wire.NextCursor:
 		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
 		return kebab(o.id()) + "-8412", true

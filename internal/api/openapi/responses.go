@@ -24,6 +24,7 @@ func (h replyHeader) schema() object { return object{"type": h.kind} }
 var replyHeaders = map[string]replyHeader{
 	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Quote it when you contact support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	"Service-Version":      {"string", "The version of the API that replied.", "2026-11-21"},
+	"Service-Ignored":      {"string", "The request's fields and parameters that were ignored: the shop's own. Absent if there are none.", "cart, utm_source"},
 	"Idempotency-Replayed": {"string", "`true` when this is the stored reply to an earlier request with the same Idempotency-Key.", "true"},
 	"RateLimit-Limit":      {"integer", "Requests that may be sent at once: the burst. Absent if limits are off.", 200},
 	"RateLimit-Remaining":  {"integer", "Requests that may be sent now.", 199},

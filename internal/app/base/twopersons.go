@@ -17,6 +17,9 @@ const mostInvited = 100
 //
 // Errors: conflict_state with the reason invited_operator.
 func TwoPersons(ctx context.Context, b *Base, one, other string) error {
+	if one == other { // that is the decision's to refuse
+		return nil
+	}
 	first, err := inviters(ctx, b, one)
 	if err != nil {
 		return err
@@ -46,16 +49,17 @@ func inviters(ctx context.Context, b *Base, id string) (in invited, err error) {
 		if err != nil {
 			return in, OrRefuse(err, nil)
 		}
-		if !strings.HasPrefix(u.InvitedBy, people.UserPrefix) || !u.Invited(u.InvitedBy, b.Now()) {
+		by := u.Inviter(b.Now())
+		if !strings.HasPrefix(by, people.UserPrefix) {
 			break
 		}
 		if in.root == id {
-			in.by = u.InvitedBy
+			in.by = by
 		}
 		if u.Confirmed {
 			break
 		}
-		in.root = u.InvitedBy
+		in.root = by
 	}
 	return in, nil
 }

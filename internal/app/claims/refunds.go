@@ -50,6 +50,7 @@ func (rf *Claims) Silent() int { return rf.lanes.Silent() }
 type NewRefund struct {
 	Payment     string
 	Amount      string // JSON text, local major units; empty: all that is left
+	Currency    string // of Amount, in any case; empty: the payment's
 	Reason      string
 	Idempotency base.Idempotency
 	By          audit.Actor
@@ -68,6 +69,9 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
 	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
 		return r, false, err
+	}
+	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
+		return r, false, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %[1]s, and a refund is in %[1]s, too: send the amount in it, or leave both out to refund all that is left", currency))
 	}
 	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
 	if err != nil {

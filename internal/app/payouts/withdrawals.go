@@ -6,13 +6,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -22,8 +25,9 @@ import (
 
 // NewWithdrawal is a request for a withdrawal.
 type NewWithdrawal struct {
-	Wallet      string // "" for the shop's default wallet
-	Amount      money.Amount
+	Wallet      string       // "" for the shop's default wallet
+	Amount      money.Amount // USD, the fee included; zero if Arrives says it
+	Arrives     Arrives      // what is meant to arrive instead
 	Idempotency base.Idempotency
 	RequestID   string
 	// Mark replaces the key's mark for withdrawals that the service makes itself.
@@ -31,6 +35,12 @@ type NewWithdrawal struct {
 	id   string // its id, if an account has it from before a restore
 	// With returns the withdrawal with the settlements that it covers, which are written in the same commit; nil: none.
 	With func(pay.Withdrawal) (pay.Withdrawal, []pay.Settlement)
+}
+
+// Arrives is an amount of a withdrawal in the payout's currency, the fee not included. Zero: none.
+type Arrives struct {
+	Currency string // as the wallet has it
+	Text     string // JSON text, major units
 }
 
 // mark is the part of its ids that is derived from the request.
@@ -129,21 +139,81 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	net := max(0, n.Amount.Minor-terms.WithdrawalFee)
-	into, unknown := po.conversion(wallet, money.New(net, money.USD))
-	if unknown == nil && !into.Rate.IsZero() {
-		canceled, err := po.Store.Withdrawals().Canceled(ctx, scope, now.Add(-pay.CancelMemory))
-		if err != nil {
-			return pay.Withdrawal{}, pay.Change{}, err
-		}
-		into, unknown = pay.NotBetter(into, net, canceled)
+	arrives, err := n.Arrives.of(wallet)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, po.mark(n, scope))), n.Amount, terms, into, balances, now)
+	canceled, err := po.Store.Withdrawals().Canceled(ctx, scope, now.Add(-pay.CancelMemory))
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	net := money.New(max(0, n.Amount.Minor-terms.WithdrawalFee), money.USD)
+	if arrives.Currency == money.USD {
+		net = arrives
+	}
+	into, unknown := po.agreed(wallet, net, arrives, canceled)
+	if n.Arrives != (Arrives{}) {
+		n.Amount = money.New(into.net.Minor+terms.WithdrawalFee, money.USD)
+	}
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, po.mark(n, scope))), n.Amount, terms, into.Conversion, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
 	_, _, err = po.choosePayer(wallet, w, nil, now)
 	return w, change, err
+}
+
+// of reads the amount that is meant to arrive at a wallet: in USD for a token, which is worth as much.
+//
+// Errors: invalid_request, amount_invalid.
+func (a Arrives) of(w pay.Wallet) (money.Amount, error) {
+	if a == (Arrives{}) {
+		return money.Amount{}, nil
+	}
+	if !strings.EqualFold(a.Currency, w.Currency) {
+		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("this wallet is paid in %s: send the amount that is to arrive in %s, or the amount that is to leave in USD", w.Currency, w.Currency))
+	}
+	currency := money.Currency(w.Currency)
+	if w.Type == pay.Crypto || !currency.Valid() {
+		currency = money.USD
+	}
+	amount, err := money.Parse(a.Text, currency)
+	if err != nil || !amount.IsPositive() {
+		return amount, problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount must be a number above 0 with at most %d decimals in %s", currency.Exponent(), w.Currency))
+	}
+	return amount, nil
+}
+
+// agreement is what a withdrawal converts to, and the USD that it takes without the fee.
+type agreement struct {
+	exchange.Conversion
+	net money.Amount
+}
+
+// agreed converts what a withdrawal takes, or what is meant to arrive, at today's rate; not at a better one than that of a withdrawal that
+// was canceled a moment ago.
+func (po *Payouts) agreed(w pay.Wallet, net, arrives money.Amount, canceled []pay.Withdrawal) (agreement, error) {
+	into, err := po.conversion(w, net)
+	if err != nil || into.Rate.IsZero() {
+		return agreement{into, net}, err
+	}
+	for range 2 { // the rate of a canceled one may take more
+		if !arrives.IsZero() {
+			if net, err = into.Rate.Taken(arrives); err != nil {
+				return agreement{into, net}, err
+			}
+		}
+		if into, err = into.Reading().Into(net); err == nil {
+			into, err = pay.NotBetter(into, net.Minor, canceled)
+		}
+		if err != nil {
+			return agreement{into, net}, err
+		}
+	}
+	if !arrives.IsZero() {
+		into.Local = arrives // the rest of a cent is not paid out
+	}
+	return agreement{into, net}, nil
 }
 
 // Quote returns what a withdrawal of an amount would be now: its fee, the amount that arrives, or

@@ -89,7 +89,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 				"limit=x": refused("limit"), "limit=1.5": refused("limit"), "offset=x": refused("offset"), "limit=x&offset=x": refused("limit,offset"),
 				"limit=1&limit=1": refused("limit"), "offset=&offset=2": refused("offset"), "startingAfter=": "50 from 0", "starting_after": "50 from 0",
 				"startingAfter=a&starting_after=b": refused("startingAfter"), "startingAfter=a&startingAfter=b": refused("startingAfter"),
-				"nonsense=1": "50 from 0", "nonsense=1&strict=true": refused("nonsense"), "strict": "50 from 0", "strict=yes": refused("strict"), "strict=1": refused("strict"),
+				"nonsense=1": refused("nonsense"), "page=2": refused("page"), "cursor=x": refused("cursor"), "since=x": refused("since"), "q=x": refused("q"), "nextCursor=": "50 from 0", "nonsense=1&strict=true": refused("nonsense"), "strict": "50 from 0", "strict=yes": refused("strict"), "strict=1": refused("strict"),
 				"limt=1": refused("limt"), "strict=true&strict=true": refused("strict"), "limit=%ff": refused("limit"), "limit=5%00": refused("limit"),
 				"shopId=": "50 from 0", "shopId=" + own + "&shopId=b": refused("shopId"), "shopId=shp_01J0000000000000000000000A": "403 forbidden permission_error param=shopId",
 			} {

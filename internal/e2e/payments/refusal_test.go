@@ -33,7 +33,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"no UTF-8", harness.With("\"merchantOrderId\":\"\xff\""), "", "400 invalid_json invalid_request_error"},
 			{"half a character", harness.With(`"merchantOrderId":"\ud83d"`), "", "400 invalid_json invalid_request_error"},
 			{"a field's name in another case", `{"Amount":25.5,"paymentMethodId":"sbx_card"}`, "", "400 missing_field invalid_request_error param=amount issues=amount missing=amount"},
-			{"a field beside one in another case", harness.With(`"Amount":-1,"PAYMENTMETHODID":5`), "", "201"},
+			{"a field beside one in another case", harness.With(`"Amount":-1,"PAYMENTMETHODID":5`), "", "400 invalid_request invalid_request_error param=Amount issues=Amount,PAYMENTMETHODID"},
 			{"a list", `[]`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},
 			{"a text", `"card"`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},
 			{"null", `null`, "", "400 invalid_request invalid_request_error issues=,amount,paymentMethodId missing=amount,paymentMethodId"},

@@ -61,9 +61,11 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			t.Run(c.Name, func(t *testing.T) { harness.CheckMistake(t, o, harness.Mistake(c)) })
 		}
 
-		// Without a currency an amount is in USD. Unknown parameters that resemble no known one are ignored.
-		o.Create(t, pix(`"amount":5,"currency":null`))
-		o.Get(t, "/payments?utm_source=mail&_=17&customer=x").Want(t, http.StatusOK)
+		// Without a currency an amount is in USD. Unknown parameters that resemble no known one are ignored, but those of lists.
+		paid := o.Create(t, pix(`"amount":5,"currency":null`))
+		if ignored := o.Get(t, "/payments/"+paid+"?utm_source=mail&_=17&customer=x").Want(t, http.StatusOK).Header.Get("Service-Ignored"); ignored != "_, customer, utm_source" {
+			t.Errorf("ignored are %q", ignored)
+		}
 	})
 }
 
@@ -71,6 +73,6 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 func TestAmountsAreDescribedAsWhatTheyAre(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		harness.CheckMistake(t, o, harness.Mistake(mistake{"no amount to withdraw", "", "/withdrawals", `{}`, "", "400 missing_field amount", "(USD major units, two decimals, the fee included; more than the fee and at most the available balance)"}))
+		harness.CheckMistake(t, o, harness.Mistake(mistake{"no amount to withdraw", "", "/withdrawals", `{}`, "", "400 missing_field amount", "(USD major units, two decimals, the fee included; more than the fee and at most the available balance. With currency it may be what arrives)"}))
 	})
 }

@@ -32,6 +32,11 @@ func (r Reading) Into(usd money.Amount) (Conversion, error) {
 	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
 }
 
+// Reading is the rate of the conversion.
+func (c Conversion) Reading() Reading {
+	return Reading{Currency: c.Local.Currency, Rate: c.Rate, Source: c.RateSource, At: c.RateAt}
+}
+
 // KnownRate is the known rate of a currency. Payments are converted with its Reading.
 type KnownRate struct {
 	Reading         // the rate in use; Rate is zero if none was ever applied

@@ -228,9 +228,12 @@ func (u User) Appoint(l Link, now time.Time) User {
 // NewOperator is how long an operator and whoever invited him count as one person, where two are needed.
 const NewOperator = 30 * 24 * time.Hour
 
-// Invited reports whether the user was made an operator by another one, not long ago.
-func (u User) Invited(by string, now time.Time) bool {
-	return by != "" && u.InvitedBy == by && now.Before(u.OperatorAt.Add(NewOperator))
+// Inviter is who made the user an operator not long ago, "" for nobody.
+func (u User) Inviter(now time.Time) string {
+	if now.Before(u.OperatorAt.Add(NewOperator)) {
+		return u.InvitedBy
+	}
+	return ""
 }
 
 // Know ties the user to a subject at the company's identity provider.

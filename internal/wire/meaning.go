@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/cascadapay/cascada/internal/near"
+	"golang.org/x/text/unicode/norm"
+)
+
+// A shop may send its own fields with a payment or a checkout session: they are ignored. But a field that decides how much
+// moves, in which money, how, or where to, must not be ignored because it has another name (ERR-30). These tables say which
+// names can mean that, in English, Spanish and Portuguese: as one of a name's words, as the whole name, or as several words.
+
+// meaning is what a name may mean, as an error says it.
+type meaning string
+
+const (
+	anAmount      meaning = "an amount"
+	aCurrency     meaning = "a currency"
+	aMethod       meaning = "a payment method"
+	aDestination  meaning = "a destination of the money"
+	anIdempotency meaning = "an idempotency key"
+	anInstallment meaning = "a number of installments"
+	aCapture      meaning = "when the money is captured"
+)
+
+// leastFused is how many letters a word has that is recognized at an end of a name without separators, mostWords how many words of a name
+// are compared.
+const leastFused, mostWords = 5, 12
+
+// field is our name for it.
+func (m meaning) field() string {
+	return map[meaning]string{
+		anAmount: "amount", aCurrency: "currency", aMethod: "paymentMethodId", anInstallment: "installments",
+	}[m]
+}
+
+// nameWords mean it wherever they stand in a name: amountInCents, total_price, currencyCode.
+var nameWords = map[meaning][]string{
+	anAmount: {
+		"amount", "amt", "value", "valor", "importe", "monto", "montante", "quantia", "total", "subtotal", "price", "precio", "preco", "cent", "centavo",
+		"money", "dinero", "dinheiro", "sum", "suma", "soma", "cost", "costo", "charge", "cobro", "cobranca", "payable", "fee", "tip",
+		"discount", "descuento", "desconto", "coupon", "cupon", "cupom",
+	},
+	aCurrency:     {"currency", "currencie", "ccy", "moneda", "moeda", "divisa", "iso4217"},
+	aMethod:       {"method", "metodo", "medio", "meio", "rail", "instrument", "gateway", "processor", "acquirer", "psp", "pix", "spei", "oxxo", "pse", "boleto", "wallet"},
+	aDestination:  {"destination", "destino", "recipient", "beneficiary", "beneficiario", "payee", "receiver", "favorecido", "split", "submerchant", "collector", "iban", "clabe", "payout", "disbursement", "transfer"},
+	anIdempotency: {"idempotency", "idempotence", "idempotent", "idempotencia", "dedupe", "nonce"},
+	anInstallment: {"installment", "instalment", "cuota", "parcela", "msi", "mensualidade", "mensualidad"},
+	aCapture:      {"capture", "captura", "preauth", "authorize", "authorise", "authorization", "autorizacion", "autorizacao"},
+}
+
+// wholes mean it if they are the whole name: tax, but not taxId.
+var wholes = map[meaning][]string{
+	anAmount: {
+		"tax", "taxe", "vat", "iva", "impuesto", "imposto", "gratuity", "propina", "gorjeta", "interest", "interes", "juro", "shipping", "freight",
+		"envio", "frete", "surcharge", "recargo", "quantity", "qty", "cantidad", "quantidade", "balance", "saldo", "paid", "gross", "net", "due", "custo", "usd", "brl", "mxn", "cop", "clp", "pen", "ars",
+	},
+	aMethod:      {"source", "card", "token", "provider", "channel", "canal"},
+	aDestination: {"account", "cuenta", "conta", "payto", "marketplace"},
+	aCapture:     {"intent", "intention", "confirm", "auth", "autocomplete"},
+}
+
+// phrases mean it if all their words are in a name, in any order: payment_type, mediosDePago.
+var phrases = map[meaning][][]string{
+	anAmount:      {{"tax", "rate"}, {"vat", "rate"}},
+	aMethod:       {{"source", "id"}, {"card", "id"}, {"card", "token"}, {"payment", "type"}, {"payment", "option"}, {"payment", "source"}, {"payment", "channel"}, {"tipo", "pago"}, {"forma", "pago"}, {"forma", "pagamento"}, {"tipo", "pagamento"}},
+	anIdempotency: {{"request", "id"}, {"client", "token"}, {"unique", "key"}, {"request", "key"}},
+	aDestination:  {{"merchant", "account"}, {"behalf", "of"}, {"bank", "account"}, {"connected", "account"}, {"cuenta", "bancaria"}, {"conta", "bancaria"}, {"application", "fee"}},
+	anInstallment: {{"number", "payment"}, {"mese", "interese"}},
+}
+
+// meanings lists them in the order in which they are tried.
+var meanings = []meaning{anAmount, aCurrency, anIdempotency, anInstallment, aMethod, aDestination, aCapture}
+
+// grave are our fields that decide about the money of a payment: a misspelling of one is refused, and so is one in another object.
+var grave = []string{"amount", "currency", "paymentMethodId", "paymentMethod", "installments", "shopId", "merchantId"}
+
+// means says what an unknown name may mean, and our name for it if there is one; "" for a name that is a shop's own affair.
+func means(name string) (m meaning, field string) {
+	if field = near.Typo(name, grave); slices.Contains(grave, name) {
+		return meaning("the field " + name), name
+	} else if field != "" {
+		return meaning("the field " + field), field
+	}
+	parts := parted(name)
+	fused := strings.Join(parts, "")
+	for _, m := range meanings {
+		if slices.Contains(wholes[m], fused) || slices.ContainsFunc(nameWords[m], func(w string) bool {
+			return slices.Contains(parts, w) || len(parts) == 1 && len(w) >= leastFused && (strings.HasPrefix(fused, w) || strings.HasSuffix(fused, w))
+		}) || slices.ContainsFunc(phrases[m], func(phrase []string) bool {
+			return strings.Join(phrase, "") == fused || !slices.ContainsFunc(phrase, func(w string) bool { return !slices.Contains(parts, w) })
+		}) {
+			return m, m.field()
+		}
+	}
+	return "", ""
+}
+
+// parted are the words of a name in lower case, without accents and without the s of a plural: AmountsInCents has amount, in
+// and cent.
+func parted(name string) (parts []string) {
+	var word strings.Builder
+	end := func() {
+		if text := word.String(); text != "" && len(parts) < mostWords {
+			parts = append(parts, singular(text))
+		}
+		word.Reset()
+	}
+	runes := []rune(norm.NFD.String(name))
+	for i, r := range runes {
+		switch {
+		case unicode.Is(unicode.Mn, r): // an accent
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end()
+			continue
+		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			end()
+		}
+		word.WriteRune(unicode.ToLower(r))
+	}
+	end()
+	return parts
+}
+
+// singular takes the end of a plural away: currencies, totals, valores.
+func singular(word string) string {
+	switch {
+	case strings.HasSuffix(word, "ores"): // valores
+		return word[:len(word)-2]
+	case len(word) > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"):
+		return word[:len(word)-1]
+	}
+	return word
+}

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Unknown refuses a body with unknown fields if the caller asked for that. Otherwise a shop's own fields are ignored in an open
+// body, and it returns their paths. Those are refused that could mean an amount, a currency, a method, a destination, a key, a plan or a
+// capture under another name (ERR-30). Bodies that are not open have a closed schema.
+//
+// Errors: invalid_request.
+func Unknown(ctx context.Context) (ignored []string, err error) {
+	h := helpOf(ctx)
+	ignored = h.Ignored
+	if !h.Open {
+		return ignored, nil
+	}
+	var issues []problem.Issue
+	own := own{seen: map[string]bool{}}
+	for _, s := range h.found(mostOwn + 1) {
+		before := len(issues)
+		if h.Strict {
+			issues = append(issues, s.issue())
+		} else {
+			issues = own.check(s, issues)
+		}
+		if len(issues) == before {
+			ignored = append(ignored, s.path())
+		}
+		if len(issues) >= mostIssues {
+			break
+		}
+	}
+	return ignored, problem.Invalid(issues...)
+}
+
+// mostOwn is how many different names of its own a shop may send beside ours: each is compared with many words.
+const mostOwn = 200
+
+// own are the names of a shop's own that were looked at.
+type own struct{ seen map[string]bool }
+
+// check adds what is wrong with an unknown field, and with what is in it.
+func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
+	switch {
+	case strings.HasPrefix(s.parent, "lineItems["): // nothing is computed from them
+		return issues
+	case s.parent == "installments":
+		return append(issues, s.issue())
+	}
+	if issue := o.name(s.path(), s.name); issue.Path != "" {
+		return append(issues, issue)
+	}
+	return o.below(s.path(), s.value, issues)
+}
+
+func (o own) below(path string, value any, issues []problem.Issue) []problem.Issue {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if issues = o.below(path+"[]", item, issues); len(issues) >= mostIssues {
+				break
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if issue := o.name(path+"."+name, name); issue.Path != "" {
+				issues = append(issues, issue)
+			} else {
+				issues = o.below(path+"."+name, value[name], issues)
+			}
+			if len(issues) >= mostIssues {
+				break
+			}
+		}
+	}
+	return issues
+}
+
+// name says what is wrong with an unknown name, once for each path.
+func (o own) name(path, name string) problem.Issue {
+	if path = clip(path); o.seen[path] {
+		return problem.Issue{}
+	}
+	if len(o.seen) == mostOwn {
+		return problem.Issue{Path: path, Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+	}
+	o.seen[path] = true
+	m, field := means(name)
+	switch {
+	case m == "":
+		return problem.Issue{}
+	case field != "" && path == clip(name):
+		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: did you mean %s? Put your own data into metadata", path, m, field)}
+	case m == anIdempotency:
+		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s: send the header Idempotency-Key, or put your own data into metadata", path)}
+	}
+	return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: leave it out, or put your own data into metadata", path, m)}
+}
+
+// IgnoredHeader lists the fields and parameters of a request that were ignored.
+const IgnoredHeader = "Service-Ignored"
+
+// TellIgnored says in the reply which fields of a request were ignored, mostStrangers of them. A name with other characters is
+// encoded as in an address.
+func TellIgnored(reply http.Header, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	var list []string
+	for _, name := range names[:min(mostStrangers, len(names))] {
+		list = append(list, url.PathEscape(clip(name)))
+	}
+	if more := len(names) - len(list); more > 0 {
+		list = append(list, strconv.Itoa(more)+" more")
+	}
+	reply.Set(IgnoredHeader, strings.Join(list, ", "))
+}
