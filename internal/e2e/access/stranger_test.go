@@ -351,6 +351,45 @@ func breakRequests(t *testing.T, s *harness.Instance, op harness.Operator) {
 	}
 }
 
+// A slash at the end of an address gets the same answer whether there is something at the address or not.
+func TestASlashAtTheEndTellsNothing(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		payment, none := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true}`), "TXN-01ARZ3NDEKTSV4RRFFQ69G5FAV"
+		token, verification := o.Session(t, harness.CheckoutBody), o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated)
+		page, err := url.Parse(verification.Text(t, "url"))
+		harness.Must(t, err)
+		request := regexp.MustCompile(`req_\w+`)
+		answer := func(address, name, credential string) string {
+			t.Helper()
+			r, err := http.NewRequest(http.MethodGet, strings.Replace(address, "{}", name, 1), nil)
+			harness.Must(t, err)
+			if credential != "" {
+				r.Header.Set("Authorization", "Bearer "+credential)
+			}
+			reply, err := http.DefaultTransport.RoundTrip(r)
+			harness.Must(t, err)
+			defer reply.Body.Close()
+			body, err := io.ReadAll(reply.Body)
+			harness.Must(t, err)
+			told := fmt.Sprint(reply.StatusCode, reply.Header.Get("Location"), string(body))
+			return request.ReplaceAllString(strings.ReplaceAll(told, name, ""), "")
+		}
+		for address, names := range map[string][2]string{
+			op.URL + "/pay/{}/": {payment, none}, op.URL + "/c/{}/": {payment, none}, op.URL + "/sandbox/bank/{}/": {payment, none},
+			op.URL + "/checkout/{}/":                   {token, "cs_none"},
+			op.URL + "/kyc/{}/?" + page.RawQuery:       {verification.Text(t, "verificationId"), "kyc_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+			op.URL + harness.APIPath + "/payments/{}/": {payment, none}, op.AdminURL + "/admin/v1/payments/{}/": {payment, none},
+		} {
+			for _, credential := range []string{"", o.Sandbox.Secret, op.Token} {
+				if got, missing := answer(address, names[0], credential), answer(address, names[1], credential); got != missing {
+					t.Errorf("%s gets %.200q where it exists, and %.200q where it does not", address, got, missing)
+				}
+			}
+		}
+	})
+}
+
 // sendRaw sends bytes and returns the status of the answer; 0 if the connection is closed without one.
 func sendRaw(t *testing.T, host, text string) int {
 	t.Helper()
