@@ -137,7 +137,7 @@ var layers = map[string]layer{
 	"internal/pay/receipt":                     {"money pay pay/...", "what a receipt says follows from the payment and its claims, whoever sends it"},
 	"internal/dashboard/claims":                {"app/claims dashboard/frame ledger money pay pay/... work", "pages show what use cases return; they decide nothing"},
 	"internal/dashboard/money":                 {"app/base app/payouts dashboard/frame destination geo ledger money pay pay/... statement web", "pages show what use cases return; they decide nothing"},
-	"internal/verify":                          {"pay/... app", "the page shows a verification and hands it in; the use case decides"},
+	"internal/verify":                          {"pay/... app web", "the page shows a verification and hands it in; the use case decides"},
 	"internal/evidencelink":                    {"pay/... app web", "a link leads to what the use case finds by it"},
 	"internal/apireference":                    {"", "the page shows the published document, and what is not in it is not told"},
 	"internal/daemon":                          {"pay/... fx id identity limit mail vault payout/simulated provider routing provider/adapters provider/sandbox store store/engine trace webhook work app app/... web wire api api/gate admin checkout dashboard dashboard/frame verify evidencelink apireference", "the daemon wires and does nothing else"},

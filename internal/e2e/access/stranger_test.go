@@ -348,7 +348,46 @@ func breakRequests(t *testing.T, s *harness.Instance, op harness.Operator) {
 				t.Errorf("%s %s with %s is answered %d, want 400", e.method, e.path, b.name, status)
 			}
 		}
+		head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\n", e.method, e.path, address.Host, e.kind)
+		if e.credential != "" {
+			head += "Authorization: Bearer " + e.credential + "\r\n"
+		}
+		for range 5 { // whoever sends something leaves before it is answered
+			leaveAfter(t, address.Host, head+"Content-Length: 40\r\n\r\n"+harness.Card[:40])
+			leaveAfter(t, address.Host, head+"Content-Length: 40000000\r\n\r\n"+string(blanks[:2<<20]))
+		}
 	}
+	leaveEarly(t, op, o, payment, token)
+	if text := op.Log.String(); strings.Contains(text, "superfluous") || strings.Contains(text, "level=ERROR") {
+		t.Errorf("the log has\n%s", text)
+	}
+}
+
+// leaveEarly makes good requests of whoever does not wait for their answers.
+func leaveEarly(t *testing.T, op harness.Operator, o harness.Client, payment, token string) {
+	public, err := url.Parse(op.URL)
+	harness.Must(t, err)
+	admin, err := url.Parse(op.AdminURL)
+	harness.Must(t, err)
+	for range 20 {
+		for _, path := range []string{"/pay/" + payment, "/checkout/" + token, "/kyc/kyc_01ARZ3NDEKTSV4RRFFQ69G5FAV?token=x", "/api/v1/payments", "/api/v1/checkout/sessions/" + token, "/evidence/x"} {
+			leaveAfter(t, public.Host, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, o.Sandbox.Secret))
+		}
+		leaveAfter(t, admin.Host, fmt.Sprintf("GET /admin/v1/accounts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", op.Token))
+		for path, body := range map[string]string{"/api/v1/auth/token": harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret), "/api/v1/payments": harness.Card} {
+			leaveAfter(t, public.Host, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, o.Sandbox.Secret, len(body), body))
+		}
+	}
+}
+
+// leaveAfter sends bytes, or as many as the service takes, and leaves.
+func leaveAfter(t *testing.T, host, text string) {
+	t.Helper()
+	c, err := net.Dial("tcp", host)
+	harness.Must(t, err)
+	_, _ = io.WriteString(c, text) // the service may have closed it
+	harness.Must(t, c.(*net.TCPConn).SetLinger(0))
+	harness.Must(t, c.Close())
 }
 
 // A slash at the end of an address gets the same answer whether there is something at the address or not.
