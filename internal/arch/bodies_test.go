@@ -67,3 +67,45 @@ func TestEveryEdgeSaysWhatARequestCosts(t *testing.T) {
 		}
 	}
 }
+
+// unmeasured are packages with a fuzz target whose parsers no test measures, and why.
+var unmeasured = map[string]string{
+	"client":                    "a shop's program reads what our service sends",
+	"internal/bench":            "it reads replies of its own service",
+	"internal/checkout":         "it draws codes that an adapter let through, which bounds them",
+	"internal/daemon":           "the operator's own file of keys",
+	"internal/wire":             "TestNoRequestCostsMoreThanItsSize sends what it reads",
+	"internal/provider/sandbox": "TestNoRequestCostsMoreThanItsSize sends what it reads",
+}
+
+// Every parser of what comes from outside is measured: it costs no more than its input's size.
+func TestEveryParserIsMeasured(t *testing.T) {
+	fuzzed, measured := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t, true) {
+		if !s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if strings.HasPrefix(n.Name.Name, "Fuzz") {
+					fuzzed[s.dir] = true
+				}
+			case *ast.SelectorExpr:
+				of, _ := n.X.(*ast.Ident)
+				if of != nil && (of.Name == "growth" && n.Sel.Name == "Of" || of.Name == "providertest" && n.Sel.Name == "Suite") { // the suite measures notifications
+					measured[s.dir] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(fuzzed) < 20 {
+		t.Fatalf("found only %d packages with fuzz targets", len(fuzzed))
+	}
+	for dir := range fuzzed {
+		if why := unmeasured[dir]; measured[dir] == (why != "") {
+			t.Errorf("%s has a fuzz target: measured %t, and the reason not to be is %q", dir, measured[dir], why)
+		}
+	}
+}
