@@ -86,7 +86,7 @@ func Numbered(begin, format, end string) func(size int) string {
 		var b strings.Builder
 		b.WriteString(begin)
 		for i := 0; b.Len() < size; i++ {
-			fmt.Fprintf(&b, format, i)
+			_, _ = fmt.Fprintf(&b, format, i)
 		}
 		return b.String() + end
 	}

@@ -131,10 +131,8 @@ func TestNoFormCostsMoreThanItsSize(t *testing.T) {
 		for name, shape := range shapes {
 			what := method + " " + path + ", " + name
 			growth.Of(t, what, size, shape, func(form string) int {
-				r := httptest.NewRequest(method, path, nil)
-				if method == http.MethodGet {
-					r = httptest.NewRequest(method, path+"?"+form, nil)
-				} else {
+				r := httptest.NewRequest(method, path+"?"+form, nil)
+				if method != http.MethodGet {
 					r = httptest.NewRequest(method, path, strings.NewReader(form))
 					r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				}
