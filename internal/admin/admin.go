@@ -165,7 +165,7 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 	}
 	o, err := a.App.Operators.Authenticate(r.Context(), token)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code.Shown().Status == http.StatusUnauthorized {
-		a.Log.WarnContext(r.Context(), "the admin API refused a token", "address", by.IP, "code", string(shown.Code))
+		a.App.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name
 	return by, err

@@ -53,6 +53,7 @@ var dependencies = map[string]string{
 	"github.com/coreos/go-systemd":          "cmd/cascada",
 	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth internal/dashboard/frame",
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
+	"golang.org/x/sys":                      "internal/growth",
 	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/delivery internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/dashboard/frame",
 	"github.com/redis/go-redis":             "internal/limit",

@@ -10,7 +10,7 @@ import (
 )
 
 // edges are the packages that answer requests. docs/SECURITY.md says of each who is asked when, and what a request may cost.
-var edges = []string{"internal/api", "internal/admin", "internal/checkout", "internal/dashboard", "internal/verify", "internal/evidencelink"}
+var edges = []string{"internal/api", "internal/admin", "internal/checkout", "internal/dashboard", "internal/verify", "internal/evidencelink", "internal/apireference"}
 
 // readers are the files that may touch the body of a request, and why.
 var readers = map[string]string{
@@ -25,7 +25,7 @@ func TestBodiesAreReadInOnePlace(t *testing.T) {
 	read := map[string]bool{}
 	for _, s := range sources(t, false) {
 		file := filepath.ToSlash(s.path)
-		edge := slices.ContainsFunc(append([]string{"internal/web", "internal/wire", "internal/apireference", "internal/daemon"}, edges...), func(of string) bool { return strings.HasPrefix(file, of+"/") })
+		edge := slices.ContainsFunc(append([]string{"internal/web", "internal/wire", "internal/daemon"}, edges...), func(of string) bool { return strings.HasPrefix(file, of+"/") })
 		if !edge {
 			continue
 		}
@@ -64,6 +64,86 @@ func TestEveryEdgeSaysWhatARequestCosts(t *testing.T) {
 	for _, edge := range edges {
 		if !strings.Contains(table, "`"+edge+"`") {
 			t.Errorf("the table has no row for %s", edge)
+		}
+	}
+	for _, b := range bounds {
+		code, err := os.ReadFile(filepath.Join(root, b.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(code), b.code) {
+			t.Errorf("%s has no %q any more: see what the table says of %q, and change this test", b.file, b.code, b.says)
+		}
+		if !strings.Contains(table, b.says) {
+			t.Errorf("the table does not say %q: %s has %q", b.says, b.file, b.code)
+		}
+	}
+}
+
+// bounds are what the table says, and where the code says it.
+var bounds = []struct{ says, file, code string }{
+	{"30 seconds", "internal/web/web.go", "ReadTimeout:       30 * time.Second"},
+	{"longer than 0.1 s", "internal/web/arrive.go", "moment = 100 * time.Millisecond"},
+	{"within 5 s", "internal/web/arrive.go", "BodyWithin = 5 * time.Second"},
+	{"16 KB", "internal/web/arrive.go", "SmallForm = 16 << 10"},
+	{"1 MiB, within 5 s", "internal/api/api.go", "const maxBody = 1 << 20"},
+	{"evidence 14.3 MiB", "internal/api/evidence.go", "maxEvidenceBody = int64(pay.MaxEvidenceFile+2)/3*4 + maxBody"},
+	{"evidence 14.3 MiB", "internal/pay/evidence.go", "MaxEvidenceFile = 10 << 20"},
+	{"within 50 s", "internal/api/uploads.go", "evidenceTimeout = 50 * time.Second"},
+	{"by merchant, 128 MiB", "internal/api/gate/bodies.go", "strangersBodies, merchantsBodies, operatorsBodies = 32 << 20, 128 << 20, 128 << 20"},
+	{"by operator, 128 MiB", "internal/api/gate/bodies.go", "32 << 20, 128 << 20, 128 << 20"},
+	{"by address, 32 MiB", "internal/api/gate/bodies.go", "32 << 20, 128 << 20, 128 << 20"},
+	{"at most 5 queries at once about a payout", "internal/app/payouts/notify.go", "askedOfPayout   = limit.Bucket{Every: 5 * time.Second, Burst: 5}"},
+	{"100 of an account", "internal/app/payouts/notify.go", "askedOfAccount  = limit.PerSecond(10, 100)"},
+	{"evidence 26 MiB, within 3 minutes", "internal/dashboard/claims/evidence.go", "maxAtOnce = 25 << 20"},
+	{"evidence 26 MiB, within 3 minutes", "internal/dashboard/claims/evidence.go", "maxBody = maxAtOnce + 1<<20"},
+	{"evidence 26 MiB, within 3 minutes", "internal/dashboard/claims/evidence.go", "bodyWithin = 3 * time.Minute"},
+	{"3 answers to disputes at a time", "internal/dashboard/claims/evidence.go", "mostAnswers = 3"},
+	{"1 MiB; evidence 26 MiB", "internal/dashboard/frame/site.go", "const maxForm = 1 << 20"},
+	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "maxAnswer = payouts.MostAnswer + 1<<20"},
+	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "answerWithin = 2 * time.Minute"},
+	{"files 33 MiB, within 2 minutes", "internal/bankfile/answer.go", "MaxSize = 32 << 20"},
+	{"256 KiB, within 5 s", "internal/admin/admin.go", "const maxBody = 256 << 10"},
+}
+
+// unmeasured are packages with a fuzz target whose parsers no test measures, and why.
+var unmeasured = map[string]string{
+	"client":                    "a shop's program reads what our service sends",
+	"internal/bench":            "it reads replies of its own service",
+	"internal/checkout":         "it draws codes that an adapter let through, which bounds them",
+	"internal/daemon":           "the operator's own file of keys",
+	"internal/wire":             "TestNoRequestCostsMoreThanItsSize sends what it reads",
+	"internal/provider/sandbox": "TestNoRequestCostsMoreThanItsSize sends what it reads",
+}
+
+// Every parser of what comes from outside is measured: it costs no more than its input's size.
+func TestEveryParserIsMeasured(t *testing.T) {
+	fuzzed, measured := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t, true) {
+		if !s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if strings.HasPrefix(n.Name.Name, "Fuzz") {
+					fuzzed[s.dir] = true
+				}
+			case *ast.SelectorExpr:
+				of, _ := n.X.(*ast.Ident)
+				if of != nil && (of.Name == "growth" && n.Sel.Name == "Of" || of.Name == "providertest" && n.Sel.Name == "Suite") { // the suite measures notifications
+					measured[s.dir] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(fuzzed) < 20 {
+		t.Fatalf("found only %d packages with fuzz targets", len(fuzzed))
+	}
+	for dir := range fuzzed {
+		if why := unmeasured[dir]; measured[dir] == (why != "") {
+			t.Errorf("%s has a fuzz target: measured %t, and the reason not to be is %q", dir, measured[dir], why)
 		}
 	}
 }

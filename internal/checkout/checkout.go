@@ -188,7 +188,7 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 // problem shows what went wrong and what to do next. If the shopper has left the page, it
 // logs nothing.
 func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+	if web.Left(r.Context(), err) {
 		return
 	}
 	var shown *problem.Error

@@ -73,7 +73,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 		code, err = code128.Encode(digits)
 	}
 	if err != nil { // a provider's code may be too long for a barcode, or have letters that no barcode has: the page shows it as text
-		p.log.WarnContext(r.Context(), "a barcode cannot be drawn", "payment", shown.ID, "error", err)
+		p.app.Quiet.WarnSometimes(r.Context(), "a barcode cannot be drawn", "", "payment", shown.ID, "error", err)
 		return problem.New(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 // Production reports whether a service is public: then it has no demo merchant, because the
@@ -40,6 +41,7 @@ func newHome(c Config, a *app.App) (http.Handler, error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			answer(w, http.StatusNotFound, "this service has no demo merchant: one is created only on an empty database")
+		case web.Left(r.Context(), err):
 		case err != nil:
 			c.Log.ErrorContext(r.Context(), "no demo checkout was opened", "error", err)
 			answer(w, http.StatusServiceUnavailable, "no checkout can be opened now: try again in a moment")

@@ -58,6 +58,9 @@ const noRoute = "other"
 // answered records how a request was answered.
 func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took time.Duration) {
 	known, method := web.RequestOf(r.Context()), methodLabel(r.Method)
+	if !to.begun && r.Context().Err() != nil {
+		to.status = web.StatusLeft
+	}
 	route := known.Route
 	if route == "" {
 		route = noRoute

@@ -26,6 +26,8 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 		f, err := a.ClaimLists.LinkedFile(r.Context(), r.PathValue("token"))
 		var shown *problem.Error
 		switch {
+		case web.Left(r.Context(), err):
+			return
 		case errors.As(err, &shown):
 			missing(w, r)
 			return

@@ -121,7 +121,7 @@ func (w *waiting) wait(ctx context.Context) (Failure, error) {
 		return failure(err), err
 	case <-ctx.Done():
 		if w.stage.CompareAndSwap(queued, left) {
-			return FailedLeft, engine.ErrBusy
+			return FailedLeft, fmt.Errorf("%w: %w", engine.ErrBusy, ctx.Err())
 		}
 	case <-patience.C:
 		return w.leave()

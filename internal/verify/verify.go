@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 //go:embed page.html
@@ -74,6 +75,7 @@ func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 func (p *pages) verification(w http.ResponseWriter, r *http.Request, v tenant.Verification, err error) {
 	var shown *problem.Error
 	switch {
+	case web.Left(r.Context(), err):
 	case errors.As(err, &shown):
 		p.show(w, http.StatusNotFound, content{Title: "Verification not found", Missing: true})
 	case err != nil:

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 )
@@ -78,6 +79,15 @@ func Failed(ctx context.Context, f Failure) {
 	if known := RequestOf(ctx); known != nil {
 		known.Failure = f
 	}
+}
+
+// StatusLeft is the status of requests whose client left before the answer. Nobody gets it: it is for metrics and logs, in which
+// such a request is no fault.
+const StatusLeft = 499
+
+// Left reports whether an error came about because the client has left.
+func Left(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && ctx.Err() != nil
 }
 
 // longestCallerID is the longest id of a caller that is logged.

@@ -90,8 +90,13 @@ func (e *Envelope) GetStatus() int { return e.status }
 func (e *Envelope) ContentType(string) string { return "application/json" }
 
 // Show returns an error as clients see it. An error that is not a *problem.Error is a fault: it is logged
-// here, once, and shown as internal_error.
+// here, once, and shown as internal_error. Whoever leaves before the answer causes no fault.
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
+	if web.Left(ctx, err) {
+		left := newEnvelope(ctx, problem.New(problem.InvalidRequest, "the connection was closed before the answer"))
+		left.status = web.StatusLeft
+		return left
+	}
 	var shown *problem.Error
 	if !errors.As(err, &shown) {
 		log.ErrorContext(ctx, "a request failed", "error", err)

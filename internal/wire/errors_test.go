@@ -1,17 +1,21 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 // declaredCodes reads the constants of type Code from the core's source, so
@@ -128,5 +132,19 @@ func TestFaultTellsNothingOfTheInside(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "10.0.0.7") {
 		t.Errorf("the log does not tell what happened: %s", log.String())
+	}
+}
+
+func TestWhoLeavesCausesNoFault(t *testing.T) {
+	var log strings.Builder
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	for _, err := range []error{ctx.Err(), fmt.Errorf("%w: %w", problem.New(problem.ServiceUnavailable, "busy"), ctx.Err())} {
+		if got := Show(ctx, slog.New(slog.NewTextHandler(&log, nil)), err); got.GetStatus() != web.StatusLeft || log.Len() > 0 {
+			t.Errorf("%v is shown as %d, and the log has %q", err, got.GetStatus(), log.String())
+		}
+	}
+	if got := Show(t.Context(), slog.New(slog.DiscardHandler), context.Canceled); got.GetStatus() != http.StatusInternalServerError {
+		t.Errorf("an error of nobody who left is shown as %d", got.GetStatus())
 	}
 }

@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"unicode"
@@ -23,7 +22,7 @@ type trouble struct {
 // the request, under which it is in the log. v may be nil. To htmx, which asked for a part of a page, it
 // shows a notice.
 func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil { // the visitor has left
+	if web.Left(r.Context(), err) {
 		return
 	}
 	t := f.trouble(r, err)

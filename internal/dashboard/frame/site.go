@@ -165,12 +165,7 @@ func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, nil
 func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	afresh := limitsOf(how).asks.afresh(method)
-	s.handle(pattern, OfOperator, func(_ *http.Request, v *Visit) error {
-		if !v.User.Operator { // do not reveal that there is a console
-			return problem.New(problem.NotFound, "there is no such page")
-		}
-		return nil
-	}, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	s.handle(pattern, OfOperator, operates, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
 			s.Flash(w, "operator_factor")
 			s.Go(w, r, s.At("/profile/app"))
@@ -183,6 +178,14 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 		return h(w, r, v)
 	}, how...)
 	s.routes[len(s.routes)-1].Afresh = afresh
+}
+
+// operates permits operators. It does not reveal that there is a console.
+func operates(_ *http.Request, v *Visit) error {
+	if !v.User.Operator {
+		return problem.New(problem.NotFound, "there is no such page")
+	}
+	return nil
 }
 
 func (s *Site) handle(pattern string, kind Kind, may permit, h Handler, how ...Serving) {
@@ -404,14 +407,23 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	web.Routed(mux).ServeHTTP(w, r)
 }
 
-// lost answers a request that no page matches. Nobody who is signed out learns which pages there are.
+// lost answers a request that no page matches. Whoever may not open a page gets the same answer where there is none, so that
+// nobody learns which pages there are.
 func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
-	s.page(nil, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
-		if page := withoutSlash(r); page != nil {
-			if _, pattern := mux.Handler(page); pattern != "" {
-				s.Go(w, r, s.root+page.URL.RequestURI())
-				return nil
-			}
+	below := strings.Split(strings.TrimPrefix(r.URL.Path, Base+"/"), "/")
+	var may permit
+	switch {
+	case mux == s.shops:
+		r.SetPathValue("shop", below[0])
+		r.SetPathValue("environment", strings.Join(below[1:min(2, len(below))], ""))
+		may = s.enter
+	case below[0] == "console":
+		may = operates
+	}
+	s.page(may, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+		if page := strings.TrimRight(r.URL.Path, "/"); r.Method == http.MethodGet && page != r.URL.Path {
+			s.Go(w, r, s.root+(&url.URL{Path: page, RawQuery: r.URL.RawQuery}).RequestURI()) // somebody typed the slash
+			return nil
 		}
 		web.Unrouted(mux, func(w http.ResponseWriter, r *http.Request) {
 			s.Problem(w, r, v, problem.New(problem.NotFound, "there is no such page"))
@@ -420,17 +432,6 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 		}).ServeHTTP(w, r)
 		return nil
 	}).ServeHTTP(w, r)
-}
-
-// withoutSlash is the request for the page whose address somebody typed with a slash at its end; nil for others.
-func withoutSlash(r *http.Request) *http.Request {
-	trimmed := strings.TrimRight(r.URL.Path, "/")
-	if r.Method != http.MethodGet || trimmed == r.URL.Path {
-		return nil
-	}
-	page := r.Clone(r.Context())
-	page.URL.Path, page.URL.RawPath = trimmed, ""
-	return page
 }
 
 // Token is the token of the browser's sign-in, "" for none.

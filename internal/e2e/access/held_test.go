@@ -2,6 +2,9 @@ package access
 
 import (
 	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -14,11 +17,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // late is how long the bodies of these tests are held back: longer than the moment after which the service asks again.
@@ -86,7 +94,9 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 			"an operator's account": hold(t, op.AdminURL, "/admin/v1/accounts", `{"id":"late-1","provider":"plain"}`, "Content-Type: application/json",
 				"Authorization: Bearer "+op.Token),
 		}
+		endLinks, links := holdLinks(t, op, o)
 		time.Sleep(late) // the service reads, and waits for the rest
+		endLinks()
 		harness.Must(t, s.App.Team.Remove(ctx, s.App.Self(), leaver.User.Email))
 		harness.Must(t, s.App.Team.Remove(ctx, s.App.Self(), console.User.Email))
 		_, err = s.App.Keys.Revoke(ctx, s.App.Self(), "sk_test_…"+key[len(key)-4:])
@@ -103,15 +113,78 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 				t.Errorf("%s with an ended credential gets %d, want 401: %s", what, status, body)
 			}
 		}
+		for _, l := range links {
+			if status, _, body := l.end(t); status != l.want {
+				t.Errorf("%s gets %d, want %d: %s", l.what, status, l.want, body)
+			}
+		}
 		after, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		harness.Must(t, err)
 		if len(after) != len(before) {
 			t.Errorf("there are %d keys, want %d as before", len(after), len(before))
 		}
-		if paid := harness.RowIDs(t, o.Get(t, "/payments")); len(paid) != 0 {
-			t.Errorf("a revoked key made the payments %v", paid)
+		if paid := harness.RowIDs(t, o.Get(t, "/payments")); len(paid) != 1 {
+			t.Errorf("a revoked key or a closed checkout made a payment beside the canceled one: %v", paid)
 		}
 	})
+}
+
+// heldLink is a held body of somebody who has a link, or a signature.
+type heldLink struct {
+	held
+	what string
+	want int // its answer, once the link has ended
+}
+
+// holdLinks holds bodies of whoever has a link or signs, and returns what ends those links.
+func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(), links []heldLink) {
+	s := op.Instance
+	const form, text = "Content-Type: application/x-www-form-urlencoded", "Content-Type: application/json"
+	add := func(what string, want int, path, body string, headers ...string) {
+		links = append(links, heldLink{hold(t, s.URL, path, body, headers...), what, want})
+	}
+	session, token, _, err := s.App.Sessions.Create(ctx, base.Principal{Scope: harness.SandboxScope(o)}, payments.NewSession{Amount: money.New(2550, money.USD), Link: true})
+	harness.Must(t, err)
+	add("a choice at a closed checkout's page", http.StatusSeeOther, "/checkout/"+token, "method=sbx_pse", form)
+	add("a choice at a closed checkout", http.StatusNotFound, harness.APIPath+"/checkout/sessions/"+token+"/select", harness.Choice("sbx_pse"), text)
+
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated)
+	page, err := url.Parse(v.Text(t, "url"))
+	harness.Must(t, err)
+	add("a verification that was rejected", http.StatusSeeOther, page.RequestURI(), "handed=in", form)
+
+	h := harness.Inbox(t, o, `"*"`)
+	o.Post(t, "/payments/"+o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)+"/cancel", "").Want(t, http.StatusOK)
+	var delivery string
+	harness.Eventually(t, "the inbox has a delivery", func() bool {
+		r := o.Get(t, h.Path("/inbox")).Want(t, http.StatusOK)
+		if !strings.Contains(string(r.Body), "X-Service-Delivery") {
+			return false
+		}
+		delivery = r.Text(t, "data.0.headers.X-Service-Delivery")
+		return true
+	})
+	body := `{"id":"evt_1"}`
+	signed := []string{text, "X-Service-Delivery: " + delivery, webhook.SignatureHeader + ": " + webhook.Sign(s.Clock.Now(), []byte(body), h.Secret, "")}
+	add("a delivery to a removed inbox", http.StatusUnauthorized, "/inbox/"+o.Shop.Slug, body, signed...)
+
+	op.Post(t, "/accounts", harness.PlainAccount("bank", providertest.NewUpstream(t, "key-1"), "")).Want(t, http.StatusCreated)
+	body = `{"reference":"01M7ZFUZZ-1","status":"paid"}`
+	mac := hmac.New(sha256.New, []byte("bank-hush"))
+	mac.Write([]byte(body))
+	add("a notification to a removed account", http.StatusUnauthorized, harness.APIPath+"/providers/bank/notifications", body, text, providertest.PlainSignature+": "+hex.EncodeToString(mac.Sum(nil)))
+
+	return func() {
+		harness.Must(t, s.App.Sessions.CloseLink(ctx, session.Scope, session.ID, s.App.Self()))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Self(), v.Text(t, "verificationId"), tenant.KYCRejected, "document_unreadable", "send it again"))
+		o.Delete(t, h.Path("")).Want(t, http.StatusOK)
+		op.Remove(t, "/accounts/bank").Want(t, http.StatusOK)
+		t.Cleanup(func() {
+			if got := o.Get(t, "/kyc/"+v.Text(t, "verificationId")).Text(t, "status"); got != "rejected" {
+				t.Errorf("a held body made a rejected verification %s", got)
+			}
+		})
+	}, links
 }
 
 // Forms of strangers are small, so that whoever sends none to its end holds little, and others come in.
@@ -129,32 +202,40 @@ func holdForms(t *testing.T, s *harness.Instance, from, forwarded string) {
 	o := s.NewShop(t)
 	u := o.Staff(t, people.Owner)
 	const form = "Content-Type: application/x-www-form-urlencoded\r\n"
-	begin := func(path string, length, come int) net.Conn {
+	beginFrom := func(from, forwarded, path string, length, come int) net.Conn {
 		c := dialFrom(t, s, from)
 		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: cascada\r\n%s%sContent-Length: %d\r\n\r\n", path, form, forwarded, length)
 		harness.Must(t, err)
 		_, _ = c.Write(blanks[:come]) // it may have been refused
 		return c
 	}
+	begin := func(path string, length, come int) { beginFrom(from, forwarded, path, length, come) }
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
+	payment := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true}`)
+	open := []string{"/dashboard/sign-in", "/checkout/" + o.Session(t, harness.CheckoutBody), "/pay/" + payment + "/change", "/kyc/kyc_1", "/evidence/x", "/inbox/" + o.Shop.Slug, harness.APIPath + "/providers/sandbox-1/notifications"}
 	held, most := heap(), uint64(24<<20)
-	for i := range 400 {
-		begin("/dashboard/sign-in", 1<<20, 30<<10)
+	for i := range 420 {
+		begin(open[i%len(open)], 1<<20, 30<<10)
 		if i%2 == 0 {
-			begin("/dashboard/sign-in", 15<<10, 15<<10-10)
+			begin(open[i%len(open)], 15<<10, 15<<10-10)
 		}
 	}
 	harness.Eventually(t, "the service has read what came", func() bool {
 		now := heap()
 		return now < held+most
 	})
-	for path, want := range map[string]int{"/dashboard/sign-in": http.StatusBadRequest, u.At("/keys"): http.StatusSeeOther, "/dashboard/profile": http.StatusBadRequest, "/checkout/none": http.StatusRequestEntityTooLarge} {
-		c := begin(path, 64<<10, 20<<10)
+	other, elsewhere := "127.0.0.4", ""
+	if forwarded != "" {
+		other, elsewhere = from, "X-Forwarded-For: 198.51.100.9\r\n"
+	}
+	for path, want := range map[string]int{"/dashboard/sign-in": http.StatusBadRequest, u.At("/keys"): http.StatusSeeOther, "/dashboard/profile": http.StatusBadRequest,
+		"/checkout/none": http.StatusRequestEntityTooLarge, "/kyc/kyc_1": http.StatusRequestEntityTooLarge, "/evidence/x": http.StatusRequestEntityTooLarge} {
+		c := beginFrom(other, elsewhere, path, 64<<10, 20<<10)
 		if got := status(t, c); got != want {
 			t.Errorf("a large form of a stranger for %s gets %d, want %d before all of it has come", path, got, want)
 		}

@@ -356,7 +356,85 @@ func breakRequests(t *testing.T, s *harness.Instance, op harness.Operator) {
 				t.Errorf("a connection to %s that %s is answered %d, want a refusal in HTTP/1.1", address.Host, what, status)
 			}
 		}
+		head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\n", e.method, e.path, address.Host, e.kind)
+		if e.credential != "" {
+			head += "Authorization: Bearer " + e.credential + "\r\n"
+		}
+		for range 5 { // whoever sends something leaves before it is answered
+			leaveAfter(t, address.Host, head+"Content-Length: 40\r\n\r\n"+harness.Card[:40])
+			leaveAfter(t, address.Host, head+"Content-Length: 40000000\r\n\r\n"+string(blanks[:2<<20]))
+		}
 	}
+	leaveEarly(t, op, o, payment, token)
+	if text := op.Log.String(); strings.Contains(text, "superfluous") || strings.Contains(text, "level=ERROR") {
+		t.Errorf("the log has\n%s", text)
+	}
+}
+
+// leaveEarly makes good requests of whoever does not wait for their answers.
+func leaveEarly(t *testing.T, op harness.Operator, o harness.Client, payment, token string) {
+	public, err := url.Parse(op.URL)
+	harness.Must(t, err)
+	admin, err := url.Parse(op.AdminURL)
+	harness.Must(t, err)
+	for range 20 {
+		for _, path := range []string{"/pay/" + payment, "/checkout/" + token, "/kyc/kyc_01ARZ3NDEKTSV4RRFFQ69G5FAV?token=x", "/api/v1/payments", "/api/v1/checkout/sessions/" + token, "/evidence/x"} {
+			leaveAfter(t, public.Host, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, o.Sandbox.Secret))
+		}
+		leaveAfter(t, admin.Host, fmt.Sprintf("GET /admin/v1/accounts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", op.Token))
+		for path, body := range map[string]string{"/api/v1/auth/token": harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret), "/api/v1/payments": harness.Card} {
+			leaveAfter(t, public.Host, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, o.Sandbox.Secret, len(body), body))
+		}
+	}
+}
+
+// leaveAfter sends bytes, or as many as the service takes, and leaves.
+func leaveAfter(t *testing.T, host, text string) {
+	t.Helper()
+	c, err := net.Dial("tcp", host)
+	harness.Must(t, err)
+	_, _ = io.WriteString(c, text) // the service may have closed it
+	harness.Must(t, c.(*net.TCPConn).SetLinger(0))
+	harness.Must(t, c.Close())
+}
+
+// A slash at the end of an address gets the same answer whether there is something at the address or not.
+func TestASlashAtTheEndTellsNothing(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		payment, none := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true}`), "TXN-01ARZ3NDEKTSV4RRFFQ69G5FAV"
+		token, verification := o.Session(t, harness.CheckoutBody), o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated)
+		page, err := url.Parse(verification.Text(t, "url"))
+		harness.Must(t, err)
+		request := regexp.MustCompile(`req_\w+`)
+		answer := func(address, name, credential string) string {
+			t.Helper()
+			r, err := http.NewRequest(http.MethodGet, strings.Replace(address, "{}", name, 1), nil)
+			harness.Must(t, err)
+			if credential != "" {
+				r.Header.Set("Authorization", "Bearer "+credential)
+			}
+			reply, err := http.DefaultTransport.RoundTrip(r)
+			harness.Must(t, err)
+			defer reply.Body.Close()
+			body, err := io.ReadAll(reply.Body)
+			harness.Must(t, err)
+			told := fmt.Sprint(reply.StatusCode, reply.Header.Get("Location"), string(body))
+			return request.ReplaceAllString(strings.ReplaceAll(told, name, ""), "")
+		}
+		for address, names := range map[string][2]string{
+			op.URL + "/pay/{}/": {payment, none}, op.URL + "/c/{}/": {payment, none}, op.URL + "/sandbox/bank/{}/": {payment, none},
+			op.URL + "/checkout/{}/":                   {token, "cs_none"},
+			op.URL + "/kyc/{}/?" + page.RawQuery:       {verification.Text(t, "verificationId"), "kyc_01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+			op.URL + harness.APIPath + "/payments/{}/": {payment, none}, op.AdminURL + "/admin/v1/payments/{}/": {payment, none},
+		} {
+			for _, credential := range []string{"", o.Sandbox.Secret, op.Token} {
+				if got, missing := answer(address, names[0], credential), answer(address, names[1], credential); got != missing {
+					t.Errorf("%s gets %.200q where it exists, and %.200q where it does not", address, got, missing)
+				}
+			}
+		}
+	})
 }
 
 // sendRaw sends bytes and returns the status of the answer; 0 if the connection is closed without one.

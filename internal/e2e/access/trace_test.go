@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,9 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -162,5 +168,95 @@ func TestPaymentsAreMadeWithoutTheCollector(t *testing.T) {
 	s.End(t)
 	if strings.Count(log.String(), "traces cannot be sent") != 1 {
 		t.Error("the log does not say once that traces cannot be sent")
+	}
+}
+
+// The key of a payment's page is the shopper's alone: no line of a log, no span, metric, event or page of the staff has it, and
+// no key of the API gets it but by the reply that creates the payment.
+func TestThePagesKeyIsOnlyTheShoppers(t *testing.T) {
+	t.Parallel()
+	to, log := collect(t), &harness.Diary{}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Must(t, err)
+	metrics := l.Addr().String()
+	harness.Must(t, l.Close())
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) {
+		c.Traces, c.Metrics, c.FX = to.URL, metrics, daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+		verbose := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Log, c.Access = verbose, verbose
+	})
+	s.Rate(t, "BRL 5.4", "COP 4120.5")
+	o, endpoint := s.NewShop(t), s.Receive(t)
+	o.Subscribe(t, endpoint.URL, `"*"`)
+	inbox := harness.Inbox(t, o, `"*"`)
+	told := map[string]string{}
+	var ids, keys []string
+	for _, body := range []string{`{"amount":25.5,"paymentMethodId":"sbx_pse","hostedCheckout":true,` + harness.Ana + `}`, `{"amount":25.5,"paymentMethodId":"sbx_card","hostedCheckout":true,` + harness.Ana + `}`} {
+		made := o.Post(t, "/payments", body).Want(t, http.StatusCreated)
+		id := made.Text(t, "transactionId")
+		_, key, found := strings.Cut(s.PageOf(id), "?key=")
+		if !found || !strings.Contains(string(made.Body), key) {
+			t.Fatalf("the reply has no key of the page: %s", made)
+		}
+		ids, keys = append(ids, id), append(keys, key)
+		for _, path := range []string{"/pay/" + id, "/c/" + id, "/sandbox/bank/" + id} {
+			s.Visit(t, path)
+		}
+		s.Browse(t, http.MethodPost, "/pay/"+id+"/retry", "a=b")
+		s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
+		told["a read of a payment"] += string(o.Get(t, "/payments/"+id).Body)
+		story, err := s.App.Store.Story(ctx, id)
+		harness.Must(t, err)
+		told["the story"] += story
+	}
+	told["the list"] = string(o.Get(t, "/payments").Body)
+	told["the file"] = string(o.Get(t, "/payments/export").Body)
+	_, token, _, err := s.App.Sessions.Create(ctx, base.Principal{Scope: harness.SandboxScope(o)}, payments.NewSession{Amount: money.New(2550, money.USD), Link: true})
+	harness.Must(t, err)
+	operator := harness.OperatorUser(t, o)
+	harness.Must(t, s.App.People.Visit(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, operator.Cookie, o.Merchant.ID))
+	for who, u := range map[string]harness.Staff{"an owner": o.Staff(t, people.Owner), "a viewer": o.Staff(t, people.Viewer), "an operator": operator} {
+		for _, path := range []string{"/payments", "/payments/" + ids[0], "/payments/" + ids[1], "/payments/links", "/events", "/requests"} {
+			told["a page of "+who] += u.Ask(t, http.MethodGet, path, nil).Body
+		}
+	}
+	harness.Eventually(t, "the events have arrived", func() bool {
+		return strings.Count(string(o.Get(t, inbox.Path("/inbox")).Body), "payment.completed") > 0
+	})
+	told["the inbox"] = string(o.Get(t, inbox.Path("/inbox")).Body)
+	for _, sent := range endpoint.Awaits(t, 2) {
+		told["an event"] += string(sent.Body)
+	}
+	reply, err := http.Get("http://" + metrics + "/metrics")
+	harness.Must(t, err)
+	defer reply.Body.Close()
+	page, err := io.ReadAll(reply.Body)
+	harness.Must(t, err)
+	told["the metrics"] = string(page)
+	s.End(t) // sends the spans that wait
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	for _, span := range to.got {
+		told["a span"] += span.String()
+	}
+	told["the log"] = log.String()
+	for where, text := range told {
+		if text == "" {
+			t.Errorf("%s says nothing", where)
+		}
+		for _, key := range keys {
+			if strings.Contains(text, key) {
+				t.Errorf("%s has the key of a payment's page", where)
+			}
+		}
+	}
+	// A link of a checkout leads to the key of its payment: only whoever may take payments sees it.
+	for where, shown := range map[string]bool{"a page of an owner": true, "a page of a viewer": false, "a page of an operator": false, "the log": false, "a span": false} {
+		if strings.Contains(told[where], token) != shown {
+			t.Errorf("%s has the link of a checkout: %t, want %t", where, !shown, shown)
+		}
+	}
+	if !strings.Contains(told["the log"], "route=/pay/{id}") {
+		t.Errorf("the access log has no line of a page: %.2000s", told["the log"])
 	}
 }

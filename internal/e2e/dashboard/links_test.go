@@ -127,7 +127,8 @@ func TestAnotherShopIsOpened(t *testing.T) {
 	})
 }
 
-// An address that somebody typed with a slash at its end leads to its page, for those who are signed in.
+// An address that somebody typed with a slash at its end leads to its page, for those who are signed in; also where there is
+// no such page, so that nobody learns which ones there are.
 func TestASlashAtTheEndLeadsToThePage(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -136,7 +137,8 @@ func TestASlashAtTheEndLeadsToThePage(t *testing.T) {
 	home := "/dashboard/" + shop.Shop.ID + "/sandbox"
 	for path, want := range map[string]string{
 		home + "/payments/?status=failed": home + "/payments?status=failed", home + "/": home, "/dashboard/profile/": "/dashboard/profile",
-		home + "/nothing/": "404", "/dashboard/sign-out/": "404", "/dashboard/console/": "/dashboard/console",
+		home + "/nothing/": home + "/nothing", "/dashboard/sign-out/": "/dashboard/sign-out", "/dashboard/console/": "/dashboard/console",
+		home + "/nothing": "404", "/dashboard/console/nothing": "404", "/dashboard//evil.example/": "404", "/dashboard/%0d%0a/": "/dashboard/%0D%0A",
 	} {
 		u := owner
 		if strings.HasPrefix(path, "/dashboard/console") {

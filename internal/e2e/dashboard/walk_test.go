@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -94,6 +95,55 @@ func TestEveryPageAsksWhoMay(t *testing.T) {
 		}
 	}
 }
+
+// Whoever may not open a page learns nothing of it: where there is none the answer is the same, whatever the method, with a
+// slash at the end, with a large body.
+func TestNobodyLearnsWhichPagesThereAre(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	shop := s.NewShop(t)
+	foreign := s.NewShop(t).Staff(t, people.Owner)
+	foreign.Client = shop
+	request := regexp.MustCompile(`req_\w+`)
+	large := "a=" + strings.Repeat("x", 20<<10)
+	answer := func(u harness.Staff, path string, r askedFor) string {
+		t.Helper()
+		kind := ""
+		if r.body != "" {
+			kind = "application/x-www-form-urlencoded"
+		}
+		a := u.Send(t, r.method, path+r.slash, kind, []byte(r.body))
+		same := fmt.Sprint(a.Status, a.Header.Get("Location"), a.Header.Get("Allow"), a.Header.Get("Connection"), a.Body)
+		return request.ReplaceAllString(strings.NewReplacer(url.QueryEscape(path), "", path, "").Replace(same), "")
+	}
+	none := map[string]string{} // the answers where there is no page
+	for _, r := range routes(t, s) {
+		if r.Kind != frame.OfOperator && r.Kind != frame.OfShop {
+			continue
+		}
+		base := frame.Base + "/console"
+		path := frame.Base + r.Path
+		if r.Kind == frame.OfShop {
+			base = foreign.Home()
+			path = foreign.At(r.Path)
+		}
+		path = hole.ReplaceAllString(path, "x")
+		for who, u := range map[string]harness.Staff{"a stranger": stranger(foreign), "another's owner": foreign} {
+			for _, asked := range []askedFor{{"GET", "", ""}, {"GET", "/", ""}, {"POST", "", large}, {"DELETE", "", ""}} {
+				of := fmt.Sprint(base, who, asked.method, asked.slash)
+				if none[of] == "" {
+					none[of] = answer(u, base+"/nothing/there", asked)
+				}
+				if got := answer(u, path, asked); got != none[of] {
+					t.Errorf("%s %s%s: %s gets %.200q, and where there is no page %.200q", asked.method, path, asked.slash, who, got, none[of])
+				}
+			}
+		}
+	}
+}
+
+// askedFor is how a page is asked for.
+type askedFor struct{ method, slash, body string }
 
 // A user without the right is told which one it is; the same request with the right is not refused for it.
 func TestRightsAreThoseOfTheRole(t *testing.T) {

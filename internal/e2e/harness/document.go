@@ -70,6 +70,12 @@ func ReadDocument(t *testing.T, s *Instance) *Spec {
 	return readSpec(t, s.URL+"/api/openapi.json", APIPath, &witnessed)
 }
 
+// ReadOperatorsDocument reads the admin API's document from a service.
+func ReadOperatorsDocument(t *testing.T, s *Instance) *Spec {
+	t.Helper()
+	return readSpec(t, s.AdminURL+"/openapi.json", adminBase, &witnessedByOperators)
+}
+
 // readSpec reads a document from a URL and closes its objects.
 func readSpec(t *testing.T, address, base string, seen *witness) *Spec {
 	t.Helper()

@@ -61,7 +61,7 @@ func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
 		})
 		s.Rate(t, "BRL 5.4", "MXN 18.35")
 		PublishedForOperators.Do(func() {
-			PublishedForOperators.Spec = readSpec(t, s.AdminURL+"/openapi.json", adminBase, &witnessedByOperators)
+			PublishedForOperators.Spec = ReadOperatorsDocument(t, s)
 		})
 		if PublishedForOperators.Spec == nil {
 			t.Fatal("the admin API's OpenAPI document could not be read")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/growth"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
@@ -109,6 +110,32 @@ func (s Suite) forged(t *testing.T, rail string) {
 		}
 		if name == "no signature" && !bytes.Equal(bare.Body, other.Body) && !errors.Is(err, provider.ErrUnsigned) {
 			t.Errorf("%s: %v, want ErrUnsigned", name, err)
+		}
+	}
+	s.large(t, b, good)
+}
+
+// large fails the test if a notification costs more than its size, before anybody knows who sent it.
+func (s Suite) large(t *testing.T, b *bench, good provider.Notification) {
+	refused := func(n provider.Notification) int {
+		_, err := b.Notices(within(t), n)
+		if err != nil {
+			return len(err.Error())
+		}
+		return 0
+	}
+	for _, text := range []string{" ", "[", "{\"a\":", "a=b&", "<a>"} {
+		growth.Of(t, "a body of "+text, 128<<10, growth.Repeated("", text, ""), func(body string) int {
+			return refused(provider.Notification{Header: good.Header, Query: good.Query, Body: []byte(body)})
+		})
+	}
+	for name := range good.Header {
+		for _, text := range []string{"=", ",", "v1=00,t=1,"} {
+			growth.Of(t, name+" of "+text, 32<<10, growth.Repeated("", text, ""), func(value string) int {
+				header := good.Header.Clone()
+				header.Set(name, value)
+				return refused(provider.Notification{Header: header, Query: good.Query, Body: good.Body})
+			})
 		}
 	}
 }

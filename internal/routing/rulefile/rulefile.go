@@ -79,10 +79,25 @@ type Rail struct {
 	Explored *int          `yaml:"explored,omitempty" json:"explored,omitempty"`
 }
 
+// MaxSize is the most bytes of a file, far more than rules for all rails take.
+const MaxSize = 128 << 10
+
+// mostMistakes is how many mistakes of a file are told.
+const mostMistakes = 20
+
 // Read reads a file. It does not interpret the part about accounts.
 //
 // Errors: which lines are wrong, and why.
 func Read(text []byte) (File, error) {
+	if len(text) > MaxSize {
+		return File{}, fmt.Errorf("it is larger than %d KB", MaxSize>>10)
+	}
+	var written yaml.Node
+	if err := yaml.Unmarshal(text, &written); err == nil { // or the decoder below says what is wrong
+		if err := twice(&written); err != nil { // the decoder tells of each pair: a megabyte about some kilobytes
+			return File{}, err
+		}
+	}
 	var file struct {
 		Text     `yaml:",inline"`
 		Accounts map[string]Account `yaml:"accounts"`
@@ -107,6 +122,23 @@ func Read(text []byte) (File, error) {
 		return File{}, err
 	}
 	return File{rules, silent, file.Accounts}, rules.Check()
+}
+
+// twice finds a name that a map has twice.
+func twice(n *yaml.Node) error {
+	lines := map[string]int{}
+	for i, below := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if line, known := lines[below.Value]; known && below.Kind == yaml.ScalarNode {
+				return fmt.Errorf("line %d: %q is in line %d already: keep one", below.Line, below.Value, line)
+			}
+			lines[below.Value] = below.Line
+		}
+		if err := twice(below); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rules returns the rules that the text says. It does not check them.
@@ -203,7 +235,11 @@ func plain(err error) error {
 		return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	var list []error
-	for _, line := range wrong.Errors {
+	for i, line := range wrong.Errors {
+		if i == mostMistakes {
+			list = append(list, fmt.Errorf("and %d mistakes more", len(wrong.Errors)-i))
+			break
+		}
 		line = unknownField.ReplaceAllString(line, `there is no field "$1" here`)
 		if m := wrongType.FindStringSubmatch(line); m != nil {
 			line = wrongType.ReplaceAllLiteralString(line, fmt.Sprintf("%s is not %s", found(m[1], m[3]), wanted(m[4])))
