@@ -51,6 +51,8 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, people.NoLink()
 		case l.Operator && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
+		case l.Operator && u.Operator: // who invited him stays
+			return Entered{}, problem.Conflict("is_member", "this person is an operator already")
 		case u.ID == "":
 			u = fresh
 			u.Unproved = !l.Proves

@@ -227,9 +227,12 @@ func (u User) Appoint(l Link, now time.Time) User {
 // NewOperator is how long an operator and whoever invited him count as one person, where two are needed.
 const NewOperator = 30 * 24 * time.Hour
 
-// Invited reports whether the user was made an operator by another one, not long ago.
-func (u User) Invited(by string, now time.Time) bool {
-	return by != "" && u.InvitedBy == by && now.Before(u.OperatorAt.Add(NewOperator))
+// Inviter is who made the user an operator not long ago, "" for nobody.
+func (u User) Inviter(now time.Time) string {
+	if now.Before(u.OperatorAt.Add(NewOperator)) {
+		return u.InvitedBy
+	}
+	return ""
 }
 
 // Know ties the user to a subject at the company's identity provider.
@@ -239,9 +242,10 @@ func (u User) Know(subject string) User {
 	return u
 }
 
-// Remove ends the user. Everything that could sign in is deleted, and so are the name and the address.
+// Remove ends the user. Everything that could sign in is deleted, and so are the name and the address. Who invited whom stays: otherwise
+// an operator would hide which others are his by removing one.
 func (u User) Remove(now time.Time) User {
-	return User{ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language}
+	return User{ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language, InvitedBy: u.InvitedBy, OperatorAt: u.OperatorAt}
 }
 
 // Membership is a user's role at a merchant. Its id is MembershipID's, so a user has one role at a merchant.
