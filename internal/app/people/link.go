@@ -50,7 +50,7 @@ func (ls *Links) Drain() { ls.dealing.Wait() }
 // Told is a new one-time link.
 type Told struct {
 	Link    people.Link
-	Address string // to open in a browser; it cannot be read again
+	Address string // to open in a browser; it cannot be read again; "" for who must not have it, as the e-mail proves an address
 	Mailed  bool   // an e-mail with it is on its way
 }
 
@@ -77,7 +77,7 @@ type Invitee struct {
 }
 
 // Invite invites somebody to a merchant, or to the operator's console. The link is sent by e-mail where that is
-// set up. giver is the role of the user who invites; an operator gives any. An earlier invitation of the same
+// set up; then a user of the dashboard does not see it. giver is the role of the user who invites; an operator gives any. An earlier invitation of the same
 // address is withdrawn.
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
@@ -114,7 +114,9 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
-		change.Links[0].Proves = l.Proves || told.Mailed
+		if told.Mailed && !l.Proves { // whoever has the mailbox alone gets it
+			change.Links[0].Proves, told.Address = true, ""
+		}
 		return ls.Store.Commit(ctx, change)
 	})
 	return told, err

@@ -67,7 +67,7 @@ type merchantView struct {
 	Shops    []tenant.Shop
 	Team     []store.Member
 	Invited  []people.Link
-	Link     string // of a new invitation, shown once
+	Link     string // of a new invitation, shown once; "": an e-mail brings it
 	LinkTo   string // to whom it is
 	Mailed   bool
 	Visiting bool

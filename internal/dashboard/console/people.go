@@ -20,7 +20,7 @@ type operatorsView struct {
 	Users   []people.User
 	Invited []people.Link
 	Tokens  []tenant.Operator // of the admin API
-	Link    string            // of a new invitation, shown once
+	Link    string            // of a new invitation, shown once; "": an e-mail brings it
 	LinkTo  string
 	Mailed  bool
 }

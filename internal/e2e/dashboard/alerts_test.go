@@ -294,6 +294,13 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		}
 		_, err = s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "op@host"}, "", users.Invitee{Email: "late@example.com", Merchant: o.Merchant.ID, Role: people.Owner})
 		harness.Must(t, err)
+		op := harness.OperatorUser(t, o)
+		for path, role := range map[string]string{"operators": "", "merchants/" + o.Merchant.ID: "owner"} {
+			a := op.Ask(t, http.MethodPost, "/dashboard/console/"+path+"/invite", url.Values{"email": {"boss@psp.example"}, "role": {role}})
+			if a.Status != http.StatusOK || !strings.Contains(a.Text(), "boss@psp.example is invited") || strings.Contains(a.Body, "/dashboard/link/") {
+				t.Errorf("%s: an operator gets with %d the link that an e-mail brings, which proves the address: %s", path, a.Status, a.Text())
+			}
+		}
 		s.Clock.Advance(24*time.Hour + time.Second)
 		fresh := o.Staff(t, people.Owner)
 		if a := invite(fresh, n); a.Status >= http.StatusBadRequest {
