@@ -251,18 +251,8 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 			return err
 		}
 		change := pay.Change{Links: []people.Link{l}, Audit: entries}
-		earlier, err := ls.Store.Links().Of(ctx, u.ID)
-		if err != nil {
+		if err := ls.people.withdrawLinks(ctx, &change, u.ID, func(old people.Link) bool { return old.Kind == kind }); err != nil {
 			return err
-		}
-		for _, old := range earlier {
-			if old.Kind != kind || !old.Good(ls.Now()) {
-				continue
-			}
-			if old, err = old.Use(ls.Now()); err != nil {
-				return err
-			}
-			change.Links = append(change.Links, old)
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		if mailed {
@@ -271,6 +261,24 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
+}
+
+// withdrawLinks adds to a change that links which were made for a user end, those that which selects.
+func (pl *People) withdrawLinks(ctx context.Context, change *pay.Change, user string, which func(people.Link) bool) error {
+	list, err := pl.Store.Links().Of(ctx, user)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		if !l.Good(pl.Now()) || !which(l) {
+			continue
+		}
+		if l, err = l.Use(pl.Now()); err != nil {
+			return err
+		}
+		change.Links = append(change.Links, l)
+	}
+	return nil
 }
 
 // Forgot sends a user a link to choose a new password. It returns before it checks whether there is such a user: so neither
@@ -387,7 +395,7 @@ func (ls *Links) SignInBy(ctx context.Context, from From, token string) (Entered
 		}
 		change := pay.Change{Links: []people.Link{l}}
 		if l.Proves && u.Unproved {
-			if u, err = ls.people.proved(ctx, &change, u.Next()); err != nil {
+			if u, err = ls.people.proved(ctx, &change, u.Next(), l.ID); err != nil {
 				return Entered{}, err
 			}
 			change.Users = []people.User{u}
@@ -430,7 +438,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 		if l.Proves {
 			u = u.Prove()
 		}
-		change, err := ls.people.newPassword(ctx, from, u, hash, "")
+		change, err := ls.people.newPassword(ctx, from, u, hash, "", l.ID)
 		if err != nil {
 			return Entered{}, err
 		}
@@ -439,8 +447,9 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	})
 }
 
-// newPassword is the change that gives a user a password. Every sign-in except the one with the id kept ends.
-func (pl *People) newPassword(ctx context.Context, from From, u people.User, hash, kept string) (change pay.Change, err error) {
+// newPassword is the change that gives a user a password. Every sign-in except the one with the id kept ends, and so does every link
+// that was made for the user, except the one that is used.
+func (pl *People) newPassword(ctx context.Context, from From, u people.User, hash, kept, used string) (change pay.Change, err error) {
 	list, err := pl.SignIns(ctx, u.ID)
 	if err != nil {
 		return change, err
@@ -449,6 +458,9 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 		if s.ID != kept {
 			change.SignIns = append(change.SignIns, s.End(pl.Now()))
 		}
+	}
+	if err := pl.withdrawLinks(ctx, &change, u.ID, func(l people.Link) bool { return l.ID != used }); err != nil {
+		return change, err
 	}
 	change.Users = []people.User{u.SetPassword(hash)}
 	if change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID); err != nil {

@@ -58,9 +58,14 @@ func (s SignIn) Seen(now time.Time) (_ SignIn, changed bool) {
 	if now.Before(s.SeenAt.Add(seenEvery)) {
 		return s, false
 	}
+	return s.Used(now), true
+}
+
+// Used records a use.
+func (s SignIn) Used(now time.Time) SignIn {
 	s.Version++
 	s.SeenAt = now
-	return s, true
+	return s
 }
 
 // Prove records that the second factor was given. hash is that of a new token: the token from before
