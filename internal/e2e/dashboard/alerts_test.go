@@ -241,6 +241,24 @@ func TestOwnersHearOfKeys(t *testing.T) {
 	})
 }
 
+// Many keys of a day do not hide the one that takes money out.
+func TestOwnersAlwaysHearOfAWayOut(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, _ *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner := o.Staff(t, people.Owner)
+		owner.Live = true
+		make := func(rights ...string) []string {
+			shown(t, owner.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": rights}))
+			return come(owner.User.Email)
+		}
+		for range email.AlertsADay {
+			make("read")
+		}
+		heard(t, "one more key that reads", make("read"))
+		heard(t, "a key that withdraws", make("read", "withdrawals"), "A production API key was made for "+o.Merchant.Name)
+	})
+}
+
 // Owners hear that the operator has paused their production, and that it goes on: each once, and not why, because that is
 // a text which the dashboard shows.
 func TestOwnersHearOfAPause(t *testing.T) {
