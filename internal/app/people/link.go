@@ -269,11 +269,17 @@ func (pl *People) withdrawLinks(ctx context.Context, change *pay.Change, user st
 	if err != nil {
 		return err
 	}
+	return pl.endLinks(change, list, which)
+}
+
+// endLinks adds to a change that links of a list end, those that which selects.
+func (pl *People) endLinks(change *pay.Change, list []people.Link, which func(people.Link) bool) error {
 	for _, l := range list {
 		if !l.Good(pl.Now()) || !which(l) {
 			continue
 		}
-		if l, err = l.Use(pl.Now()); err != nil {
+		l, err := l.Use(pl.Now())
+		if err != nil {
 			return err
 		}
 		change.Links = append(change.Links, l)
