@@ -407,7 +407,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // lost answers a request that no page matches. Nobody who is signed out learns which pages there are.
 func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	s.page(nil, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
-		if page := withoutSlash(r); page != nil {
+		page := withoutSlash(r)
+		if page != nil && (v.User.Operator || !ofConsole(page.URL.Path)) {
 			if _, pattern := mux.Handler(page); pattern != "" {
 				s.Go(w, r, s.root+page.URL.RequestURI())
 				return nil
