@@ -343,7 +343,7 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	if err != nil {
 		return l, people.User{}, base.OrRefuse(err, people.NoLink())
 	}
-	if !l.Good(ls.Now()) {
+	if !l.Good(ls.Now()) || ls.RecoveryState.Load().Forgets(l.CreatedAt) {
 		return l, people.User{}, people.NoLink()
 	}
 	if err := ls.stillGiven(ctx, l); err != nil {

@@ -234,7 +234,7 @@ func (pl *People) Known(ctx context.Context, token string) (people.SignIn, peopl
 		return s, people.User{}, base.OrRefuse(err, ErrSignedOut)
 	}
 	now := pl.Now()
-	if !s.Good(now) {
+	if !s.Good(now) || pl.RecoveryState.Load().Forgets(s.CreatedAt) {
 		return people.SignIn{}, people.User{}, ErrSignedOut
 	}
 	u, err := pl.Store.Users().Get(ctx, s.User)
