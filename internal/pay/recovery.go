@@ -55,6 +55,9 @@ func (r Recovery) Active(now time.Time) bool {
 	return r.State == RecoveryClosed || r.State == RecoveryGuarded && now.Before(r.Until)
 }
 
+// Forgets reports whether the database may have forgotten the end of something that was made at a time: of a sign-in, or of a one-time link.
+func (r Recovery) Forgets(made time.Time) bool { return made.Before(r.To) }
+
 // BeginRecovery closes the service. to is zero if the end of the lost window is not known yet. If
 // the service is closed already, the database was restored again, to a time at which it was closed:
 // the window covers both windows, and accounts that were covered in the first must be covered

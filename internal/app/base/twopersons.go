@@ -13,7 +13,7 @@ const mostInvited = 100
 
 // TwoPersons (DASH-33) returns an error if two operators may be one person: not long ago one of them made the other an operator in the
 // console; or one operator made both, also through others, and nobody confirmed it. Whoever invites further identities of his own decides
-// nothing with them for a while.
+// nothing with them for a while. One who was removed since then counts too.
 //
 // Errors: conflict_state with the reason invited_operator.
 func TwoPersons(ctx context.Context, b *Base, one, other string) error {
@@ -29,7 +29,7 @@ func TwoPersons(ctx context.Context, b *Base, one, other string) error {
 		return err
 	}
 	if first.by == other || second.by == one || first.root == second.root {
-		return problem.Conflict("invited_operator", "for 30 days nobody approves what somebody made whom he invited as an operator, who invited him, or whom the same operator invited: another operator must")
+		return problem.Conflict("invited_operator", "for 30 days an operator and those whom he invited in the console count as one person: an operator whom somebody else invited must approve this, or one whom whoever runs the machine invites")
 	}
 	return nil
 }

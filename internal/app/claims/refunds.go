@@ -71,7 +71,7 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 		return r, false, err
 	}
 	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
-		return r, false, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %[1]s, and a refund is in %[1]s, too: send the amount in it, or leave both out to refund all that is left", currency))
+		return r, false, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
 	}
 	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
 	if err != nil {

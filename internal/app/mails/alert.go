@@ -13,14 +13,14 @@ import (
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if the service sends e-mails.
 func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
-	return ms.alert(ctx, change, u.ID, "", email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
+	return ms.alert(ctx, change, u.ID, "", bounded, email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
-// AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news.
+// AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news. A new operator is always told of.
 func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News) error {
 	other := n.Merchant
 	n.Merchant = ""
-	return ms.alert(ctx, change, to.ID, "", email.Alert{To: to.Email, Language: to.Language, News: n, User: other})
+	return ms.alert(ctx, change, to.ID, "", often(n.What == people.OperatorAdded), email.Alert{To: to.Email, Language: to.Language, News: n, User: other})
 }
 
 // KeyNews is what happened to a key.
@@ -55,7 +55,11 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 		}
 		notice.News.By = u.Email
 	}
-	return ms.tellOwners(ctx, change, merchant, notice)
+	how := bounded
+	if k.Key.May(tenant.RightWithdrawals) {
+		how = always
+	}
+	return ms.tellOwners(ctx, change, merchant, how, notice)
 }
 
 // AddPauseAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that pauses or
@@ -69,7 +73,7 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 	if m.Paused == "" {
 		what = email.MerchantResumed
 	}
-	return ms.tellOwners(ctx, change, m, email.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
+	return ms.tellOwners(ctx, change, m, bounded, email.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
 }
 
 // AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
@@ -92,7 +96,7 @@ func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before t
 	}
 	for _, to := range append([]recipient{{before.ID, before.Email, before.Language}}, owners...) {
 		notice.To, notice.Language = to.email, to.language
-		if err := ms.alert(ctx, change, to.id, before.ID, notice); err != nil {
+		if err := ms.alert(ctx, change, to.id, before.ID, always, notice); err != nil {
 			return err
 		}
 	}
@@ -116,7 +120,7 @@ func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient,
 	return list, err
 }
 
-func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice email.Alert) error {
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, how often, notice email.Alert) error {
 	owners, err := ms.owners(ctx, merchant.ID)
 	if err != nil {
 		return err
@@ -126,16 +130,24 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant te
 	}
 	for _, to := range owners {
 		notice.To, notice.Language = to.email, to.language
-		if err := ms.alert(ctx, change, to.id, merchant.ID, notice); err != nil {
+		if err := ms.alert(ctx, change, to.id, merchant.ID, how, notice); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// often says how often somebody is told of a thing in a day.
+type often bool
+
+const (
+	bounded often = false // email.AlertsADay
+	always  often = true  // what opens a way to the money
+)
+
 // alert adds an e-mail to a Change. After email.AlertsADay of a kind the recipient gets no more of it for a day, so that a
 // stranger's guesses do not fill a mailbox, or hide another kind. What opens a way to the money is always told.
-func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, n email.Alert) error {
+func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, how often, n email.Alert) error {
 	if n.To == "" {
 		return nil
 	}
@@ -148,7 +160,7 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	if err != nil {
 		return err
 	}
-	if n.News.What == email.MerchantMoved || n.News.What == people.OperatorAdded {
+	if how == always {
 		sent = 0
 	}
 	if sent >= email.AlertsADay {

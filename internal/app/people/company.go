@@ -158,7 +158,7 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 		return e, false, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
 	}
 	change := pay.Change{}
-	if u, err = co.people.proved(ctx, &change, u); err != nil {
+	if u, err = co.people.proved(ctx, &change, u, ""); err != nil {
 		return e, false, err
 	}
 	u = u.Know(subject)

@@ -180,7 +180,7 @@ func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n Ne
 		}
 		codes, hashes := fa.people.newRecovery(u.ID)
 		recovery = codes
-		return fa.people.strengthened(ctx, from, u, u.AddTOTP(n.Secret, at, hashes), s.ID, people.AppAdded)
+		return fa.people.strengthened(ctx, from, u, u.AddTOTP(n.Secret, at, hashes), s, people.AppAdded)
 	})
 	return recovery, err
 }
@@ -198,9 +198,9 @@ func (pl *People) newRecovery(user string) (codes, hashes []string) {
 // NewRecovery replaces a user's recovery codes. They are returned once.
 //
 // Errors: conflict_state if the user has no second factor.
-func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (codes []string, err error) {
+func (fa *Factors) NewRecovery(ctx context.Context, from From, s people.SignIn) (codes []string, err error) {
 	err = base.Again(func() error {
-		u, err := fa.Store.Users().Get(ctx, user)
+		u, err := fa.Store.Users().Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
@@ -209,34 +209,39 @@ func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (cod
 		}
 		var hashes []string
 		codes, hashes = fa.people.newRecovery(u.ID)
-		return fa.people.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded, people.RecoveryMade)
+		return fa.people.changed(ctx, from, s, u.NewRecovery(hashes), audit.UserFactorAdded, people.RecoveryMade)
 	})
 	return codes, err
 }
 
 // DropTOTP removes a user's app for codes.
-func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
+func (fa *Factors) DropTOTP(ctx context.Context, from From, s people.SignIn) error {
 	return base.Again(func() error {
-		u, err := fa.Store.Users().Get(ctx, user)
+		u, err := fa.Store.Users().Get(ctx, s.User)
 		if err != nil || u.TOTP.Secret == "" {
 			return err
 		}
-		return fa.people.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved, people.AppRemoved)
+		return fa.people.changed(ctx, from, s, u.DropTOTP(), audit.UserFactorRemoved, people.AppRemoved)
 	})
 }
 
-// strengthened writes a user who got one more second factor. With the first one, every sign-in except the one with the
-// id kept ends: the password alone opened them.
-func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept string, what people.What) (err error) {
+// strengthened writes a user who got one more second factor. With the first one, every sign-in except the kept one ends: the
+// password alone opened them.
+//
+// Errors: ErrSignedOut.
+func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept people.SignIn, what people.What) (err error) {
 	var over []people.SignIn
 	if !before.HasFactor() {
 		if over, err = pl.SignIns(ctx, u.ID); err != nil {
 			return err
 		}
-		over = slices.DeleteFunc(over, func(s people.SignIn) bool { return s.ID == kept })
+		over = slices.DeleteFunc(over, func(s people.SignIn) bool { return s.ID == kept.ID })
 	}
 	change, err := pl.ended(ctx, from.User(u.ID), over)
 	if err != nil {
+		return err
+	}
+	if err := pl.standing(ctx, &change, kept); err != nil {
 		return err
 	}
 	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserFactorAdded, u.ID)
@@ -250,13 +255,18 @@ func (pl *People) strengthened(ctx context.Context, from From, before, u people.
 	return pl.Store.Commit(ctx, change)
 }
 
-// changed writes a user who changed their own account.
-func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act, what people.What) error {
+// changed writes a user who changed their own account, in a sign-in.
+//
+// Errors: ErrSignedOut.
+func (pl *People) changed(ctx context.Context, from From, s people.SignIn, u people.User, act audit.Act, what people.What) error {
 	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, act, u.ID)
 	if err != nil {
 		return err
 	}
 	change := pay.Change{Users: []people.User{u}, Audit: entries}
+	if err := pl.standing(ctx, &change, s); err != nil {
+		return err
+	}
 	if err := pl.tell(ctx, &change, u, from.news(what)); err != nil {
 		return err
 	}

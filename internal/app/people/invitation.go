@@ -51,6 +51,8 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, people.NoLink()
 		case l.Operator && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
+		case l.Operator && u.Operator: // who invited him stays
+			return Entered{}, problem.Conflict("is_member", "this person is an operator already")
 		case u.ID == "":
 			u = fresh
 			u.Unproved = !l.Proves
@@ -102,12 +104,25 @@ func (ls *Links) newUser(ctx context.Context, from From, l people.Link, n NewUse
 	return people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: l.Email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
 }
 
-// join adds to a change that a user gets the role of an invitation.
+// uninvite adds to a change that invitations of an address end, those that which selects: whoever is removed later must not come back by
+// one from before.
+func (pl *People) uninvite(ctx context.Context, change *pay.Change, email string, which func(people.Link) bool) error {
+	list, err := pl.Store.Links().To(ctx, email, pl.Now())
+	if err != nil {
+		return err
+	}
+	return pl.endLinks(change, list, which)
+}
+
+// join adds to a change that a user gets the role of an invitation. Other invitations to the same team end.
 func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
 	if l.Operator {
 		if err := ls.people.tellOperators(ctx, change, people.News{What: people.OperatorAdded, By: u.InvitedBy, Merchant: u.Email}, u.ID); err != nil {
 			return err
 		}
+	}
+	if err := ls.people.uninvite(ctx, change, u.Email, func(other people.Link) bool { return other.ID != l.ID && other.Merchant == l.Merchant }); err != nil {
+		return err
 	}
 	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
 	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}

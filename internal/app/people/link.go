@@ -50,7 +50,7 @@ func (ls *Links) Drain() { ls.dealing.Wait() }
 // Told is a new one-time link.
 type Told struct {
 	Link    people.Link
-	Address string // to open in a browser; it cannot be read again
+	Address string // to open in a browser; it cannot be read again; "" for who must not have it, as the e-mail proves an address
 	Mailed  bool   // an e-mail with it is on its way
 	Waits   bool   // nobody has it yet: another operator must confirm it
 }
@@ -78,8 +78,9 @@ type Invitee struct {
 }
 
 // Invite invites somebody to a merchant, or to the operator's console. The link is sent by e-mail where that is
-// set up. giver is the role of the user who invites; an operator gives any. An earlier invitation of the same
-// address is withdrawn. Where there are two operators, one of them confirms whom the other invites to the console (Confirm).
+// set up; then a user of the dashboard does not see it. giver is the role of the user who invites; an operator gives any. An earlier
+// invitation of the same address is withdrawn. Where there are two operators, one of them confirms whom the other invites to the console
+// (Confirm).
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
 // conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited for a user whose
@@ -125,7 +126,9 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
-		change.Links[0].Proves = l.Proves || told.Mailed
+		if told.Mailed && !l.Proves { // whoever has the mailbox alone gets it
+			change.Links[0].Proves, told.Address = true, ""
+		}
 		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
@@ -260,18 +263,8 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 			return err
 		}
 		change := pay.Change{Links: []people.Link{l}, Audit: entries}
-		earlier, err := ls.Store.Links().Of(ctx, u.ID)
-		if err != nil {
+		if err := ls.people.withdrawLinks(ctx, &change, u.ID, func(old people.Link) bool { return old.Kind == kind }); err != nil {
 			return err
-		}
-		for _, old := range earlier {
-			if old.Kind != kind || !old.Good(ls.Now()) {
-				continue
-			}
-			if old, err = old.Use(ls.Now()); err != nil {
-				return err
-			}
-			change.Links = append(change.Links, old)
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		if mailed {
@@ -280,6 +273,30 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
+}
+
+// withdrawLinks adds to a change that links which were made for a user end, those that which selects.
+func (pl *People) withdrawLinks(ctx context.Context, change *pay.Change, user string, which func(people.Link) bool) error {
+	list, err := pl.Store.Links().Of(ctx, user)
+	if err != nil {
+		return err
+	}
+	return pl.endLinks(change, list, which)
+}
+
+// endLinks adds to a change that links of a list end, those that which selects.
+func (pl *People) endLinks(change *pay.Change, list []people.Link, which func(people.Link) bool) error {
+	for _, l := range list {
+		if !l.Good(pl.Now()) || !which(l) {
+			continue
+		}
+		l, err := l.Use(pl.Now())
+		if err != nil {
+			return err
+		}
+		change.Links = append(change.Links, l)
+	}
+	return nil
 }
 
 // Forgot sends a user a link to choose a new password. It returns before it checks whether there is such a user: so neither
@@ -338,7 +355,7 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	if err != nil {
 		return l, people.User{}, base.OrRefuse(err, people.NoLink())
 	}
-	if !l.Good(ls.Now()) {
+	if !l.Good(ls.Now()) || ls.RecoveryState.Load().Forgets(l.CreatedAt) {
 		return l, people.User{}, people.NoLink()
 	}
 	if err := ls.stillGiven(ctx, l); err != nil {
@@ -396,7 +413,7 @@ func (ls *Links) SignInBy(ctx context.Context, from From, token string) (Entered
 		}
 		change := pay.Change{Links: []people.Link{l}}
 		if l.Proves && u.Unproved {
-			if u, err = ls.people.proved(ctx, &change, u.Next()); err != nil {
+			if u, err = ls.people.proved(ctx, &change, u.Next(), l.ID); err != nil {
 				return Entered{}, err
 			}
 			change.Users = []people.User{u}
@@ -439,7 +456,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 		if l.Proves {
 			u = u.Prove()
 		}
-		change, err := ls.people.newPassword(ctx, from, u, hash, "")
+		change, err := ls.people.newPassword(ctx, from, u, hash, "", l.ID)
 		if err != nil {
 			return Entered{}, err
 		}
@@ -448,8 +465,9 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	})
 }
 
-// newPassword is the change that gives a user a password. Every sign-in except the one with the id kept ends.
-func (pl *People) newPassword(ctx context.Context, from From, u people.User, hash, kept string) (change pay.Change, err error) {
+// newPassword is the change that gives a user a password. Every sign-in except the one with the id kept ends, and so does every link
+// that was made for the user, except the one that is used.
+func (pl *People) newPassword(ctx context.Context, from From, u people.User, hash, kept, used string) (change pay.Change, err error) {
 	list, err := pl.SignIns(ctx, u.ID)
 	if err != nil {
 		return change, err
@@ -459,32 +477,12 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 			change.SignIns = append(change.SignIns, s.End(pl.Now()))
 		}
 	}
+	if err := pl.withdrawLinks(ctx, &change, u.ID, func(l people.Link) bool { return l.ID != used }); err != nil {
+		return change, err
+	}
 	change.Users = []people.User{u.SetPassword(hash)}
 	if change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID); err != nil {
 		return change, err
 	}
 	return change, pl.tell(ctx, &change, change.Users[0], from.news(people.PasswordSet))
-}
-
-// demoUser is the user of the demo merchant.
-const demoUser = "demo@example.com"
-
-// Demo returns a sign-in link for the user of the demo merchant, who is an operator too. It makes the user if there
-// is none yet. The link from before does not work any more.
-func (ls *Links) Demo(ctx context.Context, merchant string) (address string, err error) {
-	by := audit.Actor{Kind: audit.BySystem}
-	if _, err := ls.people.byEmail(ctx, demoUser); errors.Is(err, store.ErrNotFound) {
-		now := ls.Now()
-		u := people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: true, CreatedAt: now}
-		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
-		err := ls.Store.Commit(ctx, pay.Change{
-			Users: []people.User{u}, Memberships: []people.Membership{m},
-			Audit: ls.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
-		})
-		if err != nil && !errors.Is(err, store.ErrStale) { // another node made it
-			return "", err
-		}
-	}
-	told, err := ls.LinkTo(ctx, by, demoUser, people.SignInLink)
-	return told.Address, err
 }

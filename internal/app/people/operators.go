@@ -55,7 +55,9 @@ func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told T
 		told = Told{Link: l, Address: ls.linkAddress(token)}
 		change := pay.Change{Audit: ls.Audited(by, tenant.Scope{Live: true}, audit.LinkConfirmed, l.ID, linkDetails(l))}
 		told.Mailed = ls.mails.AddLink(&change, l, l.Email, l.Language, "", told.Address)
-		l.Proves = told.Mailed
+		if l.Proves = told.Mailed; told.Mailed { // whoever has the mailbox alone gets it
+			told.Address = ""
+		}
 		change.Links = []people.Link{l}
 		return ls.Store.Commit(ctx, change)
 	})

@@ -401,7 +401,7 @@ func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, n NewPa
 			return err
 		}
 		recovery = codes
-		return pk.people.strengthened(ctx, from, u, next, s.ID, people.PasskeyAdded)
+		return pk.people.strengthened(ctx, from, u, next, s, people.PasskeyAdded)
 	})
 	return recovery, err
 }
@@ -432,9 +432,9 @@ func (pk *Passkeys) added(u people.User, c *webauthn.Credential, name string, ma
 }
 
 // Drop removes a passkey of a user. If it is gone already, nothing changes.
-func (pk *Passkeys) Drop(ctx context.Context, from From, user, id string) error {
+func (pk *Passkeys) Drop(ctx context.Context, from From, s people.SignIn, id string) error {
 	return base.Again(func() error {
-		u, err := pk.Store.Users().Get(ctx, user)
+		u, err := pk.Store.Users().Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
@@ -442,7 +442,7 @@ func (pk *Passkeys) Drop(ctx context.Context, from From, user, id string) error 
 		if !changed {
 			return nil
 		}
-		return pk.people.changed(ctx, from, next, audit.UserFactorRemoved, people.PasskeyRemoved)
+		return pk.people.changed(ctx, from, s, next, audit.UserFactorRemoved, people.PasskeyRemoved)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // SetPassword replaces a user's password. The other sign-ins end.
 //
-// Errors: invalid_token for the old password, invalid_request for the new one.
+// Errors: invalid_token for the old password, invalid_request for the new one, ErrSignedOut.
 func (pl *People) SetPassword(ctx context.Context, from From, signIn people.SignIn, old, password string) error {
 	u, err := pl.Store.Users().Get(ctx, signIn.User)
 	if err != nil {
@@ -37,7 +37,10 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		if err := pl.still(present, u.Password); err != nil {
 			return err
 		}
-		change, err := pl.newPassword(ctx, from, present, hash, signIn.ID)
+		change, err := pl.newPassword(ctx, from, present, hash, signIn.ID, "")
+		if err == nil {
+			err = pl.standing(ctx, &change, signIn)
+		}
 		if err != nil {
 			return err
 		}
@@ -45,8 +48,9 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	})
 }
 
-// proved records that a user's address is proved. At the first proof it adds to a change that all sign-ins end. The caller writes the user.
-func (pl *People) proved(ctx context.Context, change *pay.Change, u people.User) (people.User, error) {
+// proved records that a user's address is proved. At the first proof it adds to a change that all sign-ins end, and all links except the one
+// that is used. The caller writes the user.
+func (pl *People) proved(ctx context.Context, change *pay.Change, u people.User, used string) (people.User, error) {
 	if !u.Unproved {
 		return u, nil
 	}
@@ -56,6 +60,9 @@ func (pl *People) proved(ctx context.Context, change *pay.Change, u people.User)
 	}
 	for _, s := range list {
 		change.SignIns = append(change.SignIns, s.End(pl.Now()))
+	}
+	if err := pl.withdrawLinks(ctx, change, u.ID, func(l people.Link) bool { return l.ID != used }); err != nil {
+		return u, err
 	}
 	return u.Prove(), nil
 }

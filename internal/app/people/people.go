@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -233,7 +234,7 @@ func (pl *People) Known(ctx context.Context, token string) (people.SignIn, peopl
 		return s, people.User{}, base.OrRefuse(err, ErrSignedOut)
 	}
 	now := pl.Now()
-	if !s.Good(now) {
+	if !s.Good(now) || pl.RecoveryState.Load().Forgets(s.CreatedAt) {
 		return people.SignIn{}, people.User{}, ErrSignedOut
 	}
 	u, err := pl.Store.Users().Get(ctx, s.User)
@@ -291,6 +292,23 @@ func (pl *People) ended(ctx context.Context, by audit.Actor, list []people.SignI
 		change.Audit = append(change.Audit, entries...)
 	}
 	return change, nil
+}
+
+// standing adds to a change of a user's credentials that the sign-in in which it is made goes on. The change may have waited, as passwords
+// do, and the sign-in is written too: if it ends at the same time, that is decided again.
+//
+// Errors: ErrSignedOut if it has ended.
+func (pl *People) standing(ctx context.Context, change *pay.Change, s people.SignIn) error {
+	list, err := pl.SignIns(ctx, s.User)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(list, func(present people.SignIn) bool { return present.ID == s.ID && !present.Waiting })
+	if at < 0 {
+		return ErrSignedOut
+	}
+	change.SignIns = append(change.SignIns, list[at].Used(pl.Now()))
+	return nil
 }
 
 // User reads a user.

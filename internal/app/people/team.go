@@ -215,7 +215,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 	})
 }
 
-// Remove removes a user from every merchant, and ends all sign-ins, in one commit. It is for operators: another one, or the
+// Remove removes a user from every merchant, and ends all sign-ins and invitations, in one commit. It is for operators: another one, or the
 // command line.
 //
 // Errors: store.ErrNotFound, conflict_state for a merchant's last owner, ErrSignedOut if the operator was removed meanwhile.
@@ -254,6 +254,9 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 			}
 		}
 		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.AccountRemoved}); err != nil {
+			return err
+		}
+		if err := tm.people.uninvite(ctx, &change, present.Email, func(people.Link) bool { return true }); err != nil {
 			return err
 		}
 		change.Users = append(remover, present.Remove(tm.Now())) // the user's news goes with the rest

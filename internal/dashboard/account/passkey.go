@@ -182,7 +182,7 @@ func (a *account) dropPasskey(w http.ResponseWriter, r *http.Request, v *frame.V
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.Passkeys.Drop(r.Context(), v.From(r), v.User.ID, r.FormValue("id")); err != nil {
+	if err := a.App.Passkeys.Drop(r.Context(), v.From(r), v.SignIn, r.FormValue("id")); err != nil {
 		return err
 	}
 	a.Flash(w, "passkey_removed")

@@ -160,7 +160,7 @@ func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
+	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.SignIn); err != nil {
 		return err
 	}
 	a.Flash(w, "app_removed")
@@ -172,7 +172,7 @@ func (a *account) recovery(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	codes, err := a.App.Factors.NewRecovery(r.Context(), v.From(r), v.User.ID)
+	codes, err := a.App.Factors.NewRecovery(r.Context(), v.From(r), v.SignIn)
 	if err != nil {
 		return err
 	}

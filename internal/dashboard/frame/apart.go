@@ -26,10 +26,14 @@ func (s *Site) away(r *http.Request) bool { return s.apart && r.Context().Value(
 
 // hidden answers a request for the console where it does not exist: with 404 to everybody, signed in or not.
 func (s *Site) hidden(w http.ResponseWriter, r *http.Request) bool {
-	path := strings.TrimSuffix(r.URL.Path, "/") + "/"
-	if !s.away(r) || !strings.HasPrefix(path, Base+"/console/") {
+	if !s.away(r) || !ofConsole(r.URL.Path) {
 		return false
 	}
 	s.Problem(w, r, nil, problem.New(problem.NotFound, "there is no such page"))
 	return true
+}
+
+// ofConsole reports whether a path is one of the console.
+func ofConsole(path string) bool {
+	return strings.HasPrefix(strings.TrimSuffix(path, "/")+"/", Base+"/console/")
 }

@@ -88,6 +88,10 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 			"a large form":       hold(t, s.URL, leaver.At("/keys"), large, parts, "Cookie: cascada="+leaver.Cookie),
 			"an operator's form": hold(t, s.URL, "/dashboard/console/merchants", large, parts, "Cookie: cascada="+console.Cookie),
 		}
+		stays := o.Staff(t, people.Support)
+		_, claim := o.Dispute(t, true)
+		answer := part("text", "it was signed for") + "--XX\r\nContent-Disposition: form-data; name=\"file_delivery_proof\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n" + strings.Repeat("x", 40<<10) + "\r\n--XX--\r\n"
+		answered := hold(t, s.URL, stays.At("/disputes/"+claim+"/answer"), answer, parts, "Cookie: cascada="+stays.Cookie)
 		calls := map[string]held{
 			"a payment":   hold(t, s.URL, harness.APIPath+"/payments", harness.Card, "Content-Type: application/json", "Authorization: Bearer "+key),
 			"an endpoint": hold(t, s.URL, harness.APIPath+"/webhooks", `{"url":"https://shop.example/hook","events":["*"]}`, "Content-Type: application/json", "Authorization: Bearer "+key),
@@ -103,6 +107,9 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 		harness.Must(t, err)
 		harness.Must(t, s.App.Operators.Remove(ctx, s.App.Self(), op.Name))
 
+		if status, header, body := answered.end(t); status != http.StatusSeeOther || !strings.Contains(header.Get("Location"), claim) {
+			t.Errorf("an answer that was late gets %d to %q: %s", status, header.Get("Location"), body)
+		}
 		for what, h := range pages {
 			if status, header, body := h.end(t); status != http.StatusSeeOther || !strings.HasPrefix(header.Get("Location"), "/dashboard/sign-in") {
 				t.Errorf("%s of a removed user gets %d to %q, want the sign-in: %s", what, status, header.Get("Location"), body)
@@ -123,8 +130,8 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 		if len(after) != len(before) {
 			t.Errorf("there are %d keys, want %d as before", len(after), len(before))
 		}
-		if paid := harness.RowIDs(t, o.Get(t, "/payments")); len(paid) != 1 {
-			t.Errorf("a revoked key or a closed checkout made a payment beside the canceled one: %v", paid)
+		if paid := harness.RowIDs(t, o.Get(t, "/payments")); len(paid) != 2 {
+			t.Errorf("a revoked key or a closed checkout made a payment beside the canceled and the disputed one: %v", paid)
 		}
 	})
 }

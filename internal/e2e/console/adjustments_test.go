@@ -66,7 +66,7 @@ func TestOperatorsAdjustABalance(t *testing.T) {
 		if page := other.Page(t, path); !strings.Contains(page, "/approve") || strings.Contains(page, "/reverse") {
 			t.Error("another operator cannot approve it, or can reverse what has not moved")
 		}
-		if a := invitedBy(t, harness.OperatorUser(t, o), op).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "invited as an operator") {
+		if a := invitedBy(t, harness.OperatorUser(t, o), op).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "one person") {
 			t.Errorf("an operator approves the adjustment of whoever invited him: %d %s", a.Status, a.Text())
 		}
 		other.Do(t, path+"/approve")

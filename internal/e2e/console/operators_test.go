@@ -99,6 +99,9 @@ func TestRemovedUserKeepsNoRole(t *testing.T) {
 			})
 			both.Go(func() { harness.Must(t, s.App.Team.Remove(ctx, s.App.Self(), u.User.Email)) })
 			both.Wait()
+			if _, _, err := s.App.Links.Link(ctx, told.Address[strings.LastIndex(told.Address, "/")+1:]); err == nil {
+				t.Fatal("a user who was removed may come back by an invitation from before")
+			}
 			if list, err := s.App.People.Tenancies(ctx, u.User.ID); err != nil || len(list) > 0 {
 				t.Fatalf("a user who was removed has the roles %v (%v)", list, err)
 			}

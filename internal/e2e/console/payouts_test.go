@@ -80,8 +80,14 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 				t.Errorf("who made the batch gets for %s %d: %s", act, a.Status, a.Text())
 			}
 		}
-		if a := invitedBy(t, harness.OperatorUser(t, o), first).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "invited as an operator") {
-			t.Errorf("an operator approves the batch of whoever invited him: %d %s", a.Status, a.Text())
+		invited := invitedBy(t, harness.OperatorUser(t, o), first)
+		between := invitedBy(t, harness.OperatorUser(t, o), first)
+		chained := invitedBy(t, harness.OperatorUser(t, o), between)
+		harness.Must(t, o.App.Team.Remove(ctx, o.App.Team.Self(), between.User.Email)) // who is removed was invited all the same
+		for whose, op := range map[string]harness.Staff{"of whoever invited him": invited, "of whoever invited the one who invited him": chained} {
+			if a := op.Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "one person") {
+				t.Errorf("an operator approves the batch %s: %d %s", whose, a.Status, a.Text())
+			}
 		}
 		second.Do(t, path+"/approve")
 		a := second.Ask(t, http.MethodPost, path+"/file", url.Values{})
@@ -114,7 +120,10 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 		second.Did(t, audit.BatchAgreed, batch)
 		second.Did(t, audit.BatchTaken, batch)
 		waitsForAFile(t, o, "23")
-		path = second.Do(t, consolePath+"payouts/batches", "account", "banco")
+		path = invited.Do(t, consolePath+"payouts/batches", "account", "banco")
+		if a := invitedBy(t, harness.OperatorUser(t, o), first).Ask(t, http.MethodPost, path+"/approve", url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "one person") {
+			t.Errorf("of two whom one operator invited, one approves what the other made: %d %s", a.Status, a.Text())
+		}
 		second.Do(t, path+"/dissolve")
 		if page := second.Page(t, path); !strings.Contains(page, "Dissolved") {
 			t.Error("the batch is not dissolved")

@@ -241,6 +241,24 @@ func TestOwnersHearOfKeys(t *testing.T) {
 	})
 }
 
+// Many keys of a day do not hide the one that takes money out.
+func TestOwnersAlwaysHearOfAWayOut(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, _ *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner := o.Staff(t, people.Owner)
+		owner.Live = true
+		make := func(rights ...string) []string {
+			shown(t, owner.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": rights}))
+			return come(owner.User.Email)
+		}
+		for range email.AlertsADay {
+			make("read")
+		}
+		heard(t, "one more key that reads", make("read"))
+		heard(t, "a key that withdraws", make("read", "withdrawals"), "A production API key was made for "+o.Merchant.Name)
+	})
+}
+
 // Owners hear that the operator has paused their production, and that it goes on: each once, and not why, because that is
 // a text which the dashboard shows.
 func TestOwnersHearOfAPause(t *testing.T) {
@@ -294,6 +312,13 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		}
 		_, err = s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "op@host"}, "", users.Invitee{Email: "late@example.com", Merchant: o.Merchant.ID, Role: people.Owner})
 		harness.Must(t, err)
+		op := harness.OperatorUser(t, o)
+		for path, role := range map[string]string{"operators": "", "merchants/" + o.Merchant.ID: "owner"} {
+			a := op.Ask(t, http.MethodPost, "/dashboard/console/"+path+"/invite", url.Values{"email": {"boss@psp.example"}, "role": {role}})
+			if a.Status != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), "/dashboard/console/"+path) || strings.Contains(a.Body, "/dashboard/link/") {
+				t.Errorf("%s: an operator gets with %d the link that an e-mail brings, which proves the address: %s", path, a.Status, a.Text())
+			}
+		}
 		s.Clock.Advance(24*time.Hour + time.Second)
 		fresh := o.Staff(t, people.Owner)
 		if a := invite(fresh, n); a.Status >= http.StatusBadRequest {

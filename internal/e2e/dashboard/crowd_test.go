@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,8 +18,11 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/pquerna/otp/totp"
 )
 
 // Neither one address nor one account fills the queue of passwords that wait to be hashed: the rest is refused, and
@@ -63,6 +67,55 @@ func TestPasswordsWaitInABoundedQueue(t *testing.T) {
 			t.Errorf("%s: %d of 200 passwords at once are refused, want at least 100", name, n)
 		}
 	}
+}
+
+// A sign-in that ends while its change of a credential waits, as passwords do in the queue, changes nothing: whoever stole the cookie would
+// have a credential of their own afterwards.
+func TestEndedSignInChangesNoCredential(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		u := s.NewShop(t).Staff(t, people.Owner)
+		present, err := s.App.Store.Users().Get(ctx, u.User.ID)
+		harness.Must(t, err)
+		harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Users: []people.User{present.SetPassword("")}})) // as who signs in at the company
+		phone := newDevice(t, u)
+		addPasskey(t, u, phone, "My phone")
+		u.Cookie = cookieOf(enterBy(t, u, phone))              // with the second factor
+		held, before, err := s.App.People.Known(ctx, u.Cookie) // who sends the request is known, and it waits
+		harness.Must(t, err)
+		q, thiefs := askPasskey(t, u, "/dashboard/profile/passkeys/challenge"), newDevice(t, u)
+		secret, err := s.App.Factors.NewTOTP()
+		harness.Must(t, err)
+		code, err := totp.GenerateCode(secret, s.Clock.Now())
+		harness.Must(t, err)
+		harness.Must(t, s.App.People.SignOut(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, before.Email))
+		for what, change := range map[string]func() error{
+			"a password": func() error {
+				return s.App.People.SetPassword(ctx, usersFrom, held, "", "a horse of another colour")
+			},
+			"an app": func() error {
+				_, err := s.App.Factors.AddTOTP(ctx, usersFrom, held, users.NewApp{Secret: secret, Code: code})
+				return err
+			},
+			"recovery codes": func() error {
+				_, err := s.App.Factors.NewRecovery(ctx, usersFrom, held)
+				return err
+			},
+			"a passkey": func() error {
+				n := users.NewPasskey{Name: "Mine", Encrypted: q.cookie, Answer: thiefs.create(q.challenge, q.user)}
+				_, err := s.App.Passkeys.Add(ctx, usersFrom, held, n)
+				return err
+			},
+			"no passkey": func() error { return s.App.Passkeys.Drop(ctx, usersFrom, held, before.Passkeys[0].ID) },
+		} {
+			if err := change(); !errors.Is(err, users.ErrSignedOut) {
+				t.Errorf("the ended sign-in makes %s: %v", what, err)
+			}
+		}
+		after, err := s.App.Store.Users().Get(ctx, before.ID)
+		if err != nil || after.Password != "" || after.TOTP != before.TOTP || len(after.Passkeys) != 1 || !slices.Equal(after.Recovery, before.Recovery) {
+			t.Errorf("the ended sign-in left %+v (%v)", after, err)
+		}
+	})
 }
 
 // slow is a browser that does not read on until it is told to.

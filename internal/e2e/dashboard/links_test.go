@@ -149,6 +149,11 @@ func TestASlashAtTheEndLeadsToThePage(t *testing.T) {
 			t.Errorf("%s leads to %d %q, want %s", path, got.Status, to, want)
 		}
 	}
+	for _, path := range []string{"/dashboard/console/", "/dashboard/console/merchants/"} {
+		if a := owner.Ask(t, http.MethodGet, path, nil); a.Status != http.StatusNotFound {
+			t.Errorf("%s tells somebody who is no operator by %d that there is a console", path, a.Status)
+		}
+	}
 	if a := owner.Ask(t, http.MethodPost, home+"/keys/", url.Values{"kind": {"secret"}}); a.Status < http.StatusBadRequest {
 		t.Errorf("a form that is sent to an address with a slash gets %d", a.Status)
 	}

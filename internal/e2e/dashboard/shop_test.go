@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -58,7 +59,15 @@ func TestTeamIsManaged(t *testing.T) {
 			t.Errorf("the withdrawn link answers %d", a.Status)
 		}
 		link := invite(t, owner, "bea@acme.example", people.Developer)
+		twin := people.Link{ // as two clicks at once make it
+			ID: s.App.NewID(people.LinkPrefix, s.Clock.Now()), Version: 1, Kind: people.Invitation, Hash: s.App.Vault.Hash("ln_twin"), Email: "bea@acme.example",
+			Merchant: owner.Merchant.ID, Role: people.Developer, By: owner.User.ID, CreatedAt: s.Clock.Now(), EndsAt: s.Clock.Now().Add(people.InvitationLife),
+		}
+		harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Links: []people.Link{twin}}))
 		stranger(owner).Do(t, link, "name", "Bea", "password", harness.StaffPassword)
+		if a := stranger(owner).Ask(t, http.MethodGet, "/dashboard/link/ln_twin", nil); a.Status != http.StatusNotFound {
+			t.Errorf("another invitation of who has joined answers %d: who is removed would come back by it", a.Status)
+		}
 		page = owner.Page(t, "/team")
 		member := regexp.MustCompile(`/team/members/(usr_\w+)">Edit<span class="hidden"> Bea`).FindStringSubmatch(page)
 		if member == nil || strings.Contains(page, "Invitations that wait") {

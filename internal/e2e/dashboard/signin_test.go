@@ -205,6 +205,8 @@ func TestLinksWorkOnce(t *testing.T) {
 		if a := someone.Ask(t, http.MethodPost, link, url.Values{"password": {"a new horse battery"}}, "Sec-Fetch-Site: cross-site"); a.Status != http.StatusForbidden {
 			t.Errorf("another site's form gets %d", a.Status)
 		}
+		other, err := s.App.Links.LinkTo(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, u.User.Email, people.SignInLink)
+		harness.Must(t, err)
 		if a := someone.Ask(t, http.MethodPost, link, url.Values{"password": {"short"}}); a.Status != http.StatusBadRequest {
 			t.Errorf("a short password gets %d", a.Status)
 		}
@@ -214,6 +216,9 @@ func TestLinksWorkOnce(t *testing.T) {
 		}
 		if a := u.Ask(t, http.MethodGet, "/dashboard/profile", nil); a.Status != http.StatusSeeOther {
 			t.Errorf("a sign-in from before the new password still works: %d", a.Status)
+		}
+		if a := someone.Ask(t, http.MethodPost, strings.TrimPrefix(other.Address, s.URL), url.Values{}); a.Status != http.StatusNotFound {
+			t.Errorf("a link from before the new password still signs in: %d", a.Status)
 		}
 		if _, a := signIn(t, u, "a new horse battery"); a.Status != http.StatusSeeOther {
 			t.Errorf("the new password gets %d", a.Status)
@@ -337,5 +342,27 @@ func TestOperatorSignsAUserOut(t *testing.T) {
 				t.Errorf("after the operator ended the sign-ins one gets %d", a.Status)
 			}
 		}
+	})
+}
+
+// A database that was restored has forgotten which sign-ins ended and which links were used since the copy was made. So none from before
+// the restore works: everybody signs in again.
+func TestRestoreEndsSignInsAndLinks(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		u := s.NewShop(t).Staff(t, people.Owner)
+		told, err := s.App.Links.LinkTo(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, u.User.Email, people.SignInLink)
+		harness.Must(t, err)
+		s.Clock.Advance(time.Second)
+		_, err = s.App.Recovery.BeginRecovery(ctx, s.Clock.Now().Add(-time.Second), time.Time{})
+		harness.Must(t, err)
+		s.Clock.Advance(time.Second)
+		if a := u.Ask(t, http.MethodGet, "/dashboard/profile", nil); a.Status != http.StatusSeeOther {
+			t.Errorf("a sign-in from before the restore gets %d", a.Status)
+		}
+		if a := stranger(u).Ask(t, http.MethodPost, strings.TrimPrefix(told.Address, s.URL), url.Values{}); a.Status != http.StatusNotFound {
+			t.Errorf("a link from before the restore gets %d", a.Status)
+		}
+		u.Cookie, _ = signIn(t, u, harness.StaffPassword)
+		u.Page(t, "/dashboard/profile")
 	})
 }

@@ -170,7 +170,7 @@ func TestCurrenciesMeanWhatTheySay(t *testing.T) {
 		o := s.NewShop(t)
 		paid := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: paid")
 		for _, body := range []string{`{"amount":5,"currency":"USD"}`, `{"currency":"BRL"}`} {
-			mends(t, o.Post(t, "/payments/"+paid+"/refund", body), "400 invalid_request invalid_request_error param=currency", "in COP, too")
+			mends(t, o.Post(t, "/payments/"+paid+"/refund", body), "400 invalid_request invalid_request_error param=currency", "a refund is in COP, too")
 		}
 		o.Post(t, "/payments/"+paid+"/refund", `{"amount":5000,"currency":"cop"}`).Want(t, http.StatusOK)
 

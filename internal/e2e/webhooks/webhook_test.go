@@ -62,7 +62,7 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 		// Absent and null fields change nothing, and other fields only themselves.
 		before := o.Get(t, path)
 		patch(t, o, path, `{}`).Is(t, http.StatusOK, string(before.Body))
-		patch(t, o, path, `{"url":null,"events":null,"description":null,"status":null,"secret":"whsec_mine"}`).Is(t, http.StatusOK, string(before.Body))
+		patch(t, o, path, `{"url":null,"events":null,"description":null,"status":null}`).Is(t, http.StatusOK, string(before.Body))
 		patch(t, o, path, `{"events":["payment.completed","*"]}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", `"one"`, "null"))
 		patch(t, o, path, `{"description":""}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", "null", "null"))
 		first.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, secret)

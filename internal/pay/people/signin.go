@@ -47,20 +47,30 @@ func (s SignIn) Good(now time.Time) bool {
 
 // Fresh reports whether the second factor was given just now.
 func (s SignIn) Fresh(now time.Time) bool {
-	return !s.ProvenAt.IsZero() && now.Before(s.ProvenAt.Add(FactorFresh))
+	return !s.ProvenAt.IsZero() && justNow(s.ProvenAt, now)
 }
 
 // Recent reports whether the user signed in just now. Users without a second factor need this instead.
-func (s SignIn) Recent(now time.Time) bool { return now.Before(s.CreatedAt.Add(FactorFresh)) }
+func (s SignIn) Recent(now time.Time) bool { return justNow(s.CreatedAt, now) }
+
+// justNow reports whether something was done just now. A clock that was ahead then, and is right again, does not keep it new.
+func justNow(at, now time.Time) bool {
+	return now.Before(at.Add(FactorFresh)) && at.Before(now.Add(FactorFresh))
+}
 
 // Seen records a use; changed is false if one was recorded shortly before.
 func (s SignIn) Seen(now time.Time) (_ SignIn, changed bool) {
 	if now.Before(s.SeenAt.Add(seenEvery)) {
 		return s, false
 	}
+	return s.Used(now), true
+}
+
+// Used records a use.
+func (s SignIn) Used(now time.Time) SignIn {
 	s.Version++
 	s.SeenAt = now
-	return s, true
+	return s
 }
 
 // Prove records that the second factor was given. hash is that of a new token: the token from before

@@ -243,7 +243,8 @@ func (u User) Know(subject string) User {
 	return u
 }
 
-// Remove ends the user. Everything that could sign in is deleted, and so are the name and the address.
+// Remove ends the user. Everything that could sign in is deleted, and so are the name and the address. Who invited whom stays: otherwise
+// an operator would hide which others are his by removing one.
 func (u User) Remove(now time.Time) User {
 	return User{
 		ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language, InvitedBy: u.InvitedBy, OperatorAt: u.OperatorAt, Confirmed: u.Confirmed,

@@ -112,6 +112,7 @@ var LinksTable = table.Describe(table.Table[people.Link]{
 var (
 	selectLinkByHash = engine.Statement(`SELECT ` + LinksTable.List + ` FROM links WHERE hash = $1 AND hash <> ''`)
 	listInvitations  = engine.Statement(`SELECT ` + LinksTable.List + ` FROM links WHERE merchant = $1 AND hash <> '' AND kind = 'invitation' AND ends_at > $2 ORDER BY id`)
+	listLinksTo      = engine.Statement(`SELECT ` + LinksTable.List + ` FROM links WHERE email = $1 AND email <> '' AND hash <> '' AND kind = 'invitation' AND ends_at > $2 ORDER BY id`)
 	listLinksOf      = engine.Statement(`SELECT ` + LinksTable.List + ` FROM links WHERE user_id = $1 AND user_id <> '' AND hash <> '' ORDER BY id`)
 	purgeLinks       = engine.Standalone(`
 DELETE FROM links WHERE id IN (SELECT id FROM links WHERE id < $1 ORDER BY id LIMIT $2 {for update})
@@ -127,6 +128,11 @@ func (s Links) ByHash(ctx context.Context, hash string) (people.Link, error) {
 // console.
 func (s Links) Invitations(ctx context.Context, merchant string, now time.Time) ([]people.Link, error) {
 	return base.Many(ctx, s.b, listInvitations, LinksTable.Scan(s.b.Personal), merchant, table.Micros(now))
+}
+
+// To lists the invitations of an e-mail address that can be accepted, to all merchants and to the console, oldest first.
+func (s Links) To(ctx context.Context, email string, now time.Time) ([]people.Link, error) {
+	return base.Many(ctx, s.b, listLinksTo, LinksTable.Scan(s.b.Personal), email, table.Micros(now))
 }
 
 // Of lists the links of a user that were not used.
