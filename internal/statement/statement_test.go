@@ -107,6 +107,19 @@ func TestReceiptShowsTheSettlement(t *testing.T) {
 	}
 }
 
+// An id without its last letter finds nothing.
+func TestReceiptHasWholeTransactionIDs(t *testing.T) {
+	s := sample(tenant.English, 1)
+	s.Lines[0].Payment = "TXN-7" + strings.Repeat("W", 25) // the widest letter of ids
+	pdf, err := PDF(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(contents(t, pdf), "("+s.Lines[0].Payment+")") {
+		t.Errorf("the receipt lacks the transaction %s", s.Lines[0].Payment)
+	}
+}
+
 // A long settlement goes over several pages, and says what it leaves out.
 func TestReceiptOfManyLines(t *testing.T) {
 	s := sample(tenant.English, 200)
