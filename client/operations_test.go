@@ -156,6 +156,8 @@ func call(ctx context.Context, method reflect.Value) error {
 			argument.Set(reflect.ValueOf(ctx))
 		case reflect.TypeFor[io.Writer]():
 			argument.Set(reflect.ValueOf(io.Discard))
+		case reflect.TypeFor[client.ReportFormat]():
+			argument.SetString(string(client.ReportCSVComma)) // it has both parameters
 		default:
 			fill(argument)
 		}

@@ -291,6 +291,8 @@ type PaymentFilter struct {
 	Limit         int    // rows of a page, 1 to 100; 0 means 50
 	Offset        int    // rows to skip
 	StartingAfter string // instead of Offset: the NextCursor of the page before
+
+	CSVDecimal string // of ExportPayments: "comma" or "point" makes a file for a spreadsheet that writes 1,5 or 1.5
 }
 
 func (f PaymentFilter) query() url.Values {
@@ -342,6 +344,9 @@ func (c *Client) AllPayments(ctx context.Context, f PaymentFilter) iter.Seq2[Pay
 func (c *Client) ExportPayments(ctx context.Context, f PaymentFilter, to io.Writer) error {
 	query := f.query()
 	query.Set("format", "csv")
+	if f.CSVDecimal != "" {
+		query.Set("decimal", f.CSVDecimal)
+	}
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/payments", query: query}, to)
 	return err
 }

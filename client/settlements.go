@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -156,9 +157,11 @@ type ReportFormat string
 
 // The formats.
 const (
-	ReportPDF  ReportFormat = "pdf"  // the receipt, in the merchant's language
-	ReportCSV  ReportFormat = "csv"  // every line, with headings in the merchant's language
-	ReportJSON ReportFormat = "json" // {"settlement": Settlement, "transactions": [SettlementLine, …]}
+	ReportPDF      ReportFormat = "pdf"       // the receipt, in the merchant's language
+	ReportCSV      ReportFormat = "csv"       // every line, with headings in the merchant's language
+	ReportCSVPoint ReportFormat = "csv/point" // the same for a spreadsheet that writes 1.5
+	ReportCSVComma ReportFormat = "csv/comma" // the same for one that writes 1,5
+	ReportJSON     ReportFormat = "json"      // {"settlement": Settlement, "transactions": [SettlementLine, …]}
 )
 
 // SettlementReport writes a settlement's report to a file or a buffer, without keeping it
@@ -167,8 +170,9 @@ const (
 //
 // Errors: settlement_not_found; conflict_state for the PDF of an open settlement.
 func (c *Client) SettlementReport(ctx context.Context, id string, format ReportFormat, to io.Writer) error {
+	of, decimal, _ := strings.Cut(string(format), "/")
 	_, err := c.do(ctx, request{
-		method: http.MethodGet, path: settlementPath(id) + "/report", query: values(map[string]string{"format": string(format)}),
+		method: http.MethodGet, path: settlementPath(id) + "/report", query: values(map[string]string{"format": of, "decimal": decimal}),
 	}, to)
 	return err
 }

@@ -147,6 +147,11 @@ func TestASettlementsReportComesAsAFile(t *testing.T) {
 	if rows, err := csv.NewReader(bytes.NewReader(report(client.ReportCSV))).ReadAll(); err != nil || len(rows) != 3 {
 		t.Errorf("the CSV is %v, %v, want headings and two lines", rows, err)
 	}
+	for format, begins := range map[client.ReportFormat]string{client.ReportCSVPoint: ",", client.ReportCSVComma: ";"} {
+		if sheet := string(report(format)); !strings.HasPrefix(sheet, "\ufeff") || !strings.Contains(sheet[:12], begins) {
+			t.Errorf("%s begins with %.20q", format, sheet)
+		}
+	}
 	var whole struct {
 		Settlement   client.Settlement       `json:"settlement"`
 		Transactions []client.SettlementLine `json:"transactions"`

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
@@ -51,13 +51,16 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope,
 		to.SetHeader("Content-Type", "text/csv; charset=utf-8")
 		to.SetHeader("Content-Disposition", `attachment; filename="payments.csv"`)
 		to.SetStatus(http.StatusOK)
-		out := csv.NewWriter(to.BodyWriter())
-		out.UseCRLF = true
-		err := out.Write(columnNames())
+		sheet := statement.Sheet(in.Decimal)
+		out, err := sheet.Writer(to.BodyWriter())
+		if err == nil {
+			out.UseCRLF = true
+			err = out.Write(columnNames())
+		}
 		for page := first; err == nil; {
 			web.Allow(w, readTime)
 			for _, p := range page {
-				if err = out.Write(cells(view.NewTransaction(p).ForShop(p, a.app.CheckoutURL))); err != nil {
+				if err = out.Write(cells(view.NewTransaction(p).ForShop(p, a.app.CheckoutURL), sheet)); err != nil {
 					break
 				}
 			}
@@ -123,15 +126,15 @@ func columnNames() (names []string) {
 
 // cells are a payment's fields as texts. A text that a spreadsheet would run as a formula gets an
 // apostrophe in front.
-func cells(t view.Transaction) []string {
+func cells(t view.Transaction, sheet statement.Sheet) []string {
 	row := make([]string, 0, len(columns))
 	for _, c := range columns {
-		row = append(row, c.of(reflect.ValueOf(t)))
+		row = append(row, c.of(reflect.ValueOf(t), sheet))
 	}
 	return row
 }
 
-func (c csvColumn) of(v reflect.Value) string {
+func (c csvColumn) of(v reflect.Value, sheet statement.Sheet) string {
 	for _, index := range c.path {
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -152,5 +155,22 @@ func (c csvColumn) of(v reflect.Value) string {
 	if json.Unmarshal(text, &plain) == nil {
 		return statement.Guard(plain)
 	}
+	var number json.Number
+	if json.Unmarshal(text, &number) == nil {
+		return sheet.Number(string(text))
+	}
 	return string(text)
+}
+
+// Sheet asks for a CSV file that a spreadsheet opens.
+type Sheet struct {
+	Decimal string `query:"decimal" enum:"point,comma" doc:"With format=csv, a file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"`
+}
+
+// Resolve refuses a sheet for what is no CSV file.
+func (in *Sheet) Resolve(ctx huma.Context) []error {
+	if ctx.Query("format") == "csv" || in.Decimal != string(statement.ForPoints) && in.Decimal != string(statement.ForCommas) {
+		return nil
+	}
+	return []error{wire.Coded(problem.InvalidRequest, "decimal", "decimal is for CSV files: send format=csv with it, or leave it out")}
 }

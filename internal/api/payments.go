@@ -165,12 +165,13 @@ type listIn struct {
 	Currency        string `query:"currency" doc:"ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	wire.Span
 	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
+	Sheet
 	filter lists.PaymentFilter
 }
 
 // Resolve reads the filter.
 func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx))
+	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx), in.Sheet.Resolve(ctx))
 	in.filter = lists.PaymentFilter{
 		Page: in.Rows(), Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
 	}

@@ -52,6 +52,7 @@ type settlementLinesOut struct {
 type settlementReportIn struct {
 	ID     string `path:"id"`
 	Format string `query:"format" enum:"pdf,csv,json" default:"pdf"`
+	Sheet
 }
 
 type settlementReport struct {
@@ -186,7 +187,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 		}
 	case "csv":
 		write = func(w io.Writer) error {
-			report, err := statement.NewReport(w, language)
+			report, err := statement.NewReport(w, language, statement.Sheet(in.Decimal))
 			if err != nil {
 				return err
 			}

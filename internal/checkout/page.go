@@ -464,10 +464,14 @@ func back(p pay.Payment) (address, host string) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", ""
 	}
-	q := u.Query()
-	q.Set("transactionId", p.ID)
-	q.Set("status", string(p.Status))
-	u.RawQuery = q.Encode()
+	parts := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(part string) bool {
+		name, _, _ := strings.Cut(part, "=")
+		name, err := url.QueryUnescape(name)
+		return part == "" || err == nil && (name == "transactionId" || name == "status")
+	})
+	// The shop's own stay as they are written: what we cannot read, the shop may.
+	parts = append(parts, "status="+url.QueryEscape(string(p.Status)), "transactionId="+url.QueryEscape(p.ID))
+	u.RawQuery = strings.Join(parts, "&")
 	return u.String(), u.Host
 }
 

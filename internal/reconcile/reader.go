@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -126,7 +127,28 @@ func (r *Reader) kind(word string) (Kind, error) {
 	return "", fmt.Errorf("the type %q is not known", word)
 }
 
+// sums are the words of a line that sums up others.
+var sums = regexp.MustCompile(`^(grand_|sub_?)?(total|totals|totais|totales)(_(geral|general|gross|bruto|neto|líquido))?:?$`)
+
+// sum is the word of a line that sums up others, or "": a word for it stands in a cell, and nothing where the references are.
+func (r *Reader) sum(row []string) (word string) {
+	for _, name := range []string{"reference", "provider_reference", "refund_reference", "refund_provider_reference"} {
+		if cell := r.table.Cell(row, name); cell != "" && !sums.MatchString(Normal(cell)) {
+			return ""
+		}
+	}
+	for _, cell := range row {
+		if cell = plain(cell); sums.MatchString(Normal(cell)) {
+			return cell
+		}
+	}
+	return ""
+}
+
 func (r *Reader) line(row []string) (l Line, err error) {
+	if word := r.sum(row); word != "" {
+		return Line{Kind: Other, Word: word}, nil
+	}
 	if r.table.Has("status") {
 		if status := r.table.Cell(row, "status"); !r.counts[Normal(status)] {
 			return Line{Kind: Other, Word: "status " + status}, nil

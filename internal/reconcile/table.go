@@ -20,8 +20,8 @@ const (
 	longest = 300
 )
 
-// Table reads CSV with a header in any usual form: with a byte order mark, a title before
-// the header, and any usual separator.
+// Table reads CSV with a header in any usual form: in UTF-8 or Windows-1252, with a byte order mark, a title before
+// the header, and any usual separator and end of lines.
 type Table struct {
 	file string
 	rows *csv.Reader
@@ -50,7 +50,7 @@ func OpenTable(file string, in io.Reader, separator rune, find func(row []string
 			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
 	}
-	t := &Table{file: file, rows: csv.NewReader(text)}
+	t := &Table{file: file, rows: csv.NewReader(decode(text, start))}
 	t.rows.FieldsPerRecord = -1
 	if t.rows.Comma = separator; separator == 0 {
 		t.rows.Comma = guess(string(start))
@@ -84,6 +84,9 @@ func (t *Table) header(find func([]string) (map[string]int, string), hint string
 			return fmt.Errorf("read %s: %w", t.file, err)
 		}
 		at, lacks := find(row)
+		if lacks == "" && bad != nil { // most often a quote that never ends: all lines are in it
+			return fmt.Errorf("%s: the header cannot be read: line %d: %w", t.file, bad.StartLine, bad.Err)
+		}
 		if lacks == "" {
 			t.at, t.wide = at, len(row)
 			return nil

@@ -14,16 +14,20 @@ import (
 )
 
 // Report writes a settlement's lines as CSV (RFC 4180), with the headings in
-// the merchant's language. Numbers and times are for machines: a point, no
-// grouping, ISO 8601.
+// the merchant's language. Numbers have no grouping, and times are in ISO 8601.
 type Report struct {
 	out   *csv.Writer
 	words words
+	sheet Sheet
 }
 
 // NewReport begins a report.
-func NewReport(w io.Writer, language tenant.Language) (*Report, error) {
-	r := &Report{out: csv.NewWriter(w), words: in(language)}
+func NewReport(w io.Writer, language tenant.Language, sheet Sheet) (*Report, error) {
+	out, err := sheet.Writer(w)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{out: out, words: in(language), sheet: sheet}
 	r.out.UseCRLF = true
 	t := r.words
 	return r, r.out.Write([]string{
@@ -36,10 +40,10 @@ func NewReport(w io.Writer, language tenant.Language) (*Report, error) {
 // Line writes a line. Its net is the amount less fees and reserve, plus the
 // adjustment.
 func (r *Report) Line(l pay.SettlementLine) error {
-	usd := func(cents int64) string { return money.New(cents, money.USD).Decimal() }
+	usd := func(cents int64) string { return r.sheet.Number(money.New(cents, money.USD).Decimal()) }
 	return r.out.Write([]string{
 		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
-		Guard(l.Payment), Guard(l.OrderID), Guard(l.Claim), l.Local.Decimal(), string(l.Local.Currency), usd(l.Amount()),
+		Guard(l.Payment), Guard(l.OrderID), Guard(l.Claim), r.sheet.Number(l.Local.Decimal()), string(l.Local.Currency), usd(l.Amount()),
 		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net),
 	})
 }

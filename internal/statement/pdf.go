@@ -73,13 +73,23 @@ func (r *receipt) fill(c colour) { r.SetFillColor(c[0], c[1], c[2]) }
 // put writes a text into a cell of a width. A left-aligned text that is too long is cut
 // off; right-aligned numbers are made smaller instead.
 func (r *receipt) put(w, h float64, text, align string) {
+	if align == "R" {
+		r.whole(w, h, text, align)
+		return
+	}
+	text = r.text(text)
+	for len(text) > 1 && r.GetStringWidth(text) > w-1 {
+		text = text[:len(text)-1]
+	}
+	r.CellFormat(w, h, text, "", 0, align, false, 0, "")
+}
+
+// whole writes a text that is of no use if a part is missing, such as a number or an id: what is too long is made smaller.
+func (r *receipt) whole(w, h float64, text, align string) {
 	text = r.text(text)
 	size, _ := r.GetFontSize()
-	if wide := r.GetStringWidth(text); align == "R" && wide > w-1 {
+	if wide := r.GetStringWidth(text); wide > w-1 {
 		r.SetFontSize(size * (w - 1) / wide)
-	}
-	for align == "L" && len(text) > 1 && r.GetStringWidth(text) > w-1 {
-		text = text[:len(text)-1]
 	}
 	r.CellFormat(w, h, text, "", 0, align, false, 0, "")
 	r.SetFontSize(size)
@@ -188,18 +198,19 @@ type column struct {
 	width       float64
 	name, align string
 	value       func(pay.SettlementLine) string
+	whole       bool // never cut off
 }
 
 func (r *receipt) columns() []column {
 	return []column{
-		{9, r.number, "R", func(l pay.SettlementLine) string { return fmt.Sprint(l.Number) }},
-		{27, r.date, "L", func(l pay.SettlementLine) string { return " " + r.moment(l.At) }},
-		{25, r.kind, "L", func(l pay.SettlementLine) string { return r.kinds[l.Type] }},
-		{49, r.transaction, "L", func(l pay.SettlementLine) string { return l.Payment }},
-		{18, r.amount, "R", func(l pay.SettlementLine) string { return r.words.money(l.Amount() + l.Adjustment) }},
-		{17, r.fees, "R", func(l pay.SettlementLine) string { return r.words.money(-l.Fees().Total() - l.ChargebackFee) }},
-		{17, r.reserve, "R", func(l pay.SettlementLine) string { return r.words.money(-l.Reserve) }},
-		{18, r.lineNet, "R", func(l pay.SettlementLine) string { return r.words.money(l.Net) }},
+		{9, r.number, "R", func(l pay.SettlementLine) string { return fmt.Sprint(l.Number) }, false},
+		{27, r.date, "L", func(l pay.SettlementLine) string { return " " + r.moment(l.At) }, false},
+		{25, r.kind, "L", func(l pay.SettlementLine) string { return r.kinds[l.Type] }, false},
+		{49, r.transaction, "L", func(l pay.SettlementLine) string { return l.Payment }, true},
+		{18, r.amount, "R", func(l pay.SettlementLine) string { return r.words.money(l.Amount() + l.Adjustment) }, false},
+		{17, r.fees, "R", func(l pay.SettlementLine) string { return r.words.money(-l.Fees().Total() - l.ChargebackFee) }, false},
+		{17, r.reserve, "R", func(l pay.SettlementLine) string { return r.words.money(-l.Reserve) }, false},
+		{18, r.lineNet, "R", func(l pay.SettlementLine) string { return r.words.money(l.Net) }, false},
 	}
 }
 
@@ -224,7 +235,11 @@ func (r *receipt) table() {
 		r.SetX(margin)
 		r.font("", 7, ink)
 		for _, c := range columns {
-			r.put(c.width, row, c.value(l), c.align)
+			write := r.put
+			if c.whole {
+				write = r.whole
+			}
+			write(c.width, row, c.value(l), c.align)
 		}
 		r.SetY(r.GetY() + row)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/csv"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
@@ -107,6 +108,19 @@ func TestReceiptShowsTheSettlement(t *testing.T) {
 	}
 }
 
+// An id without its last letter finds nothing.
+func TestReceiptHasWholeTransactionIDs(t *testing.T) {
+	s := sample(tenant.English, 1)
+	s.Lines[0].Payment = "TXN-7" + strings.Repeat("W", 25) // the widest letter of ids
+	pdf, err := PDF(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(contents(t, pdf), "("+s.Lines[0].Payment+")") {
+		t.Errorf("the receipt lacks the transaction %s", s.Lines[0].Payment)
+	}
+}
+
 // A long settlement goes over several pages, and says what it leaves out.
 func TestReceiptOfManyLines(t *testing.T) {
 	s := sample(tenant.English, 200)
@@ -144,7 +158,7 @@ func contents(t *testing.T, pdf []byte) string {
 func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 	for language, heading := range map[tenant.Language]string{tenant.English: "Net (USD)", tenant.Spanish: "Neto (USD)", tenant.Portuguese: "Líquido (USD)"} {
 		var out bytes.Buffer
-		report, err := NewReport(&out, language)
+		report, err := NewReport(&out, language, ForPrograms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,6 +193,26 @@ func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 		}
 		if rows[1][4] != `'=HYPERLINK("http://x")` || rows[3][4] != "'-1+1, \"two\"\nlines" || rows[3][8] != "-100" || rows[1][6] != "5400" {
 			t.Errorf("cells are %q, %q, %q, %q", rows[1][4], rows[3][4], rows[3][8], rows[1][6])
+		}
+	}
+}
+
+// The same lines for a spreadsheet with decimal commas: formulas stay texts there.
+func TestReportOpensWhereDecimalsHaveCommas(t *testing.T) {
+	for sheet, want := range map[Sheet][2]string{ForCommas: {"\ufeffN.º;Fecha", ";50,5;"}, ForPoints: {"\ufeffN.º,Fecha", ",50.5,"}} {
+		var out bytes.Buffer
+		report, err := NewReport(&out, tenant.Spanish, sheet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := pay.SettlementLine{Type: pay.LineCharge, Payment: "TXN-1", OrderID: "=1;=2", Local: money.New(5050, money.BRL), Gross: 1050}
+		if err := errors.Join(report.Line(l), report.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range append(want[:], "'=1;'=2") {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("%s: the report lacks %q:\n%s", sheet, part, &out)
+			}
 		}
 	}
 }

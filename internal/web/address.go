@@ -33,9 +33,14 @@ func Peer(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return peer
 }
 
-// parseHop reads an address, with or without a port.
+// parseHop reads an address as proxies write it: with or without brackets or a port. It has no zone, which is any text with a
+// meaning only on its own machine, and an address of version 4 is never written as one of version 6.
 func parseHop(text string) (netip.Addr, bool) {
-	if a, err := netip.ParseAddr(text); err == nil {
+	bare := text
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		bare = text[1 : len(text)-1]
+	}
+	if a, err := netip.ParseAddr(bare); err == nil {
 		return a.Unmap().WithZone(""), true
 	}
 	a, err := netip.ParseAddrPort(text)

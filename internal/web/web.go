@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"path"
 	"runtime/debug"
 	"strings"
@@ -110,15 +109,14 @@ func Straight(r *http.Request) bool {
 func ClientIP(header http.Header, remote string) string {
 	first, _, _ := strings.Cut(header.Get("X-Forwarded-For"), ",")
 	for _, candidate := range []string{first, header.Get("X-Real-Ip")} {
-		if ip, err := netip.ParseAddr(strings.TrimSpace(candidate)); err == nil {
-			return ip.WithZone("").String() // a zone is any text, with a meaning only on its own machine
+		if ip, ok := parseHop(strings.TrimSpace(candidate)); ok {
+			return ip.String()
 		}
 	}
-	of, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return ""
+	if of, ok := parseHop(remote); ok {
+		return of.String()
 	}
-	return of.Addr().WithZone("").String()
+	return ""
 }
 
 // Private sets the headers of replies that are not pages: no cache keeps them, and no browser guesses

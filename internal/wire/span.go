@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -36,7 +39,7 @@ func Between(from, to string) (span lists.Span, issues []error) {
 		}
 		at, ok := moment(bound.text)
 		if !ok {
-			issues = append(issues, Coded(problem.InvalidRequest, bound.param, bound.param+" must be an ISO 8601 date or date-time, such as 2026-11-21 or 2026-11-21T13:00:00Z"))
+			issues = append(issues, Coded(problem.InvalidRequest, bound.param, unread(bound.param, bound.text)))
 			continue
 		}
 		read = append(read, at)
@@ -50,12 +53,29 @@ func Between(from, to string) (span lists.Span, issues []error) {
 	return span, issues
 }
 
-// moment reads a date or a date-time; without a zone it is UTC.
+// unread says how a time that cannot be read has to be written.
+func unread(param, text string) string {
+	message := param + " must be an ISO 8601 date or date-time, such as 2026-11-21 or 2026-11-21T13:00:00Z, not " + strconv.Quote(clip(text))
+	if strings.ContainsAny(text, " +") {
+		message += "; in an address, write the + of a time zone as %2B: 2026-11-21T13:00:00%2B03:00"
+	}
+	return message
+}
+
+// moment reads a date or a date-time; without a zone it is UTC. The plus of a zone that was not escaped in an address arrives as
+// a space: nothing else can be meant by it there.
 func moment(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
+	text = lostPlus.ReplaceAllString(text, "$1+$2")
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02T15:04", "2006-01-02",
+	} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, true
 		}
 	}
 	return time.Time{}, false
 }
+
+// lostPlus is a time whose zone has lost its plus.
+var lostPlus = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*) (\d\d:?\d\d)$`)

@@ -124,6 +124,7 @@ var abouts = map[string]about{
 			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
 			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON; " +
 			"the name of a nested field has a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
+			"`decimal` makes the file one for a spreadsheet. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
 		codes: []problem.Code{problem.UnsupportedCurrency},
 	},

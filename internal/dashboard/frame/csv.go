@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 // the file is not whole.
 type CSV struct {
 	w      http.ResponseWriter
-	rows   *csv.Writer
+	rows   *csv.Writer // nil before the first row
+	sheet  statement.Sheet
 	name   string
 	header []string
 	n      int
@@ -47,11 +49,11 @@ func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name str
 		return nil, problem.New(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
 	}
 	context.AfterFunc(r.Context(), leave)
-	return newCSV(w, name, header), nil
+	return newCSV(w, SheetOf(r), name, header), nil
 }
 
-func newCSV(w http.ResponseWriter, name string, header []string) *CSV {
-	return &CSV{w: w, rows: csv.NewWriter(w), name: name, header: header}
+func newCSV(w http.ResponseWriter, sheet statement.Sheet, name string, header []string) *CSV {
+	return &CSV{w: w, sheet: sheet, name: name, header: header}
 }
 
 // begin sends the headers and the heads of the columns.
@@ -61,14 +63,15 @@ func (c *CSV) begin() error {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+fileName(c.name)+`.csv"`)
 	web.Allow(c.w, csvPatience)
-	if _, err := c.w.Write([]byte("\xef\xbb\xbf")); err != nil { // without it Excel does not read UTF-8
+	var err error
+	if c.rows, err = c.sheet.Writer(c.w); err != nil {
 		return err
 	}
 	var cells []any
 	for _, head := range c.header {
 		cells = append(cells, head)
 	}
-	return c.rows.Write(cellsOf(cells))
+	return c.rows.Write(cellsOf(cells, c.sheet))
 }
 
 // Row writes a row: strings, numbers, amounts (without their currency), times and bools.
@@ -79,7 +82,7 @@ func (c *CSV) Row(cells ...any) error {
 		}
 	}
 	c.n++
-	if err := c.rows.Write(cellsOf(cells)); err != nil {
+	if err := c.rows.Write(cellsOf(cells, c.sheet)); err != nil {
 		return err
 	}
 	if c.n%csvFlush > 0 {
@@ -102,13 +105,13 @@ func (c *CSV) End() error {
 	return c.rows.Error()
 }
 
-func cellsOf(values []any) []string {
+func cellsOf(values []any, sheet statement.Sheet) []string {
 	list := make([]string, len(values))
 	for i, value := range values {
 		switch v := value.(type) {
 		case money.Amount:
 			if v.Currency.Valid() {
-				list[i] = exact(v)
+				list[i] = sheet.Number(exact(v))
 			}
 		case time.Time:
 			if !v.IsZero() {
@@ -132,6 +135,41 @@ func exact(a money.Amount) string {
 		return whole
 	}
 	return whole + "." + rest + strings.Repeat("0", places-len(rest))
+}
+
+// SheetOf is the spreadsheet that a visitor's file is for: as chosen, or as the visitor's language writes numbers.
+func SheetOf(r *http.Request) statement.Sheet {
+	if chosen := statement.Sheet(r.URL.Query().Get("decimal")); chosen == statement.ForPoints || chosen == statement.ForCommas {
+		return chosen
+	}
+	return sheetOf(languageOf(r))
+}
+
+func sheetOf(lang string) statement.Sheet {
+	if lang == "en" {
+		return statement.ForPoints
+	}
+	return statement.ForCommas
+}
+
+// otherSheet is the address of a file for the spreadsheet that is not the visitor's own, and that spreadsheet.
+func otherSheet(p *Page, href any) (other struct {
+	URL   string
+	Sheet statement.Sheet
+}, err error) {
+	u, err := url.Parse(fmt.Sprint(href))
+	if err != nil {
+		return other, err
+	}
+	other.Sheet = statement.ForPoints
+	if sheetOf(p.lang) == statement.ForPoints {
+		other.Sheet = statement.ForCommas
+	}
+	q := u.Query()
+	q.Set("decimal", string(other.Sheet))
+	u.RawQuery = q.Encode()
+	other.URL = u.String()
+	return other, nil
 }
 
 // fileName is a name that every system takes.

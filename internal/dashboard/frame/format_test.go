@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/statement"
 )
 
 func TestMoneyIsWrittenAsTheLanguageDoes(t *testing.T) {
@@ -108,7 +109,7 @@ func TestLinksKeepTheFilters(t *testing.T) {
 
 func TestCSVRunsNowhere(t *testing.T) {
 	w := httptest.NewRecorder()
-	file := newCSV(w, "payments 2026/11", []string{"id", "=head"})
+	file := newCSV(w, statement.ForPoints, "payments 2026/11", []string{"id", "=head"})
 	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "＝x", "late;=1+1", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
 		if err := file.Row("TXN-1", cell); err != nil {
 			t.Fatal(err)
@@ -130,8 +131,30 @@ func TestCSVRunsNowhere(t *testing.T) {
 		t.Errorf("the file's name is %q", got)
 	}
 	empty := httptest.NewRecorder()
-	if err := newCSV(empty, "x", []string{"id"}).End(); err != nil || empty.Body.String() != "\ufeffid\n" {
+	if err := newCSV(empty, statement.ForPoints, "x", []string{"id"}).End(); err != nil || empty.Body.String() != "\ufeffid\n" {
 		t.Errorf("without rows: %v %q", err, empty.Body)
+	}
+}
+
+// A reader's spreadsheet writes numbers as the reader's language does, unless the reader chooses.
+func TestCSVIsForTheReadersSpreadsheet(t *testing.T) {
+	const points, commas = "\ufeffid,worth\nTXN-1,-12.50\n", "\ufeffid;worth\nTXN-1;-12,50\n"
+	for query, want := range map[string]string{
+		"lang=en": points, "lang=es": commas, "lang=pt": commas, "lang=pt&decimal=point": points, "lang=en&decimal=comma": commas, "lang=en&decimal=x": points,
+	} {
+		w := httptest.NewRecorder()
+		file := newCSV(w, SheetOf(get("/payments/export?"+query)), "payments", []string{"id", "worth"})
+		if err := file.Row("TXN-1", money.New(-1250, money.USD)); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.End(); err != nil || w.Body.String() != want {
+			t.Errorf("%s: the file is %q (%v), want %q", query, w.Body, err, want)
+		}
+	}
+	for lang, want := range map[string]string{"en": "/x.csv?a=b&decimal=comma", "pt": "/x.csv?a=b&decimal=point"} {
+		if other, err := otherSheet(&Page{lang: lang}, "/x.csv?a=b"); err != nil || other.URL != want {
+			t.Errorf("%s: the other file is at %s (%v), want %s", lang, other.URL, err, want)
+		}
 	}
 }
 

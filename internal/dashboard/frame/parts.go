@@ -49,7 +49,7 @@ func (f *Frame) parse() error {
 // functions are what templates call, besides the methods of Page.
 func (f *Frame) functions() template.FuncMap {
 	return template.FuncMap{
-		"part": f.part, "done": f.done, "icon": icon, "options": options, "tone": toneOf, "spark": Spark, "initial": initial,
+		"part": f.part, "done": f.done, "icon": icon, "options": options, "tone": toneOf, "spark": Spark, "initial": initial, "othersheet": otherSheet,
 		"asset": func(name string) string { return f.Root + f.assets[name].path },
 		"said":  func(p *Page, message string) string { return f.said(p.lang, message) },
 	}

@@ -193,7 +193,7 @@ func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	asFile(w, "text/csv; charset=utf-8", s.ID+".csv")
-	report, err := statement.NewReport(w, language)
+	report, err := statement.NewReport(w, language, frame.SheetOf(r))
 	if err == nil {
 		err = m.App.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
 			if l.Number%frame.FileRows == 0 {

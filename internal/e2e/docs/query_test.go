@@ -133,7 +133,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 					}
 				}
 				for _, value := range values {
-					if value == "csv" {
+					if value == "csv" || name == "decimal" { // a file; what is for a file alone
 						continue
 					}
 					if got := total(name + "=" + value); strings.Contains(got, " ") {

@@ -260,6 +260,21 @@ func TestPaymentsAreExported(t *testing.T) {
 		if failure := rows[1][column("failure.code")]; failure != "" {
 			t.Errorf("a payment that did not fail has the failure %q", failure)
 		}
+		for decimal, separator := range map[string]string{"point": ",", "comma": ";"} {
+			_, _, body := harness.Download(t, o, "/payments?format=csv&merchantOrderId=plain&decimal="+decimal)
+			sheet := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(body), "\ufeff")))
+			sheet.Comma = rune(separator[0])
+			read, err := sheet.ReadAll()
+			harness.Must(t, err)
+			want := o.Get(t, "/payments?merchantOrderId=plain").Text(t, "data.0.fees.total")
+			if decimal == "comma" {
+				want = strings.Replace(want, ".", ",", 1)
+			}
+			if got := read[1][column("fees.total")]; got != want || !strings.HasPrefix(string(body), "\ufeffid"+separator) {
+				t.Errorf("with a decimal %s the fees are %s, want %s: %.40q", decimal, got, want, body)
+			}
+		}
+		o.Get(t, "/payments?decimal=comma").Refused(t, "400 invalid_request invalid_request_error param=decimal issues=decimal")
 		if n := len(file("&status=pending")); n != 2 {
 			t.Errorf("the file of pending payments has %d rows, want one payment and a header", n)
 		}

@@ -77,6 +77,10 @@ func TestSettlementReportsAgree(t *testing.T) {
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="`+id+`.csv"` {
 			t.Errorf("the CSV report has the headers %s", got)
 		}
+		_, sheet := harness.ReportFile(t, o, path+"/report?format=csv&decimal=comma")
+		if !strings.HasPrefix(string(sheet), "\ufeffN") || !strings.Contains(string(sheet), ";BRL;50;0,6;0,5;") {
+			t.Errorf("the report for a spreadsheet is\n%s", sheet)
+		}
 		table, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 		if err != nil || len(table) != 5 || table[0][3] != "Transacción" || table[1][2] != "Cobro" || table[4][2] != "Reembolso" {
 			t.Fatalf("the CSV report is (%v)\n%s", err, text)
