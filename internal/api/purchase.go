@@ -100,6 +100,8 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 		case key == "" || utf8.RuneCountInString(key) > pay.MaxMetadataKey:
 			what = fmt.Sprintf("has a key that must have 1 to %d characters", pay.MaxMetadataKey)
 			key = ""
+		case string(values[key]) == "null":
+			what = `must be a text: leave it out if there is none`
 		case !bytes.HasPrefix(values[key], []byte(`"`)) || json.Unmarshal(values[key], &value) != nil:
 			what = fmt.Sprintf("must be a text, such as %q", clip(strings.Trim(string(values[key]), `"`)))
 		case utf8.RuneCountInString(value) > pay.MaxMetadataValue:

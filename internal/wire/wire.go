@@ -40,7 +40,7 @@ func marshal(w io.Writer, v any) error {
 	return err
 }
 
-// CheckContentType refuses a body that is not declared as JSON.
+// CheckContentType refuses a body that is not declared as JSON, or is compressed, and takes away a byte order mark.
 //
 // Errors: content_type_required.
 func CheckContentType(op *huma.Operation, r *http.Request) error {
@@ -53,7 +53,10 @@ func CheckContentType(op *huma.Operation, r *http.Request) error {
 	}
 	// Huma's lookup of the type is case-sensitive; the type is not.
 	r.Header.Set("Content-Type", kind)
-	return nil
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &unmarked{ReadCloser: r.Body}
+	}
+	return checkEncoding(strings.Join(r.Header.Values("Content-Encoding"), ","))
 }
 
 // unmarshal reads a body. Huma calls it twice: for validation and for the handler's struct. Names are
