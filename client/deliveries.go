@@ -21,7 +21,7 @@ type Delivery struct {
 	NextAttemptAt       time.Time `json:"nextAttemptAt"`  // zero when there is none
 	LastAttemptAt       time.Time `json:"lastAttemptAt"`  // zero before the first
 	LastStatusCode      int       `json:"lastStatusCode"` // 0 without an answer
-	LastError           string    `json:"lastError"`      // timeout, dns, tls, refused, http_status or blocked_address; "" for none
+	LastError           string    `json:"lastError"`      // timeout, dns, tls, needs_tls, refused, reset, bad_answer, http_status or blocked_address; "" for none
 	LastResponseSnippet string    `json:"lastResponseSnippet"`
 	LastDurationMs      int64     `json:"lastDurationMs"`
 	CreatedAt           time.Time `json:"createdAt"`

@@ -83,7 +83,7 @@ type Purchase struct {
 // LineItem is one item of a purchase.
 type LineItem struct {
 	Name       string  `json:"name"`
-	Quantity   int64   `json:"quantity"`
+	Quantity   Decimal `json:"quantity"`   // such as "2", or "0.5" of a kilo
 	UnitAmount Decimal `json:"unitAmount"` // in the currency of the shop's request; negative for a discount
 	SKU        string  `json:"sku,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -27,11 +28,52 @@ type PurchaseBody struct {
 
 // LineItemBody is one item of a purchase.
 type LineItemBody struct {
-	Name       string `json:"name" minLength:"1" maxLength:"200"`
-	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
+	Name       string `json:"name" text:"lines" minLength:"1" maxLength:"200"`
+	Quantity   Amount `json:"quantity" doc:"How many, or how much of it, such as 0.5"`
 	UnitAmount Amount `json:"unitAmount" doc:"The price of one, in the currency of amount; negative for a discount"`
 	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number for it"`
-	unit       money.Amount
+	read       pay.LineItem
+}
+
+// The numbers of a line item are the shop's own: they are only as long as a page shows.
+const (
+	mostQuantity = 1_000_000_000
+	longestOwn   = 30 // characters
+)
+
+// number reads an own number in its plain form; false for a text that is none, or that is too long.
+func (a Amount) number() (string, bool) {
+	if !isNumber(string(a)) || len(a) > longestOwn {
+		return "", false
+	}
+	plain := string(wire.Shortest([]byte(a)))
+	return plain, len(plain) <= longestOwn
+}
+
+// parse reads the numbers of an item in a currency. What is no whole number or no amount of the currency is kept as it was
+// sent, because nothing is computed from it. It names what is wrong and how to mend it.
+func (b *LineItemBody) parse(c money.Currency) (field, mend string) {
+	quantity, ok := b.Quantity.number()
+	if size := b.Quantity.rough(); !ok || size <= 0 || size > mostQuantity {
+		return "quantity", fmt.Sprintf("must be a number above 0, and at most %d; you sent %s", mostQuantity, clip(string(b.Quantity)))
+	}
+	unit, ok := b.UnitAmount.number()
+	price, err := money.Parse(string(b.UnitAmount), c)
+	switch {
+	case errors.Is(err, money.ErrRange):
+		least, most := money.New(math.MinInt64, c).Decimal(), money.New(math.MaxInt64, c).Decimal()
+		return "unitAmount", fmt.Sprintf("must be a number from %s to %s in %s; you sent %s", least, most, c, clip(string(b.UnitAmount)))
+	case !ok:
+		return "unitAmount", fmt.Sprintf("must be a number of at most %d characters, such as 49.90; you sent %s", longestOwn, clip(string(b.UnitAmount)))
+	}
+	b.read = pay.LineItem{Name: b.Name, SKU: b.SKU, Unit: money.New(0, c)}
+	whole, fraction := strconv.ParseInt(quantity, 10, 64)
+	if fraction != nil || err != nil {
+		b.read.Told = &pay.ToldNumbers{Quantity: quantity, Unit: unit}
+		return "", ""
+	}
+	b.read.Quantity, b.read.Unit = whole, price
+	return "", ""
 }
 
 // Metadata is a shop's own keys and values. Its schema accepts anything: errors are reported key by key.
@@ -58,6 +100,8 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 		case key == "" || utf8.RuneCountInString(key) > pay.MaxMetadataKey:
 			what = fmt.Sprintf("has a key that must have 1 to %d characters", pay.MaxMetadataKey)
 			key = ""
+		case string(values[key]) == "null":
+			what = `must be a text: leave it out if there is none`
 		case !bytes.HasPrefix(values[key], []byte(`"`)) || json.Unmarshal(values[key], &value) != nil:
 			what = fmt.Sprintf("must be a text, such as %q", clip(strings.Trim(string(values[key]), `"`)))
 		case utf8.RuneCountInString(value) > pay.MaxMetadataValue:
@@ -97,18 +141,15 @@ func (m Metadata) check(path string) (issues []error) {
 // check reads the prices of a purchase in a currency, and returns its issues.
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
-	for i, item := range b.LineItems {
-		unit, err := money.Parse(string(item.UnitAmount), c)
-		if b.LineItems[i].unit = unit; err == nil || item.UnitAmount == "" {
+	for i := range b.LineItems {
+		item := &b.LineItems[i]
+		if item.Quantity == "" || item.UnitAmount == "" { // refused as missing
 			continue
 		}
-		at, sent := fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i), clip(string(item.UnitAmount))
-		bounds := ", " + written(c)
-		if errors.Is(err, money.ErrRange) {
-			bounds = fmt.Sprintf(" from %s to %s in %s", money.New(math.MinInt64, c).Decimal(), money.New(math.MaxInt64, c).Decimal(), c)
+		if field, mend := item.parse(c); field != "" {
+			at := fmt.Sprintf("%s[%d].%s", prefix.With("lineItems"), i, field)
+			issues = append(issues, wire.Coded(problem.InvalidRequest, at, strings.TrimPrefix(at, "body.")+" "+mend))
 		}
-		issues = append(issues, wire.Coded(problem.InvalidRequest, at,
-			fmt.Sprintf("%s must be a number%s; you sent %s", strings.TrimPrefix(at, "body."), bounds, sent)))
 	}
 	return issues
 }
@@ -117,7 +158,7 @@ func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues 
 func (b *PurchaseBody) purchase() pay.Purchase {
 	p := pay.Purchase{Metadata: b.Metadata.pairs, Description: strings.TrimSpace(b.Description)}
 	for _, item := range b.LineItems {
-		p.Items = append(p.Items, pay.LineItem{Name: item.Name, Quantity: item.Quantity, Unit: item.unit, SKU: item.SKU})
+		p.Items = append(p.Items, item.read)
 	}
 	return p
 }
@@ -153,5 +194,6 @@ func publishPurchases(schemas map[string]any) {
 	}
 	item, _ := schemas["LineItemBody"].(map[string]any)
 	properties, _ := item["properties"].(map[string]any)
+	properties["quantity"] = map[string]any{"type": "number", "format": "double", "exclusiveMinimum": 0, "maximum": mostQuantity, "description": description(properties["quantity"]), "examples": []any{2}}
 	properties["unitAmount"] = map[string]any{"type": "number", "format": "double", "description": description(properties["unitAmount"]), "examples": []any{12.75}}
 }

@@ -17,6 +17,7 @@ var readers = map[string]string{
 	"internal/web/arrive.go":      "waits for bodies",
 	"internal/api/gate/bodies.go": "counts their bytes while they arrive",
 	"internal/api/strict.go":      "keeps a body that has arrived",
+	"internal/wire/wire.go":       "reads over a byte order mark while web.Arrive waits",
 }
 
 // Nobody acts with rights that ended while a body was on its way, and nobody's memory is filled, if bodies are read in one place,

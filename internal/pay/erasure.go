@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -121,4 +123,35 @@ func Commitment(address, salt string) string {
 	}
 	sum := sha256.Sum256([]byte(salt + " " + address))
 	return hex.EncodeToString(sum[:])
+}
+
+// LineItem is one item of a purchase.
+type LineItem struct {
+	Name     string
+	Quantity int64        // 0 with Told
+	Unit     money.Amount // price of one, in the shop's currency; below zero for a discount; 0 with Told
+	SKU      string       // the shop's own number of it, or ""
+
+	// Told are the numbers as the shop wrote them, if they are no whole number or no amount of the currency, such as half a
+	// kilo at 1.102: they are shown, and nothing is computed from them.
+	Told *ToldNumbers
+}
+
+// ToldNumbers are the quantity and price of a line item, in plain decimals.
+type ToldNumbers struct{ Quantity, Unit string }
+
+// Numbers are the quantity and the price of one, in plain decimals.
+func (i LineItem) Numbers() ToldNumbers {
+	if i.Told != nil {
+		return *i.Told
+	}
+	return ToldNumbers{strconv.FormatInt(i.Quantity, 10), i.Unit.Decimal()}
+}
+
+// Price is the price of one, with its currency.
+func (i LineItem) Price() string {
+	if i.Told != nil {
+		return i.Told.Unit + " " + string(i.Unit.Currency)
+	}
+	return i.Unit.String()
 }

@@ -410,14 +410,6 @@ type Purchase struct {
 	Items       []LineItem
 }
 
-// LineItem is one item of a purchase.
-type LineItem struct {
-	Name     string
-	Quantity int64
-	Unit     money.Amount // price of one, in the shop's currency; below zero for a discount
-	SKU      string       // the shop's own number of it, or ""
-}
-
 // Limits of a purchase, in characters and number of entries (PAY-21).
 const (
 	MaxMetadata      = 50

@@ -47,10 +47,13 @@ func (r Request) Language() string {
 }
 
 // Items are the lines of the purchase in the shopper's currency, if they make up the amount exactly. Providers add them up, so there are none
-// after a conversion, or with a discount, whose price is below zero.
+// after a conversion, with a discount, whose price is below zero, or with half of a thing. Names lose their line breaks (Words).
 func (r Request) Items() []pay.LineItem {
 	rest := r.Local.Minor
 	for _, item := range r.Purchase.Items {
+		if item.Told != nil { // no provider takes half of a thing, or a tenth of a cent
+			return nil
+		}
 		unit := item.Unit
 		if unit.Currency != r.Local.Currency || unit.Minor < 0 || item.Quantity < 1 || item.Quantity > math.MaxInt32 || Words(item.Name, 1) == "" {
 			return nil

@@ -58,6 +58,7 @@ func TestItemsMakeUpTheAmount(t *testing.T) {
 		"overflow":            {[]pay.LineItem{line(1<<30, 1<<62), line(1, 10_000)}, 0},
 		"none of a thing":     {[]pay.LineItem{line(0, 5), line(1, 10_000)}, 0},
 		"another currency":    {[]pay.LineItem{{Name: "Ticket", Quantity: 1, Unit: money.New(10_000, money.USD)}}, 0},
+		"half of a thing":     {[]pay.LineItem{{Name: "Queso", Unit: reais(0), Told: &pay.ToldNumbers{Quantity: "0.5", Unit: "200"}}, line(1, 10_000)}, 0},
 		"a name of no letter": {[]pay.LineItem{{Name: "🎫", Quantity: 1, Unit: reais(10_000)}}, 0},
 	} {
 		if got := (provider.Request{Local: reais(10_000), Purchase: pay.Purchase{Items: c.items}}).Items(); len(got) != c.want {

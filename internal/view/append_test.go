@@ -106,7 +106,7 @@ func (g *generator) value(t reflect.Type, at, deref string) (below []reflect.Typ
 	switch own := t.PkgPath() == reflect.TypeFor[Event]().PkgPath(); {
 	case t.Kind() == reflect.Struct && own:
 		g.printf("b = %s.AppendJSON(b)\n", at)
-		if t != reflect.TypeFor[Money]() && t != reflect.TypeFor[Rate]() && t != reflect.TypeFor[Time]() {
+		if t != reflect.TypeFor[Money]() && t != reflect.TypeFor[Number]() && t != reflect.TypeFor[Rate]() && t != reflect.TypeFor[Time]() {
 			below = append(below, t)
 		}
 	case t.Kind() == reflect.Interface: // NewEvent sees to it that it is one
@@ -161,6 +161,9 @@ func fill(t *rapid.T, v reflect.Value, all bool) {
 			t.Fatal(err)
 		}
 		v.Set(reflect.ValueOf(Rate{rate}))
+		return
+	case Number:
+		v.Set(reflect.ValueOf(Number{rapid.SampledFrom([]string{"0", "1", "0.5", "-1.102"}).Draw(t, "decimal")}))
 		return
 	case Time:
 		micros := rapid.Int64Range(-62135596800000000, 253402300799999999).Draw(t, "micros")

@@ -194,7 +194,7 @@ func (v LineItem) AppendJSON(b []byte) []byte {
 	b = append(b, `,"name":`...)
 	b = appendText(b, v.Name)
 	b = append(b, `,"quantity":`...)
-	b = strconv.AppendInt(b, v.Quantity, 10)
+	b = v.Quantity.AppendJSON(b)
 	b = append(b, `,"unitAmount":`...)
 	b = v.UnitAmount.AppendJSON(b)
 	if v.SKU != "" {

@@ -28,6 +28,25 @@ func (Money) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "Major units, an exact decimal", Examples: []any{25.5}}
 }
 
+// Number is a decimal as its sender wrote it: a JSON number in its plain form.
+type Number struct{ Text string }
+
+// AppendJSON appends the number.
+func (n Number) AppendJSON(b []byte) []byte {
+	if n.Text == "" {
+		return append(b, '0')
+	}
+	return append(b, n.Text...)
+}
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (n Number) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil), nil }
+
+// Schema describes the output of MarshalJSON in the OpenAPI document.
+func (Number) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Format: "double", Description: "An exact decimal", Examples: []any{2}}
+}
+
 // USD is an amount of USD cents.
 func USD(cents int64) Money { return Money{money.New(cents, money.USD)} }
 

@@ -78,8 +78,8 @@ type Transaction struct {
 // LineItem is one item of a purchase, as the shop described it.
 type LineItem struct {
 	Name       string `json:"name" personal:"text"`
-	Quantity   int64  `json:"quantity"`
-	UnitAmount Money  `json:"unitAmount" doc:"In the currency that the shop asked in"`
+	Quantity   Number `json:"quantity"`
+	UnitAmount Number `json:"unitAmount" doc:"In the currency that the shop asked in"`
 	SKU        string `json:"sku,omitempty" personal:"text"`
 }
 
@@ -237,7 +237,7 @@ func requested(p pay.Payment) (*Money, money.Currency) {
 
 func newLineItems(items []pay.LineItem) (list []LineItem) {
 	for _, i := range items {
-		list = append(list, LineItem{i.Name, i.Quantity, Money{i.Unit}, i.SKU})
+		list = append(list, LineItem{i.Name, Number{i.Numbers().Quantity}, Number{i.Numbers().Unit}, i.SKU})
 	}
 	return list
 }

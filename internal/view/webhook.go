@@ -85,7 +85,7 @@ func (e DeliveryError) MarshalJSON() ([]byte, error) { return json.Marshal(text(
 func (DeliveryError) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Nullable: true, Description: "Why the try failed",
-		Enum: []any{"timeout", "dns", "tls", "refused", "http_status", "blocked_address", nil},
+		Enum: []any{"timeout", "dns", "tls", "needs_tls", "refused", "reset", "bad_answer", "http_status", "blocked_address", nil},
 	}
 }
 

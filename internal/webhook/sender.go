@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -138,7 +139,7 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 
 	result := Result{StatusCode: response.StatusCode, Snippet: s.read(response)}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		result.Err = HTTPStatus
+		result.Err, result.Wait = HTTPStatus, wait(response, s.now())
 	}
 	result.Duration = s.now().Sub(started)
 	return result
@@ -298,5 +299,40 @@ func reason(err error) Reason {
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "remote error" {
 		return TLS
 	}
+	return ended(err)
+}
+
+// ended sorts the error of a connection that was refused, or that ended without an answer of HTTP. Most of the errors of
+// net/http have no type of their own.
+func ended(err error) Reason {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		return Refused
+	}
+	text := err.Error()
+	switch has := func(words string) bool { return strings.Contains(text, words) }; {
+	case has(`malformed HTTP response "\x15\x03`): // an alert of TLS
+		return NeedsTLS
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), has("server closed idle connection"):
+		return Reset
+	case has("transport connection broken"), has("malformed"), has("response headers exceeded"):
+		return BadAnswer
+	}
 	return Refused
+}
+
+// wait reads Retry-After of an answer that asks for less: seconds, or a date.
+func wait(response *http.Response, now time.Time) time.Duration {
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	const longest = 366 * 24 * time.Hour // no schedule is as long, and no number of seconds overflows
+	text := strings.TrimSpace(response.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), int64(longest/time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), longest)
 }

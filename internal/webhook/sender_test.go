@@ -354,10 +354,17 @@ func TestOddAnswersEndTheDelivery(t *testing.T) {
 		what, answer string
 		want         webhook.Result
 	}{
-		{"no answer", "", webhook.Result{Err: webhook.Refused}},
-		{"another protocol", "220 mail.example ESMTP\r\n", webhook.Result{Err: webhook.Refused}},
-		{"headers without end", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", webhook.Result{Err: webhook.Refused}},
-		{"half a header", "HTTP/1.1 200 OK\r\nContent-Le", webhook.Result{Err: webhook.Refused}},
+		{"no answer", "", webhook.Result{Err: webhook.Reset}},
+		{"another protocol", "220 mail.example ESMTP\r\n", webhook.Result{Err: webhook.BadAnswer}},
+		{"headers without end", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", webhook.Result{Err: webhook.BadAnswer}},
+		{"half a header", "HTTP/1.1 200 OK\r\nContent-Le", webhook.Result{Err: webhook.BadAnswer}},
+		{"an alert of TLS", "\x15\x03\x01\x00\x02\x02\x16", webhook.Result{Err: webhook.NeedsTLS}},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", webhook.Result{Err: webhook.BadAnswer}},
+		{"asked to wait", "HTTP/1.1 429 Slow Down\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n", webhook.Result{StatusCode: 429, Err: webhook.HTTPStatus, Wait: time.Hour}},
+		{"asked to wait for ever", "HTTP/1.1 503 Later\r\nRetry-After: 9223372036854775807\r\nContent-Length: 0\r\n\r\n", webhook.Result{StatusCode: 503, Err: webhook.HTTPStatus, Wait: 366 * 24 * time.Hour}},
+		{"asked for the past", "HTTP/1.1 503 Later\r\nRetry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\nContent-Length: 0\r\n\r\n", webhook.Result{StatusCode: 503, Err: webhook.HTTPStatus}},
+		{"asked for something else", "HTTP/1.1 503 Later\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", webhook.Result{StatusCode: 503, Err: webhook.HTTPStatus}},
+		{"asked with another status", "HTTP/1.1 500 Oops\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n", webhook.Result{StatusCode: 500, Err: webhook.HTTPStatus}},
 		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", webhook.Result{StatusCode: 200, Snippet: "half"}},
 		{"an upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nx", webhook.Result{StatusCode: 101, Err: webhook.HTTPStatus}},
 		{"a hint first", "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", webhook.Result{StatusCode: 204}},
@@ -420,7 +427,7 @@ func TestAHangUpOnAnIdleConnectionIsTriedAgainAtOnce(t *testing.T) {
 	const ok = "HTTP/1.1 204 No Content\r\n\r\n"
 	url, requests := newRawReceiver(t, []string{ok, ""}, []string{ok, ""}, []string{""})
 	sender := newSender(t, webhook.Config{})
-	for i, want := range []webhook.Reason{"", "", webhook.Refused} {
+	for i, want := range []webhook.Reason{"", "", webhook.Reset} {
 		if result := sender.Send(t.Context(), false, message(url)); result.Err != want {
 			t.Errorf("delivery %d ended with %+v, want %q", i+1, result, want)
 		}

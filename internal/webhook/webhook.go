@@ -65,8 +65,14 @@ const (
 	DNS Reason = "dns"
 	// TLS: the endpoint has no certificate we trust, or speaks no TLS.
 	TLS Reason = "tls"
-	// Refused: the endpoint is unreachable, hung up, or does not speak HTTP.
+	// NeedsTLS: the endpoint speaks TLS, and its address begins with http://.
+	NeedsTLS Reason = "needs_tls"
+	// Refused: nobody took the connection.
 	Refused Reason = "refused"
+	// Reset: the connection was made, and the endpoint ended it without an answer.
+	Reset Reason = "reset"
+	// BadAnswer: it answered, but not in HTTP: garbage, two lengths, too large headers.
+	BadAnswer Reason = "bad_answer"
 	// HTTPStatus: it answered, but not with 2xx.
 	HTTPStatus Reason = "http_status"
 	// BlockedAddress: we do not talk to this address. Nothing was sent.
@@ -79,6 +85,7 @@ type Result struct {
 	Err        Reason // empty when delivered
 	Snippet    string // the start of the answer: at most 1 KB, valid UTF-8 without NUL
 	Duration   time.Duration
+	Wait       time.Duration // how long the endpoint asked to be left alone, with 429 or 503; 0 for no wish
 }
 
 // Delivered reports whether the endpoint accepted the event. Only its status counts: an

@@ -48,7 +48,7 @@ func (f Form) deep(body []byte) []byte {
 func valued(v any) any {
 	switch v := v.(type) {
 	case json.Number:
-		return json.Number(shortest([]byte(v)))
+		return json.Number(Shortest([]byte(v)))
 	case []any:
 		for i := range v {
 			v[i] = valued(v[i])
@@ -68,9 +68,9 @@ func valued(v any) any {
 // longestExponent is how far a number's point is moved when it is written without an exponent.
 const longestExponent = 30
 
-// shortest writes a number of JSON in one way for each value: 5.00, 0.5e1 and 5 are 5. A number with an exponent beyond
+// Shortest writes a number of JSON in one way for each value: 5.00, 0.5e1 and 5 are 5. A number with an exponent beyond
 // all amounts stays as it is.
-func shortest(number []byte) []byte {
+func Shortest(number []byte) []byte {
 	digits, exponent := make([]byte, 0, len(number)+longestExponent), 0
 	negative, fraction := false, false
 	for i, c := range number {
@@ -156,7 +156,7 @@ func (f Form) flat(body []byte) ([]byte, bool) {
 			text = append(text, ',')
 		}
 		if c := m.value[0]; !f.written && (c == '-' || c >= '0' && c <= '9') {
-			m.value = shortest(m.value)
+			m.value = Shortest(m.value)
 		}
 		text = append(append(append(text, m.name...), ':'), m.value...)
 	}

@@ -15,6 +15,9 @@ func brokenJSON(body []byte, broken *jsontext.SyntacticError) string {
 	if errors.Is(broken, jsontext.ErrDuplicateName) {
 		return "the body has " + path(broken.JSONPointer) + " twice: leave one of them out"
 	}
+	if what := foreign(body); what != "" {
+		return what
+	}
 	at := min(max(int(broken.ByteOffset), 0), len(body))
 	if !utf8.Valid(body) && strings.Contains(broken.Err.Error(), "UTF-8") {
 		return "the body is not valid JSON: it must be sent in UTF-8"
@@ -55,6 +58,8 @@ func mend(before, rest []byte) string {
 	switch first := rest[0]; {
 	case last == 0 && first != '{':
 		return `a JSON object begins with {, such as {"amount":25.5}`
+	case last == '.':
+		return "write a number as 0.5 or 10, with a digit on either side of the point"
 	case after == '}' && first == ',', after == ']' && first == ',':
 		return fmt.Sprintf("take away the comma before %c", after)
 	case first == ',':

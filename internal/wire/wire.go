@@ -13,7 +13,6 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,7 +40,7 @@ func marshal(w io.Writer, v any) error {
 	return err
 }
 
-// CheckContentType refuses a body that is not declared as JSON.
+// CheckContentType refuses a body that is not declared as JSON, or is compressed, and takes away a byte order mark.
 //
 // Errors: content_type_required.
 func CheckContentType(op *huma.Operation, r *http.Request) error {
@@ -54,7 +53,10 @@ func CheckContentType(op *huma.Operation, r *http.Request) error {
 	}
 	// Huma's lookup of the type is case-sensitive; the type is not.
 	r.Header.Set("Content-Type", kind)
-	return nil
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &unmarked{ReadCloser: r.Body}
+	}
+	return checkEncoding(strings.Join(r.Header.Values("Content-Encoding"), ","))
 }
 
 // unmarshal reads a body. Huma calls it twice: for validation and for the handler's struct. Names are
@@ -132,7 +134,17 @@ func suspicious(body []byte) bool {
 }
 
 // path names a body's member as issues do.
-func path(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
+func path(p jsontext.Pointer) string {
+	var text []byte
+	for token := range p.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil && len(text) > 0 { // a place in a list, or a name that looks like one
+			text = append(append(append(text, '['), token...), ']')
+			continue
+		}
+		text = append(append(text, '.'), token...)
+	}
+	return strings.TrimPrefix(string(text), ".")
+}
 
 // findUnprintable returns the path of a text with an unprintable character (problem.Unprintable) in a
 // handler's struct. A field with the tag text:"lines" may have more than one line.
@@ -149,8 +161,8 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if _, found := findUnprintable(v.Index(i), lines); found {
-				return "[" + strconv.Itoa(i) + "]", true
+			if below, found := findUnprintable(v.Index(i), lines); found {
+				return strings.TrimSuffix("["+strconv.Itoa(i)+"]."+below, "."), true
 			}
 		}
 	case reflect.Map: // its names and texts, without telling which
@@ -165,7 +177,10 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 			tag := v.Type().Field(i).Tag
 			if below, found := findUnprintable(v.Field(i), tag.Get("text") == "lines"); found {
 				name, _, _ := strings.Cut(tag.Get("json"), ",")
-				return strings.Trim(name+"."+below, "."), true
+				if !strings.HasPrefix(below, "[") {
+					name += "."
+				}
+				return strings.Trim(name+below, "."), true
 			}
 		}
 	}

@@ -148,7 +148,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	w.attempted(ctx, span, d, result)
 	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
-		again, more := d.Pause(w.Jitter())
+		again, more := d.PauseAsked(w.Jitter(), result.Wait)
 		try.Again, try.GiveUp = again, !more
 	}
 	var gone *hook.Subscription

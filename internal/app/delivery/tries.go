@@ -63,5 +63,6 @@ func AttemptResults() []string {
 	return []string{
 		"1xx", "2xx", "3xx", "4xx", "5xx",
 		string(webhook.Timeout), string(webhook.DNS), string(webhook.TLS), string(webhook.Refused), string(webhook.BlockedAddress),
+		string(webhook.NeedsTLS), string(webhook.Reset), string(webhook.BadAnswer),
 	}
 }

@@ -116,7 +116,7 @@ type (
 	}
 	lineItemJSON struct {
 		Name     string `json:"name"`
-		Quantity int64  `json:"quantity"`
+		Quantity string `json:"quantity"`
 		Unit     string `json:"unitAmount"`
 		SKU      string `json:"sku,omitempty"`
 	}
@@ -129,7 +129,7 @@ func newPurchaseJSON(p pay.Purchase) *purchaseJSON {
 	}
 	told := &purchaseJSON{Description: p.Description, Metadata: p.Metadata}
 	for _, i := range p.Items {
-		told.Items = append(told.Items, lineItemJSON{i.Name, i.Quantity, i.Unit.String(), i.SKU})
+		told.Items = append(told.Items, lineItemJSON{i.Name, i.Numbers().Quantity, i.Price(), i.SKU})
 	}
 	return told
 }

@@ -299,6 +299,14 @@ func (p paymentView) Why(page *frame.Page) template.HTML {
 // Items are what was bought, as the shop described it.
 func (p paymentView) Items() []pay.LineItem { return p.Order.Purchase.Items }
 
+// ItemPrice is what one of an item costs: as the language writes money, or as the shop wrote what is no amount of the currency.
+func (p paymentView) ItemPrice(page *frame.Page, item pay.LineItem) template.HTML {
+	if item.Told != nil {
+		return template.HTML(template.HTMLEscapeString(item.Price())) //nolint:gosec // escaped
+	}
+	return page.Money(item.Unit)
+}
+
 // Meta are the shop's own values, by name.
 func (p paymentView) Meta() (list []struct{ Name, Value string }) {
 	for _, name := range slices.Sorted(maps.Keys(p.Order.Purchase.Metadata)) {

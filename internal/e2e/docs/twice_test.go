@@ -118,12 +118,18 @@ func TestRefusalsNameBoundsAndTheCursorAsItWasSent(t *testing.T) {
 		}
 		const quantity, unit = "400 invalid_request invalid_request_error param=lineItems[0].quantity issues=lineItems[0].quantity", "400 invalid_request invalid_request_error param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"
 		for _, n := range []string{"0", "-1", "1000000001", "1e30"} {
-			mends(t, o.Post(t, "/payments", item(n, "1")), quantity, "must be a whole number from 1 to 1000000000")
+			mends(t, o.Post(t, "/payments", item(n, "1")), quantity, "must be a number above 0, and at most 1000000000")
 		}
 		for _, n := range []string{"92233720368547758.08", "-92233720368547758.09", "1e30"} {
 			mends(t, o.Post(t, "/payments", item("1", n)), unit, "must be a number from -92233720368547758.08 to 92233720368547758.07 in USD; you sent "+n)
 		}
-		mends(t, o.Post(t, "/payments", item("1", "0.001")), unit, "at most two decimals")
+		for _, n := range [][2]string{{"0.5", "10"}, {"700", "1.102"}, {"1.0", "1"}, {"1", "0.001"}} {
+			r := o.Post(t, "/payments", item(n[0], n[1]))
+			r.Want(t, http.StatusCreated)
+			if got := r.Text(t, "lineItems.0.quantity") + " " + r.Text(t, "lineItems.0.unitAmount"); got != strings.TrimSuffix(n[0], ".0")+" "+n[1] {
+				t.Errorf("an item of %s at %s comes back as %s", n[0], n[1], got)
+			}
+		}
 		o.Post(t, "/payments", item("1000000000", "-92233720368547758.08")).Want(t, http.StatusCreated)
 	})
 }

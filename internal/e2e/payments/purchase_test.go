@@ -97,6 +97,8 @@ func TestPurchaseIsChecked(t *testing.T) {
 			"null": `"metadata":null,"description":null,"lineItems":null,"expand":null,"currency":null`, "an empty value": `"metadata":{"a":""}`,
 			"lines": `"metadata":{"a":"b\nc"},"description":"a\nb"`, "a description of 500": `"description":"` + value + `"`, "100 items": `"lineItems":` + items(100),
 			"no items": `"lineItems":[]`, "a free item": `"lineItems":[{"name":"a","quantity":1,"unitAmount":0}]`,
+			"half of a thing": `"lineItems":[{"name":"queso, kg","quantity":0.5,"unitAmount":10}]`, "a third decimal": `"lineItems":[{"name":"a","quantity":700,"unitAmount":1.102}]`,
+			"a whole number with a point": `"lineItems":[{"name":"a","quantity":1.0,"unitAmount":1}]`, "a name of two lines": `"lineItems":[{"name":"Camisa\nTalla M","quantity":1,"unitAmount":1}]`,
 		} {
 			for _, path := range []string{"/payments", "/checkout/sessions"} {
 				if r := o.Post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card",`+field+`}`); r.Status != http.StatusCreated {
@@ -122,11 +124,8 @@ func TestPurchaseIsChecked(t *testing.T) {
 			"101 items":           {`"lineItems":` + items(101), bad + "param=lineItems issues=lineItems"},
 			"no name":             {`"lineItems":[{"quantity":1,"unitAmount":1}]`, "400 missing_field invalid_request_error param=lineItems[0].name issues=lineItems[0].name missing=lineItems[0].name"},
 			"none of it":          {`"lineItems":[{"name":"a","quantity":0,"unitAmount":1}]`, bad + "param=lineItems[0].quantity issues=lineItems[0].quantity"},
-			"half of it":          {`"lineItems":[{"name":"a","quantity":0.5,"unitAmount":1}]`, bad + "param=lineItems[0].quantity issues=lineItems[0].quantity"},
-			"half a cent":         {`"lineItems":[{"name":"a","quantity":1,"unitAmount":0.005}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
 			"a price in text":     {`"lineItems":[{"name":"a","quantity":1,"unitAmount":"1"}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
 			"no price":            {`"lineItems":[{"name":"a","quantity":1,"unitAmount":null}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
-			"decimals of pesos":   {`"currency":"CLP","lineItems":[{"name":"a","quantity":1,"unitAmount":0.5}]`, bad + "param=lineItems[0].unitAmount issues=lineItems[0].unitAmount"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				o.Post(t, "/payments", `{"amount":25,"paymentMethodId":"sbx_card",`+c.field+`}`).Refused(t, c.want)

@@ -38,9 +38,12 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 
 			// Lines and metadata.
 			{"no price", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1}]`), "", "400 missing_field lineItems[0].unitAmount", "(The price of one, in the currency of amount; negative for a discount)"},
-			{"none of a thing", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":0,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a whole number from 1 to 1000000000; you sent the number 0"},
-			{"more than there are", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":2000000000,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a whole number from 1 to 1000000000; you sent the number 2000000000"},
-			{"a price with three decimals", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1,"unitAmount":1},{"name":"b","quantity":1,"unitAmount":5.123}]`), "", "400 invalid_request lineItems[1].unitAmount", "lineItems[1].unitAmount must be a number, in USD with at most two decimals, such as 49.90; you sent 5.123"},
+			{"none of a thing", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":0,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a number above 0, and at most 1000000000; you sent 0"},
+			{"more than there are", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":2000000000,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a number above 0, and at most 1000000000; you sent 2000000000"},
+			{"a price that is a text", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1,"unitAmount":1},{"name":"b","quantity":1,"unitAmount":"5"}]`), "", "400 invalid_request lineItems[1].unitAmount", `lineItems[1].unitAmount must be a number of at most 30 characters, such as 49.90; you sent "5"`},
+			{"a control character in a name", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a\u0001","quantity":1,"unitAmount":1}]`), "", "400 invalid_request lineItems[0].name", "lineItems[0].name must not contain control characters"},
+			{"a name that is a number", "", "/payments", pix(`"amount":5,"lineItems":[{"name":5,"quantity":1,"unitAmount":1}]`), "", "400 invalid_request lineItems[0].name", "lineItems[0].name must be a text"},
+			{"a name twice", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","name":"b","quantity":1,"unitAmount":1}]`), "", "400 invalid_json", "the body has lineItems[0].name twice"},
 			{"a number in metadata", "", "/payments", pix(`"amount":5,"metadata":{"cart":311}`), "", "400 invalid_request metadata.cart", "metadata.cart must be a text, such as \"311\""},
 			{"metadata as a text", "", "/payments", pix(`"amount":5,"metadata":"311"`), "", "400 invalid_request metadata", `metadata must be an object of texts, such as {"cart":"c-311"}`},
 

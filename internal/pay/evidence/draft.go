@@ -4,7 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -146,7 +145,7 @@ func (d drafter) payment() []string {
 			lines = append(lines, "- …")
 			break
 		}
-		lines = append(lines, d.line("item", "{item}", item.Name, "{quantity}", strconv.FormatInt(item.Quantity, 10), "{price}", item.Unit.String()))
+		lines = append(lines, d.line("item", "{item}", item.Name, "{quantity}", item.Numbers().Quantity, "{price}", item.Price()))
 	}
 	return known(lines...)
 }

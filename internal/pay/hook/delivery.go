@@ -129,6 +129,21 @@ func (d Delivery) Pause(u float64) (time.Duration, bool) {
 	return time.Duration(float64(deliveryPauses[failed-1]) * (0.8 + 0.4*u)), true
 }
 
+// PauseAsked is Pause for an endpoint that asked to be left alone for so long: no shorter, and at most what is left of the
+// schedule, so that no answer holds a delivery back for ever. The number of tries stays. The wish is made longer by up to
+// 20 %, by u, so that deliveries do not come back together.
+func (d Delivery) PauseAsked(u float64, asked time.Duration) (time.Duration, bool) {
+	pause, more := d.Pause(u)
+	if !more || asked <= pause {
+		return pause, more
+	}
+	var left time.Duration
+	for _, p := range deliveryPauses[max(0, d.Attempts-(d.Budget-DeliveryTries)):] {
+		left += p
+	}
+	return max(pause, min(time.Duration(float64(asked)*(1+0.2*u)), left)), true
+}
+
 // Overtaken records a try of a delivery that was replayed during the try. d is the replayed
 // delivery. If the try succeeded, it need not be sent again; a failure is one more try in the log
 // and does not change the replay. It returns false if the delivery has changed since, so that the

@@ -71,3 +71,32 @@ func TestADeadLetterTakesAboutThreeDays(t *testing.T) {
 		t.Errorf("all tries together take %.2f days, want about 2.9", days)
 	}
 }
+
+// Retry-After makes a pause longer, never shorter, and ends within the schedule. Tries are counted as before.
+func TestAnEndpointMayAskForALongerPause(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		tries       int
+		asked, want time.Duration
+	}{
+		{1, 0, 10 * time.Second}, {1, time.Second, 10 * time.Second}, {1, time.Hour, 66 * time.Minute}, {9, day, day}, {10, 30 * day, day},
+	} {
+		d := failing(c.tries)
+		got, more := d.PauseAsked(even, c.asked)
+		if !more || got != c.want {
+			t.Errorf("after %d failures and a wish of %v the pause is %v, %t, want %v", c.tries, c.asked, got, more, c.want)
+		}
+	}
+	first := failing(1)
+	var schedule time.Duration
+	for tries := range hook.DeliveryTries - 1 {
+		pause, _ := failing(tries + 1).Pause(even)
+		schedule += pause
+	}
+	if got, _ := first.PauseAsked(even, 365*day); got != schedule {
+		t.Errorf("a wish of a year is a pause of %v, want the schedule's %v", got, schedule)
+	}
+	if _, more := failing(hook.DeliveryTries).PauseAsked(even, time.Hour); more {
+		t.Error("a wish makes one try more")
+	}
+}

@@ -2,7 +2,9 @@ package mercadopago
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -87,6 +89,11 @@ func TestSignatureIsOverTheIDTheRequestAndTheTime(t *testing.T) {
 	good := header("ts=1742505638683,v1="+v1, request)
 	if !a.signed(good, id) || !a.signed(good, strings.ToLower(id)) || !a.signed(header(" v1="+v1+" , ts=1742505638683", request), id) {
 		t.Error("the documented notification is refused")
+	}
+	// printf 'id:ORD01JQ…' instead of 'id:ord01jq…': the SDKs sign an id in its own case since June 2026.
+	own := providertest.MAC(sha256.New, "your_secret_key_here", "id:"+id+";request-id:"+request+";ts:1742505638683;")
+	if h := header(fmt.Sprintf("ts=1742505638683,v1=%x", own), request); !a.signed(h, id) || a.signed(h, "ORD2") {
+		t.Error("a signature of an id in its own case is refused, or is another's too")
 	}
 	for what, h := range map[string]http.Header{
 		"another request": header("ts=1742505638683,v1="+v1, "2066ca19"), "another time": header("ts=1742505638684,v1="+v1, request),

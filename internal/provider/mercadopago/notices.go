@@ -79,18 +79,13 @@ func (a *account) signed(h http.Header, id string) bool {
 			v1 = strings.TrimSpace(value)
 		}
 	}
-	manifest := ""
-	if id != "" {
-		manifest += "id:" + strings.ToLower(id) + ";"
-	}
+	rest := ""
 	if request := strings.TrimSpace(h.Get("X-Request-Id")); request != "" {
-		manifest += "request-id:" + request + ";"
+		rest += "request-id:" + request + ";"
 	}
-	manifest += "ts:" + ts + ";"
-	mac := hmac.New(sha256.New, a.secret)
-	mac.Write([]byte(manifest))
+	rest += "ts:" + ts + ";"
 	got, err := hex.DecodeString(v1)
-	if err != nil || !hmac.Equal(got, mac.Sum(nil)) {
+	if err != nil || !a.signs(got, strings.ToLower(id), rest) && !a.signs(got, id, rest) {
 		return false
 	}
 	at, err := strconv.ParseInt(ts, 10, 64)
@@ -103,6 +98,17 @@ func (a *account) signed(h http.Header, id string) bool {
 	}
 	age := a.Now().Sub(sent)
 	return age <= maxAge && age >= -maxLead
+}
+
+// signs reports whether a signature is that of an id and the rest. The documentation puts ids into lower case; since June 2026
+// the SDKs sign them as they are, which differs for those with letters.
+func (a *account) signs(signature []byte, id, rest string) bool {
+	if id != "" {
+		id = "id:" + id + ";"
+	}
+	mac := hmac.New(sha256.New, a.secret)
+	mac.Write([]byte(id + rest))
+	return hmac.Equal(signature, mac.Sum(nil))
 }
 
 func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {

@@ -47,7 +47,7 @@ func regularEmail(text string) bool {
 }
 
 var (
-	plainEmail  = regexp.MustCompile(`^[A-Za-z0-9_%+-][A-Za-z0-9._%+-]*@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}$`)
+	plainEmail  = regexp.MustCompile(`^[A-Za-z0-9_%+'&-][A-Za-z0-9._%+'&-]*@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}$`)
 	punctuation = strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "")
 	plainPhone  = regexp.MustCompile(`^\+[1-9][0-9]{7,14}$`)
 )

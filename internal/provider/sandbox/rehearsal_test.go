@@ -22,6 +22,9 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 	}{
 		{"nothing", pay.Buyer{}, pix, ""},
 		{"all good", pay.Buyer{Email: "ana.souza+x@mail.example.com", Phone: "+55 (11) 98765-4321", Document: "529.982.247-25"}, pix, ""},
+		{"an apostrophe", pay.Buyer{Email: "o'connor@example.com"}, pix, ""},
+		{"an ampersand", pay.Buyer{Email: "a&b@example.com"}, pix, ""},
+		{"a domain of other letters", pay.Buyer{Email: "ana@xn--exmple-cua.com"}, pix, ""},
 		{"no dot in the domain", pay.Buyer{Email: "ana@localhost"}, pix, "e"},
 		{"two dots in a row", pay.Buyer{Email: "ana..b@example.com"}, pix, "e"},
 		{"a quoted name", pay.Buyer{Email: `"ana b"@example.com`}, pix, "e"},

@@ -221,7 +221,9 @@ func data(r provider.Request) pay.PaymentData {
 		return pay.PaymentData{QRCode: brCode(r, number)}
 	case "spei":
 		return pay.PaymentData{CLABE: clabe(number), Bank: "STP", Beneficiary: "Cascada Sandbox", Reference: fmt.Sprintf("%07d", number%1e7)}
-	case "cash", "oxxo", "voucher", "boleto":
+	case "boleto":
+		return boleto(r, number)
+	case "cash", "oxxo", "voucher":
 		return pay.PaymentData{Reference: fmt.Sprintf("%012d", number), Barcode: fmt.Sprintf("9000%014d", number)}
 	}
 	return pay.PaymentData{}
@@ -241,9 +243,10 @@ func clabe(number uint64) string {
 // brCode is a static PIX payload: EMV fields (tag, length, value) and a CRC-16.
 func brCode(r provider.Request, number uint64) string {
 	field := func(tag, value string) string { return fmt.Sprintf("%s%02d%s", tag, len(value), value) }
+	amount, _, _ := strings.Cut(r.Local.String(), " ") // with both decimals, as banks write it
 	code := field("00", "01") +
 		field("26", field("00", "br.gov.bcb.pix")+field("01", fmt.Sprintf("sandbox-%012d", number))) +
-		field("52", "0000") + field("53", "986") + field("54", r.Local.Decimal()) + field("58", "BR") +
+		field("52", "0000") + field("53", "986") + field("54", amount) + field("58", "BR") +
 		field("59", "CASCADA SANDBOX") + field("60", "SAO PAULO") +
 		field("62", field("05", fmt.Sprintf("SB%012d", number))) + "6304"
 	crc := uint16(0xFFFF) // CRC-16/CCITT-FALSE

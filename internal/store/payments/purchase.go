@@ -21,6 +21,12 @@ type itemDoc struct {
 	Quantity int64     `json:"quantity"`
 	Unit     amountDoc `json:"unit"`
 	SKU      string    `json:"sku,omitempty"`
+	Told     *toldDoc  `json:"told,omitempty"` // numbers that are no whole number, or no amount of the currency
+}
+
+type toldDoc struct {
+	Quantity string `json:"quantity"`
+	Unit     string `json:"unit"`
 }
 
 type amountDoc struct {
@@ -53,7 +59,7 @@ func purchaseDocOf(p pay.Purchase) *purchaseDoc {
 		doc.Metadata = append(doc.Metadata, [2]string{key, p.Metadata[key]})
 	}
 	for _, i := range p.Items {
-		doc.Items = append(doc.Items, itemDoc{i.Name, i.Quantity, amountDoc{i.Unit.Minor, i.Unit.Currency}, i.SKU})
+		doc.Items = append(doc.Items, itemDoc{i.Name, i.Quantity, amountDoc{i.Unit.Minor, i.Unit.Currency}, i.SKU, (*toldDoc)(i.Told)})
 	}
 	return doc
 }
@@ -70,7 +76,7 @@ func (d *purchaseDoc) purchase() (p pay.Purchase) {
 		p.Metadata[pair[0]] = pair[1]
 	}
 	for _, i := range d.Items {
-		p.Items = append(p.Items, pay.LineItem{Name: i.Name, Quantity: i.Quantity, Unit: i.Unit.amount(), SKU: i.SKU})
+		p.Items = append(p.Items, pay.LineItem{Name: i.Name, Quantity: i.Quantity, Unit: i.Unit.amount(), SKU: i.SKU, Told: (*pay.ToldNumbers)(i.Told)})
 	}
 	return p
 }
