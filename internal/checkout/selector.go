@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -176,8 +177,8 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	if s.Payment != "" { // the button was pressed twice, or in two tabs
 		return p.chosenBefore(w, r, s.Payment, chosen)
 	}
-	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if problem.Unprintable(r) { // invisible characters of a copied number
+	typed := document.Clean(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return -1
 		}
 		return r

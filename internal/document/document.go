@@ -68,7 +68,7 @@ func Check(country, kind, text string) (number string, ok bool) {
 // Look returns a number without its punctuation, and whether it can be of that kind. An
 // unknown kind accepts any 4 to 20 letters and digits.
 func Look(country, kind, text string) (string, Verdict) {
-	number := plain.ReplaceAllString(strings.ToUpper(strings.TrimSpace(text)), "")
+	number := plain.ReplaceAllString(strings.ToUpper(Clean(text)), "")
 	form, known := kinds[country+" "+kind]
 	switch {
 	case !known && anyKind(number):
