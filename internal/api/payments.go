@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -36,9 +37,9 @@ type PaymentBody struct {
 	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
 	UserEmail       string `json:"userEmail,omitempty" maxLength:"254"`
 	UserName        string `json:"userName,omitempty" maxLength:"120"`
-	UserPhone       string `json:"userPhone,omitempty" maxLength:"40" example:"+5511987654321" doc:"With the country code. Some providers take no payment without it"`
+	UserPhone       string `json:"userPhone,omitempty" text:"number" maxLength:"40" example:"+5511987654321" doc:"With the country code. Some providers take no payment without it"`
 	UserIP          string `json:"userIp,omitempty" maxLength:"45"`
-	DocumentID      string `json:"documentId,omitempty" maxLength:"40" doc:"The buyer's document, where the method needs one"`
+	DocumentID      string `json:"documentId,omitempty" text:"number" maxLength:"40" doc:"The buyer's document, where the method needs one"`
 	MerchantOrderID string `json:"merchantOrderId,omitempty" maxLength:"120"`
 	HostedCheckout  bool   `json:"hostedCheckout,omitempty"`
 	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only"`
@@ -277,7 +278,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	}
 	n := payments.NewPayment{
 		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
-		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: strings.TrimSpace(b.UserPhone), IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
+		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: document.Clean(b.UserPhone), IP: b.UserIP, Document: document.Clean(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Installments: b.Installments.asked(), Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -26,8 +27,8 @@ type CustomerBody struct {
 	FirstName  string `json:"firstName,omitempty"`
 	LastName   string `json:"lastName,omitempty"`
 	Email      string `json:"email,omitempty"`
-	Phone      string `json:"phone,omitempty" doc:"With the country code" example:"+5511987654321"`
-	DocumentID string `json:"documentId,omitempty" doc:"Where the method needs one"`
+	Phone      string `json:"phone,omitempty" text:"number" doc:"With the country code" example:"+5511987654321"`
+	DocumentID string `json:"documentId,omitempty" text:"number" doc:"Where the method needs one"`
 }
 
 // field is a customer's text with its maximum length in characters.
@@ -52,6 +53,9 @@ func checkCustomer(path string, fields []field) (issues []error) {
 			issues = append(issues, wire.Coded(code, path+"."+f.name, "customer."+f.name+" "+what))
 		}
 		*f.text = strings.TrimSpace(*f.text)
+		if f.name == "phone" || f.name == "documentId" {
+			*f.text = document.Clean(*f.text)
+		}
 		switch n := utf8.RuneCountInString(*f.text); {
 		case n == 0 && f.required:
 			bad(problem.MissingField, "is required")
@@ -143,7 +147,7 @@ type SelectBody struct {
 type SelectCustomerBody struct {
 	Email      string `json:"email,omitempty"`
 	FullName   string `json:"fullName,omitempty"`
-	DocumentID string `json:"documentId,omitempty" doc:"Where the method needs one and the session has none"`
+	DocumentID string `json:"documentId,omitempty" text:"number" doc:"Where the method needs one and the session has none"`
 }
 
 func (c *SelectCustomerBody) fields() []field {

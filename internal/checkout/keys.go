@@ -7,10 +7,10 @@ package checkout
 // A mask leaves input alone that does not fit.
 func keysOf(country, kind string) (keys, mask string) {
 	switch country + " " + kind {
-	case "MEX RFC", "BOL CI":
+	case "MEX RFC", "BOL CI", "COL CC", "PER DNI", "PRY CI": // passports, and a RUC with a letter
 		return "text", ""
 	case "CHL RUT":
-		return "text", "<00.000.000-*"
+		return "text", "<000.000.000-*"
 	case "BRA CPF":
 		return "text", "000.000.000-00|AA.AAA.AAA/AAAA-00"
 	case "ARG CUIT":
@@ -18,10 +18,10 @@ func keysOf(country, kind string) (keys, mask string) {
 	case "ARG DNI":
 		return "numeric", "<00.000.000|00-00000000-0"
 	case "SLV DUI":
-		return "numeric", "00000000-0"
+		return "numeric", "00000000-0|0000-000000-000-0"
 	case "URY CI":
-		return "numeric", "<0.000.000-0"
-	case "COL CC", "CRI CI", "ECU CI", "PER DNI", "PRY CI":
+		return "numeric", "<0.000.000-0|00-000000-000-0"
+	case "CRI CI", "ECU CI":
 		return "numeric", ""
 	}
 	return "text", ""

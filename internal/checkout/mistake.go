@@ -19,6 +19,7 @@ type mistake struct {
 const (
 	noChoice      = "choose_one"
 	wrongDocument = "document_wrong"
+	oddDocument   = "document_odd"
 	notPayable    = "not_now"
 	notTaken      = "problem_bad_text"
 	noneNow       = "no_methods"

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -44,6 +45,7 @@ type selectorView struct {
 	Away     []method // of other countries, folded
 	Open     bool     // the chosen method is among them
 	AtField  bool     // Problem is about the document's number
+	Odd      bool     // the number only looks irregular: the next press confirms it
 	Chosen   string
 	Document string // the number as typed, if it was wrong
 	Problem  string
@@ -137,8 +139,8 @@ func (v *selectorView) mistaken(m mistake) {
 	of, found := v.find(m.Method)
 	v.Open = slices.ContainsFunc(v.Away, func(of method) bool { return of.ID == m.Method })
 	switch {
-	case m.Kind == wrongDocument && of.Document != "":
-		v.Problem, v.AtField = v.T(wrongDocument, "document", of.Document), true
+	case (m.Kind == wrongDocument || m.Kind == oddDocument) && of.Document != "":
+		v.Problem, v.AtField, v.Odd = v.T(m.Kind, "document", of.Document), true, m.Kind == oddDocument
 	case m.Kind == notPayable && found && of.Why != "":
 		v.Problem = of.Why
 	case m.Kind == notPayable || m.Kind == notTaken || m.Kind == noneNow:
@@ -175,8 +177,8 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	if s.Payment != "" { // the button was pressed twice, or in two tabs
 		return p.chosenBefore(w, r, s.Payment, chosen)
 	}
-	typed := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if problem.Unprintable(r) { // invisible characters of a copied number
+	typed := document.Clean(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
@@ -196,9 +198,15 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	}
 	number := ""
 	if kind := of.kind; kind != "" {
-		var good bool
-		if number, good = document.Check(of.country, kind, typed); !good {
+		var looks document.Verdict
+		number, looks = document.Look(of.country, kind, typed)
+		sure, _ := document.Look(of.country, kind, r.PostForm.Get("sure-"+chosen))
+		switch {
+		case looks == document.Impossible:
 			m.Kind = wrongDocument
+			return p.tellMistake(w, r, token, m)
+		case looks == document.Irregular && sure != number: // the second press on the same number says that it is right
+			m.Kind = oddDocument
 			return p.tellMistake(w, r, token, m)
 		}
 	}
@@ -434,8 +442,8 @@ func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place 
 			m.Why = v.T("out_of_limits", "limits", m.Limits)
 		}
 	}
-	// The shop's document may be of another kind: a passport is not a CPF.
-	if _, good := document.Check(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && !good {
+	// The shop's document may be of another kind: a passport is not a CPF. An irregular one is the shop's word.
+	if _, looks := document.Look(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && looks == document.Impossible {
 		m.kind, m.Document, m.Reason = rail.Document, v.document(rail.Document), v.T("document_why")
 		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
 		if rail.Method == "boleto" { // Resolução BCB 443/2024: every boleto names its payer by number

@@ -61,8 +61,8 @@ func parsePIX(text string) (normal, masked, wrong string) {
 		if a, err := mail.ParseAddress(lower); err == nil && a.Address == lower && len(lower) <= 77 && ascii(lower) {
 			return lower, lower[:1] + "***" + lower[strings.LastIndexByte(lower, '@'):], ""
 		}
-	case strings.HasPrefix(phone, "+"):
-		if n := len(phone); strings.HasPrefix(phone, "+55") && (n == 13 || n == 14) && digits(phone[1:]) {
+	case strings.HasPrefix(phone, "+"): // no area code of Brazil has a zero
+		if n := len(phone); strings.HasPrefix(phone, "+55") && (n == 13 || n == 14) && digits(phone[1:]) && phone[3] != '0' && phone[4] != '0' {
 			return phone, "+55" + tail(phone), ""
 		}
 	case len(text) == 36:
@@ -140,7 +140,15 @@ func ibanLength(country string) int {
 
 // parseAccount reads an account number of an unknown kind.
 func parseAccount(text string) (normal, masked, wrong string) {
+	for _, word := range strings.Fields(text) {
+		if len(word) > 4 && strings.Trim(strings.ToUpper(word), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			return "", "", "the account number alone, without words such as its kind"
+		}
+	}
 	s := strings.ToUpper(compact(text))
+	if plain := strings.ReplaceAll(s, ".", ""); digits(plain) { // points between digits only group them
+		s = plain
+	}
 	for i := range len(s) {
 		if !strings.Contains("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ/.", s[i:i+1]) {
 			return "", "", "an account number of 5 to 34 letters and digits"

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/money"
 )
 
@@ -116,7 +117,7 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 	refuse := func(f Field, absent bool, message string) {
 		problems = append(problems, Problem{f, absent, message})
 	}
-	currency, account = strings.ToUpper(strings.TrimSpace(currency)), strings.TrimSpace(account)
+	currency, account = strings.ToUpper(strings.TrimSpace(currency)), document.Clean(account)
 	var usable []network
 	switch {
 	case kind == "":
@@ -139,6 +140,9 @@ func Parse(kind, networkName, currency, account string) (Destination, []Problem)
 	}
 	n := usable[0]
 	normal, masked, wrong := n.parse(account)
+	if wrong == "" && strings.Trim(normal, "0") == "" {
+		wrong = "an account: this one has only zeros"
+	}
 	if wrong != "" {
 		return Destination{}, []Problem{{Account, false, "destination must be " + wrong}}
 	}

@@ -24,6 +24,11 @@ func TestGoodDestinationsAreTakenInOneSpelling(t *testing.T) {
 		{"IBAN", "bank_account", "", "EUR", "de89 3704 0044 0532 0130 00", "iban", "DE89370400440532013000", "DE****3000"},
 		{"IBAN of Costa Rica", "bank_account", "iban", "CRC", "CR05015202001026284066", "iban", "CR05015202001026284066", "CR****4066"},
 		{"a plain account", "bank_account", "", "COP", "001-234567-89", "account", "00123456789", "****789"},
+		{"an account with points", "bank_account", "", "COP", "12.345.678", "account", "12345678", "****78"},
+		{"copied IBAN", "bank_account", "", "EUR", "DE89\u00a03704\u00a00044\u202f0532\u00a00130\u200b00\ufeff", "iban", "DE89370400440532013000", "DE****3000"},
+		{"copied CLABE", "bank_account", "", "MXN", "032\u2013180\u201100011835971\u00a09", "spei", "032180000118359719", "032****9719"},
+		{"copied PIX telephone", "bank_account", "", "BRL", "\u202a+55\u00a011 98765\u20134321\u202c", "pix", "+5511987654321", "+55****4321"},
+		{"copied TRON", "crypto", "tron", "USDT", "\u200bTR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t\u2060", "tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TR7NHq…Lj6t"},
 		{"a short account", "bank_account", "account", "USD", "12345", "account", "12345", "****5"},
 		{"TRON", "crypto", "TRC20", "USDT", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TR7NHq…Lj6t"},
 		{"Ethereum, checksummed", "crypto", "ethereum", "USDT", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "ethereum", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x5aAe…eAed"},
@@ -127,4 +132,15 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q shows %q", d.Masked, d.Account)
 		}
 	})
+}
+
+// An account of zeros, a number with a word, and a telephone of no area are none.
+func TestWhatCanBeNoDestinationIsRefused(t *testing.T) {
+	for _, c := range []struct{ currency, account string }{
+		{"MXN", "000000000000000000"}, {"ARS", "0000000000000000000000"}, {"COP", "00000000"}, {"COP", "000.000-00"}, {"COP", "Ahorros 12345678"}, {"BRL", "+5500987654321"}, {"BRL", "+55 10 98765-4321"},
+	} {
+		if d, problems := destination.Parse("bank_account", "", c.currency, c.account); len(problems) != 1 || problems[0].Field != destination.Account {
+			t.Errorf("%s %s is %+v, %v", c.currency, c.account, d, problems)
+		}
+	}
 }

@@ -106,17 +106,20 @@ type documentType struct {
 	letters     bool
 }
 
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // documents are the types of each country, those that are tried first before the others (Mercado Pago's guide "document types", and the
 // lengths of its OpenAPI document's countries, f224df3, 2026-06-24: both have a NIT of nine digits, or ten with its check digit). A cédula of
 // Colombia has up to eight digits or ten, of which the first is 1; a company's NIT begins with 8 or 9. A foreigner's cédula there has a
-// citizen's length, and counts as one. A CUIT that begins with 3 is a company's; a person's is also the CUIL.
+// citizen's length, and counts as one; a person's NIT is a cédula of ten digits and its check digit. A passport there and in Peru begins with
+// a letter (PayU's list of document types has PP; Mercado Pago's has none). A CUIT that begins with 3 is a company's; a person's is also the CUIL.
 var documents = map[string][]documentType{
 	"ARG": {{"DNI", 7, 8, "", false}, {"CUIT", 11, 11, "3", false}, {"CUIL", 11, 11, "", false}},
 	"BRA": {{"CPF", 11, 11, "", false}, {"CNPJ", 14, 14, "", true}},
-	"CHL": {{"RUT", 8, 9, "", true}},
-	"COL": {{"NIT", 9, 9, "", false}, {"NIT", 10, 10, "89", false}, {"CC", 6, 10, "", false}},
+	"CHL": {{"RUT", 6, 10, "", true}},
+	"COL": {{"NIT", 9, 9, "", false}, {"NIT", 10, 10, "89", false}, {"CC", 6, 10, "", false}, {"NIT", 11, 11, "1", false}, {"PP", 6, 13, letters, true}},
 	"MEX": {{"RFC", 12, 13, "", true}, {"CURP", 18, 18, "", true}},
-	"PER": {{"DNI", 8, 8, "", false}, {"RUC", 11, 11, "", false}, {"CE", 9, 12, "", true}},
+	"PER": {{"DNI", 8, 8, "", false}, {"RUC", 11, 11, "", false}, {"PP", 6, 13, letters, true}, {"CE", 9, 12, "", true}},
 	"URY": {{"CI", 7, 8, "", false}, {"RUT", 12, 12, "", false}},
 }
 
@@ -136,7 +139,7 @@ func Document(country, text string) (kind, number string) {
 	for _, d := range documents[country] {
 		switch {
 		case length < d.least, length > d.most, d.first != "" && !strings.ContainsRune(d.first, rune(number[0])), !d.letters && !Digits(number, d.least, d.most):
-		case d.kind == "CNPJ" && !isCNPJ(number), d.kind == "RUT" && d.letters && !Digits(strings.TrimSuffix(number, "K"), 7, 9):
+		case d.kind == "CNPJ" && !isCNPJ(number), d.kind == "RUT" && d.letters && !Digits(strings.TrimSuffix(number, "K"), 5, 10):
 		default:
 			return d.kind, number
 		}
@@ -152,5 +155,8 @@ func isCNPJ(text string) bool {
 // Company reports whether the shopper's document is a company's.
 func (r Request) Company() bool {
 	kind, number := r.Document()
+	if r.Country == "COL" && len(number) == 11 { // a person's NIT
+		return false
+	}
 	return slices.Contains([]string{"CUIT", "CNPJ", "NIT", "RUC"}, kind) || kind == "RFC" && utf8.RuneCountInString(number) == 12 || kind == "RUT" && r.Country == "URY"
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
@@ -147,7 +148,8 @@ func path(p jsontext.Pointer) string {
 }
 
 // findUnprintable returns the path of a text with an unprintable character (problem.Unprintable) in a
-// handler's struct. A field with the tag text:"lines" may have more than one line.
+// handler's struct. A field with the tag text:"lines" may have more than one line. One with text:"number" may have the marks of
+// copied numbers, which its reader cleans away.
 func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -175,7 +177,11 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			tag := v.Type().Field(i).Tag
-			if below, found := findUnprintable(v.Field(i), tag.Get("text") == "lines"); found {
+			of := v.Field(i)
+			if tag.Get("text") == "number" {
+				of = reflect.ValueOf(document.Clean(of.String()))
+			}
+			if below, found := findUnprintable(of, tag.Get("text") == "lines"); found {
 				name, _, _ := strings.Cut(tag.Get("json"), ",")
 				if !strings.HasPrefix(below, "[") {
 					name += "."

@@ -211,7 +211,39 @@ func TestLanguageFollowsTheShopper(t *testing.T) {
 	}
 }
 
-// If the shop's document is not valid for the method, the page asks the shopper for one.
+// A number that only looks irregular is asked about once, without scripts too: the second press on the same number takes it. A number of
+// no office is refused however often it is sent.
+func TestIrregularDocumentIsConfirmedByASecondPress(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		path := selector(t, s.NewShop(t), `,"country":"MX"`)
+		press := func(typed, sure string) string {
+			form := url.Values{"method": {"sbx_spei"}, "document-sbx_spei": {typed}}
+			if sure != "" {
+				form.Set("sure-sbx_spei", sure)
+			}
+			_, _, h := s.Browse(t, http.MethodPost, path, form.Encode())
+			return h.Get("Location")
+		}
+		shows(t, s, press("GODE561231", "GODE561231")+"&lang=en", []string{"This is not a valid RFC"})
+		const odd = "GODE-561231-GR9"
+		asked := press(odd, "")
+		shows(t, s, asked+"&lang=en", []string{"This does not look like a usual RFC. Is it right", `name="sure-sbx_spei" value="` + odd + `"`})
+		for language, words := range map[string]string{"pt-BR": "Está certo", "es-AR": "apretá", "es-MX": "pulsa", "es-CO": "pulsa", "es-CL": "pulsa", "es-PE": "pulsa"} {
+			if _, page, _ := s.Visit(t, asked, "Accept-Language: "+language); !strings.Contains(page, words) {
+				t.Errorf("in %s the page does not say %q:\n%s", language, words, page)
+			}
+		}
+		shows(t, s, press("GODE561231GR7", odd)+"&lang=en", []string{"Is it right"}) // another number is asked about, too
+		made := press(odd, odd)
+		p, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(made, "/c/"))
+		harness.Must(t, err)
+		if p.Order.Buyer.Document != "GODE561231GR9" || p.Status != pay.Pending {
+			t.Errorf("the payment is %s with the document %q", p.Status, p.Order.Buyer.Document)
+		}
+	})
+}
+
+// If the shop's document is not valid for the method, the page asks the shopper for one. What only looks irregular is the shop's word.
 func TestShopsDocumentIsCheckedAgainstTheMethod(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -219,8 +251,10 @@ func TestShopsDocumentIsCheckedAgainstTheMethod(t *testing.T) {
 			r := o.Post(t, "/checkout/sessions", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+5511999990000","documentId":"`+number+`"}}`)
 			return strings.TrimPrefix(r.Want(t, http.StatusCreated).Text(t, "checkoutUrl"), s.URL)
 		}
-		shows(t, s, session("529.982.247-25"), nil, "document-sbx_pix")
-		for _, wrong := range []string{"529.982.247-26", "PASSPORT-1234567"} {
+		for _, taken := range []string{"529.982.247-25", "529.982.247-26"} {
+			shows(t, s, session(taken), nil, "document-sbx_pix")
+		}
+		for _, wrong := range []string{"529.982.247-2", "PASSPORT-1234567"} {
 			path := session(wrong)
 			shows(t, s, path, []string{"document-sbx_pix"})
 			_, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_pix")

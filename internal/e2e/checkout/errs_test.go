@@ -108,7 +108,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			if harness.Must(t, err); typed != wrongCPF {
 				t.Errorf("the field has %q, want what the shopper typed, %q", typed, wrongCPF)
 			}
-			ends(t, e.tab, "This is not a valid CPF")
+			ends(t, e.tab, "This does not look like a usual CPF")
 			if !e.bare {
 				back(t, e.tab, ".methods")
 			}

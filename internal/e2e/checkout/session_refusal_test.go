@@ -168,6 +168,18 @@ func TestCustomerIsTrimmedBeforeItIsChecked(t *testing.T) {
 		for _, difference := range harness.Compare("customer", want, got) {
 			t.Error(difference)
 		}
+		// Numbers from the clipboard lose their marks of direction, wide spaces and dashes, in a session and in a payment.
+		const phone, number = `\u202a+55\u00a011 98765\u20134321\u202c`, `\u200b529.982.247\u201125\u2069`
+		token = o.Session(t, `{"amount":25.5,"customer":{"firstName":"Ana","lastName":"Souza","email":"ana@b.example","phone":"`+phone+`","documentId":"`+number+`"}}`)
+		if r := o.Shopper(token).Read(t); r.Text(t, "customer.phone") != "+55 11 98765-4321" {
+			t.Errorf("the session has %s", r)
+		}
+		made := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","userPhone":"`+phone+`","documentId":"`+number+`"}`)
+		p, err := s.App.Cascade.Payment(ctx, harness.SandboxScope(o), made)
+		harness.Must(t, err)
+		if b := p.Order.Buyer; b.Phone != "+55 11 98765-4321" || b.Document != "529.982.247-25" {
+			t.Errorf("the payment has the buyer %+v", b)
+		}
 	})
 }
 

@@ -264,9 +264,9 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 			"short DNI":       {"cash.rapipago.ARG", "Tu DNI", "numeric", "1234567", "1.234.567", "1234567"},
 			"CUIT for DNI":    {"cash.rapipago.ARG", "Tu DNI", "numeric", "20123456786", "20-12345678-6", "20123456786"},
 			"CUIT":            {"bank.debin.ARG", "Tu CUIT", "numeric", "20123456786", "20-12345678-6", "20123456786"},
-			"Peru's DNI":      {"cash.kasnet.PER", "Tu DNI", "numeric", "12345678", "12345678", "12345678"},
+			"Peru's DNI":      {"cash.kasnet.PER", "Tu DNI", "text", "12345678", "12345678", "12345678"},
 			"CI":              {"cash.abitab.URY", "Tu número de cédula (CI)", "numeric", "12345672", "1.234.567-2", "12345672"},
-			"CC":              {"bank.pse.COL", "Tu número de cédula (CC)", "numeric", "1020304050", "1020304050", "1020304050"},
+			"CC":              {"bank.pse.COL", "Tu número de cédula (CC)", "text", "1020304050", "1020304050", "1020304050"},
 			"CPF":             {"pix.BRA", "Tu CPF", "text", "52998224725", "529.982.247-25", "52998224725"},
 			"CNPJ":            {"pix.BRA", "Tu CPF", "text", "11222333000181", "11.222.333/0001-81", "11222333000181"},
 			"CNPJ of letters": {"pix.BRA", "Tu CPF", "text", "12abc34501de35", "12.ABC.345/01DE-35", "12ABC34501DE35"},
@@ -293,7 +293,7 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 		// An error calls the document by its usual name.
 		link := selector(t, live, `,"country":"UY"`)
 		_, _, h := s.Browse(t, http.MethodPost, link, "method="+ids["cash.abitab.URY"]+"&document-"+ids["cash.abitab.URY"]+"=12345673")
-		shows(t, s, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no es válido."})
+		shows(t, s, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no parece habitual."})
 	})
 }
 

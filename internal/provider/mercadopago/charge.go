@@ -217,8 +217,10 @@ func document(r provider.Request) (kind, number string) {
 		return "", ""
 	case kind == "CUIL":
 		kind = "CUIT"
-	case kind == "RUT" && r.Country == "URY":
+	case kind == "RUT" && r.Country == "URY", kind == "PP" && r.Country == "COL":
 		kind = "Otro"
+	case kind == "PP": // Peru has no type for the others
+		return "", ""
 	}
 	return kind, number
 }
