@@ -55,7 +55,7 @@ var dependencies = map[string]string{
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
 	"golang.org/x/sys":                      "internal/growth",
 	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/delivery internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
-	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/wire",
+	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/reconcile internal/wire",
 	"github.com/redis/go-redis":             "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",

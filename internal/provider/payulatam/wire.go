@@ -66,7 +66,7 @@ type person struct {
 }
 
 // dniTypes are the types in PayU's list of document types (42c09c2) by country, where a document's form tells them. A person's CUIT in Argentina is also
-// the CUIL, so its number alone is sent.
+// the CUIL, so its number alone is sent. That Peru takes PP is *unproved*.
 var dniTypes = map[string]string{
 	"AR CUIT": "CUIT", "AR DNI": "DNI", "CO CC": "CC", "CO NIT": "NIT", "CO PP": "PP", "MX CURP": "CURP", "MX RFC": "RFC", "PE CE": "CE", "PE DNI": "DNI", "PE PP": "PP", "PE RUC": "RUC",
 }
