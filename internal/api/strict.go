@@ -49,8 +49,8 @@ var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempo
 //
 // Errors: invalid_request.
 func keyOf(header http.Header) error {
-	for name, sent := range header {
-		if name == keyHeader || !strings.Contains(strings.ToLower(name), "idempoten") {
+	for name, sent := range header { // net/http writes names as Idempotency-Key
+		if name == keyHeader || !strings.Contains(name, "dempoten") {
 			continue
 		}
 		if !slices.Contains(otherKeyHeaders, name) {

@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -28,19 +30,38 @@ type addWalletIn struct {
 		IsDefault   bool   `json:"isDefault,omitempty" doc:"The wallet of withdrawals that name none; a shop's first wallet is the default"`
 
 		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
-		HolderDocument string `json:"holderDocument,omitempty" maxLength:"20" pattern:"^[A-Za-z0-9Ññ&]{4,20}$" example:"52998224725" doc:"The holder's tax id without points and spaces: CPF, CNPJ, RFC, CUIT"`
+		HolderDocument string `json:"holderDocument,omitempty" text:"number" maxLength:"40" example:"52998224725" doc:"The holder's tax id: CPF, CNPJ, RFC, CUIT. Points, spaces and dashes are taken away; 4 to 20 letters and digits stay, with & and Ñ"`
 		HolderEmail    string `json:"holderEmail,omitempty" maxLength:"254" pattern:"^[^@ ]+@[^@ ]+$"`
-		BankCode       string `json:"bankCode,omitempty" maxLength:"12" pattern:"^[A-Za-z0-9]{1,12}$" doc:"The bank's code in its country: of ted, the 3 digits of COMPE"`
-		BranchCode     string `json:"branchCode,omitempty" maxLength:"10" pattern:"^[0-9]{1,10}$" doc:"The branch, without its check digit"`
+		BankCode       string `json:"bankCode,omitempty" text:"number" maxLength:"24" doc:"1 to 12 letters and digits. The bank's code in its country: of ted, the 3 digits of COMPE"`
+		BranchCode     string `json:"branchCode,omitempty" text:"number" maxLength:"20" doc:"1 to 10 digits. The branch, without its check digit"`
 		AccountType    string `json:"accountType,omitempty" enum:"checking,savings"`
 		BankCountry    string `json:"bankCountry,omitempty" maxLength:"3" pattern:"^[A-Z]{3}$" example:"MEX" doc:"ISO 3166 alpha-3"`
 	}
 	place destination.Destination
 }
 
-// Resolve reads the destination.
+// The forms of numbers about a holder, once copied separators are taken away.
+var (
+	holderForm, bankForm, branchForm = regexp.MustCompile(`^[A-Za-z0-9Ññ&]{4,20}$`), regexp.MustCompile(`^[A-Za-z0-9]{1,12}$`), regexp.MustCompile(`^[0-9]{1,10}$`)
+	separators                       = strings.NewReplacer(" ", "", ".", "", "-", "", "/", "")
+)
+
+// Resolve cleans the numbers, and reads the destination.
 func (in *addWalletIn) Resolve(huma.Context) (issues []error) {
-	b := in.Body
+	b := &in.Body
+	for _, number := range []struct {
+		name, means string
+		text        *string
+		form        *regexp.Regexp
+	}{
+		{"holderDocument", "4 to 20 letters and digits, such as 52998224725", &b.HolderDocument, holderForm}, {"bankCode", "1 to 12 letters and digits, such as 033", &b.BankCode, bankForm},
+		{"branchCode", "1 to 10 digits, such as 4321", &b.BranchCode, branchForm},
+	} {
+		sent := *number.text
+		if *number.text = separators.Replace(document.Clean(sent)); sent != "" && !number.form.MatchString(*number.text) {
+			issues = append(issues, wire.Coded(problem.InvalidRequest, number.name, number.name+" must be "+number.means+"; you sent "+clip(sent)))
+		}
+	}
 	place, problems := destination.Parse(b.Type, b.Network, b.Currency, b.Destination)
 	for _, p := range problems {
 		code := problem.InvalidRequest

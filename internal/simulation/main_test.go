@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/cryptotest"
 	"testing/synctest"
 	"time"
 )
@@ -53,7 +54,10 @@ func TestMain(m *testing.M) {
 // run runs a world; one of cards on pages if cards is the number of its shoppers.
 func run(t *testing.T, seed uint64, cards int, tape bool) (r result) {
 	firstWorld.Do(func() {
-		synctest.Test(t, func(*testing.T) { firstWorld.prepared, firstWorld.err = prepare() })
+		synctest.Test(t, func(t *testing.T) {
+			cryptotest.SetGlobalRandom(t, 1) // the marks of all worlds have one root
+			firstWorld.prepared, firstWorld.err = prepare()
+		})
 	})
 	if firstWorld.err != nil {
 		t.Fatal(firstWorld.err)

@@ -21,7 +21,7 @@ import (
 func Unknown(ctx context.Context) (ignored []string, err error) {
 	h := helpOf(ctx)
 	ignored = h.Ignored
-	if !h.Open {
+	if !h.Open || h.Sent == nil || h.plainlyOurs(h.Sent.text) {
 		return ignored, nil
 	}
 	var issues []problem.Issue
@@ -41,6 +41,25 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 		}
 	}
 	return ignored, problem.Invalid(issues...)
+}
+
+// plainlyOurs reports whether a body is one of plain values under our names, as nearly all are. It needs no decoding.
+func (h Help) plainlyOurs(body []byte) bool {
+	schema := h.resolved(h.Body)
+	s := scanner{rest: body}
+	for first := true; schema != nil; first = false {
+		if first && !s.skip('{') || !first && !s.skip(',') {
+			return !first && s.skip('}')
+		}
+		name := s.text()
+		if name == nil || schema.Properties[string(name[1:len(name)-1])] == nil || !s.skip(':') {
+			return false
+		}
+		if s.space(); s.scalar() == nil {
+			return false
+		}
+	}
+	return false
 }
 
 // mostOwn is how many different names of its own a shop may send beside ours: each is compared with many words.

@@ -191,7 +191,9 @@ func (d document) introduce() {
 func (d document) schemas() {
 	for name := range d.components("schemas") {
 		node := d.schema(name)
-		delete(node, "additionalProperties") // true is the default
+		if node["additionalProperties"] == true { // the default
+			delete(node, "additionalProperties")
+		}
 		kind := d.registry.TypeFromRef("#/components/schemas/" + name)
 		if kind == nil || kind.Kind() != reflect.Struct {
 			continue
@@ -243,7 +245,9 @@ func (d document) parameters(o operation) {
 		schema := under(param, "schema")
 		delete(schema, "description") // the parameter has it
 		switch param["name"] {
-		case wire.OlderCursor, wire.NextCursor:
+		case wire.NextCursor:
+			param["deprecated"] = true
+		case wire.OlderCursor:
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go generators give both spellings one name
 		case "limit":

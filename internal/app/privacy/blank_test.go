@@ -27,6 +27,10 @@ func fill(v reflect.Value) {
 	case reflect.Map:
 		v.Set(reflect.ValueOf(map[string]string{word: word}))
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[view.Number]() {
+			v.Set(reflect.ValueOf(view.Number{Text: "1"}))
+			return
+		}
 		for _, field := range v.Fields() {
 			if field.CanSet() {
 				fill(field)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // spellings are a name's usual spellings: amount_total as amountTotal, amount_total, amount-total, AmountTotal and amount_totals.
@@ -140,6 +141,31 @@ func withoutIDs(t *testing.T, r harness.Reply) string {
 	text, err := json.Marshal(kept)
 	harness.Must(t, err)
 	return string(text)
+}
+
+// Every body is closed but those of the calls in which a shop may have fields of its own, and no list takes an unknown parameter (ERR-30).
+func TestBodiesAreClosedButAShopsOwn(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		open := []string{"POST /payments", "POST /transactions", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select"}
+		doc, err := openapi3.NewLoader().LoadFromData(s.Spec.Text)
+		harness.Must(t, err)
+		found := 0
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+					continue
+				}
+				found++
+				more := op.RequestBody.Value.Content["application/json"].Schema.Value.AdditionalProperties.Has
+				if closed := more != nil && !*more; closed == slices.Contains(open, method+" "+path) {
+					t.Errorf("%s %s is closed: %t", method, path, closed)
+				}
+			}
+		}
+		if found < 15 {
+			t.Errorf("%d operations have bodies, want all", found)
+		}
+	})
 }
 
 // Other names of the header Idempotency-Key protect a request too, and a name that only looks like one is refused (IDEM-12).

@@ -286,11 +286,13 @@ func TestBankAccountInBrazilIsPaidByFile(t *testing.T) {
 				t.Errorf("a wallet without a bank is %s, want beneficiary_incomplete", r)
 			}
 			var list []string
+			w := ""
 			for _, bank := range []string{"237", "033"} {
-				w := o.Wallet(t, account+`,"holderName":"Ana Souza","holderDocument":"52998224725","bankCode":"`+bank+`","branchCode":"4321","accountType":"checking"}`)
+				w = o.Wallet(t, account+`,"holderName":"Ana Souza","holderDocument":"52998224725","bankCode":"`+bank+`","branchCode":"4321","accountType":"checking"}`)
 				o.Clock.Advance(time.Second)
 				list = append(list, o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id"))
 			}
+			harness.Eventually(t, "the wallet's cool-down is over", func() bool { return o.Get(t, "/wallets/"+w).Text(t, "status") == "active" })
 			o.Post(t, "/wallets", account+`,"holderName":"Ana","holderDocument":"52998224725","bankCode":"033","branchCode":"4321"}`).Refused(t, "409 conflict_state conflict_error param=destination reason=duplicate_destination from=active action=create")
 			o.Clock.Advance(pay.WithdrawalHold(true))
 			for _, id := range list {

@@ -230,6 +230,7 @@ func TestBeneficiaryIsTold(t *testing.T) {
 		if _, paid, _ := b.Told(id); paid.Name != "Ana Souza" || paid.Document != "52998224725" || paid.Currency != "BRL" {
 			t.Errorf("the bank got the holder %q with the document %q, in %s", paid.Name, paid.Document, paid.Currency)
 		}
-		o.Post(t, "/wallets", `{"type":"bank_account","currency":"BRL","destination":"+5511999998888","holderDocument":"529.982"}`).Want(t, http.StatusBadRequest)
+		o.Post(t, "/wallets", `{"type":"bank_account","currency":"BRL","destination":"+5511999998888","holderDocument":"52.9"}`).Want(t, http.StatusBadRequest)
+		o.Post(t, "/wallets", `{"type":"bank_account","currency":"BRL","network":"ted","destination":"55555-1","holderName":"Ana","holderDocument":"\u00a0529.982.247\u201125","bankCode":" 237","branchCode":"4321\u200b"}`).Want(t, http.StatusCreated)
 	})
 }
