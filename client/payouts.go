@@ -93,7 +93,7 @@ func (c *Client) DeleteWallet(ctx context.Context, id string) error {
 type NewWithdrawal struct {
 	WalletID string  `json:"walletId,omitempty"` // "" for the default wallet
 	Amount   Decimal `json:"amount"`             // USD, the fee included; with Currency it may be what arrives
-	Currency string  `json:"currency,omitempty"` // of Amount: "" for USD, or the wallet's, and then exactly Amount arrives
+	Currency string  `json:"currency,omitempty"` // of Amount: "" for USD, or that of a wallet which is no token, and then exactly Amount arrives
 
 	// IdempotencyKey makes it safe to send the same withdrawal again.
 	IdempotencyKey string `json:"-"`

@@ -22,7 +22,7 @@ type withdrawIn struct {
 	Body           struct {
 		WalletID string `json:"walletId,omitempty" minLength:"1" maxLength:"40" doc:"The default wallet when absent"`
 		Amount   Amount `json:"amount" doc:"USD major units, two decimals, the fee included; more than the fee and at most the available balance. With currency it may be what arrives"`
-		Currency string `json:"currency,omitempty" minLength:"3" maxLength:"5" example:"MXN" doc:"Of amount: USD by default, which is what leaves the balance; or the wallet's currency, and then exactly the amount arrives and the fee is added"`
+		Currency string `json:"currency,omitempty" minLength:"3" maxLength:"5" example:"MXN" doc:"Of amount: USD by default, which is what leaves the balance; or the currency of a wallet that is no token, and then exactly the amount arrives and the fee is added"`
 	}
 	amount  money.Amount
 	arrives payouts.Arrives

@@ -82,7 +82,11 @@ func (h Help) strangerAt(path string) stranger {
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
 		s.parent, s.name = path[:dot], path[dot+1:]
 	}
-	if schema := h.field(s.parent); schema != nil {
+	schema := h.field(s.parent)
+	if schema == nil || len(schema.Properties) == 0 { // a name with a point in it
+		s.parent, s.name, schema = "", path, h.field("")
+	}
+	if schema != nil {
 		s.known = slices.Sorted(maps.Keys(schema.Properties))
 	}
 	s.absent = s.known

@@ -143,16 +143,12 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	canceled, err := po.Store.Withdrawals().Canceled(ctx, scope, now.Add(-pay.CancelMemory))
-	if err != nil {
-		return pay.Withdrawal{}, pay.Change{}, err
-	}
 	net := money.New(max(0, n.Amount.Minor-terms.WithdrawalFee), money.USD)
-	if arrives.Currency == money.USD {
-		net = arrives
-	}
-	into, unknown := po.agreed(wallet, net, arrives, canceled)
+	into, unknown := po.agreed(ctx, wallet, net, arrives, now)
 	if n.Arrives != (Arrives{}) {
+		if unknown != nil { // without a rate nobody knows what it takes
+			return pay.Withdrawal{}, pay.Change{}, unknown
+		}
 		n.Amount = money.New(into.net.Minor+terms.WithdrawalFee, money.USD)
 	}
 	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, po.mark(n, scope))), n.Amount, terms, into.Conversion, balances, now)
@@ -163,19 +159,20 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	return w, change, err
 }
 
-// of reads the amount that is meant to arrive at a wallet: in USD for a token, which is worth as much.
+// of reads the amount that is meant to arrive at a wallet. How much of a token arrives is decided by whoever pays it out, so that it can be
+// promised of a currency alone.
 //
 // Errors: invalid_request, amount_invalid.
 func (a Arrives) of(w pay.Wallet) (money.Amount, error) {
 	if a == (Arrives{}) {
 		return money.Amount{}, nil
 	}
-	if !strings.EqualFold(a.Currency, w.Currency) {
-		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("this wallet is paid in %s: send the amount that is to arrive in %s, or the amount that is to leave in USD", w.Currency, w.Currency))
-	}
 	currency := money.Currency(w.Currency)
 	if w.Type == pay.Crypto || !currency.Valid() {
-		currency = money.USD
+		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", "a wallet of a token is paid at the value of the USD that leave: send the amount in USD")
+	}
+	if !strings.EqualFold(a.Currency, w.Currency) {
+		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("this wallet is paid in %s: send the amount that is to arrive in %s, or the amount that is to leave in USD", w.Currency, w.Currency))
 	}
 	amount, err := money.Parse(a.Text, currency)
 	if err != nil || !amount.IsPositive() {
@@ -192,9 +189,13 @@ type agreement struct {
 
 // agreed converts what a withdrawal takes, or what is meant to arrive, at today's rate; not at a better one than that of a withdrawal that
 // was canceled a moment ago.
-func (po *Payouts) agreed(w pay.Wallet, net, arrives money.Amount, canceled []pay.Withdrawal) (agreement, error) {
+func (po *Payouts) agreed(ctx context.Context, w pay.Wallet, net, arrives money.Amount, now time.Time) (agreement, error) {
 	into, err := po.conversion(w, net)
 	if err != nil || into.Rate.IsZero() {
+		return agreement{into, net}, err
+	}
+	canceled, err := po.Store.Withdrawals().Canceled(ctx, w.Scope, now.Add(-pay.CancelMemory))
+	if err != nil {
 		return agreement{into, net}, err
 	}
 	for range 2 { // the rate of a canceled one may take more

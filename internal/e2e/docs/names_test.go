@@ -239,6 +239,11 @@ func TestCurrenciesMeanWhatTheySay(t *testing.T) {
 		} {
 			mends(t, o.Post(t, "/withdrawals", body), want[0], want[1])
 		}
+		for _, token := range []string{"BTC", "USDT"} {
+			w := o.Wallet(t, map[string]string{"BTC": `{"type":"crypto","currency":"BTC","destination":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`,
+				"USDT": `{"type":"crypto","currency":"USDT","network":"tron","destination":"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}`}[token])
+			mends(t, o.Post(t, "/withdrawals", `{"amount":10,"walletId":"`+w+`","currency":"`+token+`"}`), "400 invalid_request invalid_request_error param=currency", "send the amount in USD")
+		}
 		s.Clean(t)
 	})
 }

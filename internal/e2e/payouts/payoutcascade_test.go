@@ -183,6 +183,7 @@ func TestWithdrawalIsQuoted(t *testing.T) {
 			t.Errorf("without a rate the wallet is %s, want no_rate", r)
 		}
 		o.Get(t, "/withdrawals/quote?amount=103&walletId="+real).Refused(t, "503 service_unavailable api_error reason=no_rate")
+		o.Get(t, "/withdrawals/quote?amount=103&currency=BRL&walletId="+real).Refused(t, "503 service_unavailable api_error reason=no_rate")
 		o.Get(t, "/withdrawals/quote?amount=103").Is(t, http.StatusOK, `{"walletId":"`+w+`","amount":103,"currency":"USD","feeUsd":3,"netAmount":100,
 			"payout":{"amount":1835,"currency":"MXN","rate":18.35,"rateAt":"<time>"}}`)
 		o.Get(t, "/withdrawals/quote?amount=3").Refused(t, "400 amount_below_minimum invalid_request_error param=amount")
