@@ -1,17 +1,15 @@
 package main_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -57,7 +55,7 @@ func (s *strict) of(payment string) []charged {
 	return slices.Clone(s.calls[payment])
 }
 
-// doors stand before providers, and see who connects before any byte is sent.
+// doors stand before providers, and see that somebody connects before any byte is sent.
 type doors struct {
 	certificates string // a file for SSL_CERT_FILE
 
@@ -65,15 +63,26 @@ type doors struct {
 	armed map[*server]func()
 }
 
-// arm runs do each time a node connects, while the node waits for the first byte of the
-// other side. nil ends that.
+// arm runs do each time somebody connects, while the other side waits for the first byte. do asks the
+// database whose payment it is. nil ends that.
 func (d *doors) arm(node *server, do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.armed == nil {
 		d.armed = map[*server]func(){}
 	}
+	if do == nil {
+		delete(d.armed, node)
+		return
+	}
 	d.armed[node] = do
+}
+
+// waiting returns what runs when somebody connects.
+func (d *doors) waiting() []func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.armed))
 }
 
 // write creates the file of certificates. All test servers of this package have the same certificate.
@@ -117,7 +126,7 @@ func (d *doors) before(t testing.TB, handler http.Handler) string {
 
 func (d *doors) admit(conn net.Conn, to string) {
 	defer conn.Close()
-	if do := d.of(conn); do != nil {
+	for _, do := range d.waiting() {
 		do()
 	}
 	inside, err := net.Dial("tcp", to)
@@ -130,37 +139,4 @@ func (d *doors) admit(conn net.Conn, to string) {
 		_, _ = io.Copy(inside, conn)
 	}()
 	_, _ = io.Copy(conn, inside)
-}
-
-// of returns what to run for this connection, by the process that made it.
-func (d *doors) of(conn net.Conn) func() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	link := "socket:[" + inode(conn) + "]"
-	for node, do := range d.armed {
-		if do == nil {
-			continue
-		}
-		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", node.command.Process.Pid))
-		if slices.ContainsFunc(fds, func(fd string) bool { name, err := os.Readlink(fd); return err == nil && name == link }) {
-			return do
-		}
-	}
-	return nil
-}
-
-// inode returns the kernel's number of the other end of a connection on this machine.
-func inode(conn net.Conn) string {
-	table, err := os.ReadFile("/proc/net/tcp")
-	from, known := conn.RemoteAddr().(*net.TCPAddr)
-	if err != nil || !known {
-		return ""
-	}
-	end := fmt.Sprintf("0100007F:%04X", from.Port)
-	for line := range bytes.Lines(table) {
-		if fields := strings.Fields(string(line)); len(fields) > 9 && fields[1] == end {
-			return fields[9]
-		}
-	}
-	return ""
 }

@@ -144,8 +144,10 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 		})
 	})
 	first := make(chan map[string]any)
+	var status int
 	go func() {
-		status, reply := node.callBy(patient, "POST", "/payments", d.key, order, header)
+		var reply map[string]any
+		status, reply = node.callBy(patient, "POST", "/payments", d.key, order, header)
 		if judge(status, reply) == unclear {
 			reply = nil // that is true
 		}
@@ -155,16 +157,17 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 	select {
 	case id = <-reached:
 		moment(nil)
-	case <-first: // the owner of a connection is not always found in time
+	case reply := <-first:
 		moment(nil)
+		d.t.Logf("%s was answered before the node could be suspended: %d %v", tag, status, reply)
 		return false
 	}
 	began := time.Now()
 	between := len(d.providers.of(id)) == 0
-	var status int
 	var told map[string]any
 	await(d.t, "the other node to answer "+tag, func() bool {
-		status, told = d.survivor.call("POST", "/payments", d.key, order, header)
+		status, reply := d.survivor.call("POST", "/payments", d.key, order, header)
+		told = reply
 		return status == http.StatusCreated
 	})
 	took := time.Since(began)
