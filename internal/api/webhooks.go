@@ -2,11 +2,14 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -16,25 +19,63 @@ import (
 type subscribeIn struct {
 	StrictHeader
 	Body struct {
-		Events        []string           `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion hook.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
-		URL           string             `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
-		Description   string             `json:"description,omitempty" maxLength:"200"`
+		Events         []string            `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion  hook.EventsVersion  `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
+		URL            string              `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
+		Authentication maybeAuthentication `json:"authentication,omitzero" doc:"What your gateway asks of callers: username and password, or header and value. Each delivery carries it"`
+		Description    string              `json:"description,omitempty" maxLength:"200"`
 	}
+}
+
+// AuthenticationBody is what an endpoint asks of its callers, one pair or the other.
+type AuthenticationBody struct {
+	Username string `json:"username,omitempty" example:"cascada" doc:"For Basic authentication"`
+	Password string `json:"password,omitempty" format:"password" writeOnly:"true" doc:"Never shown"`
+	Header   string `json:"header,omitempty" example:"X-Api-Key" doc:"The name of a header"`
+	Value    string `json:"value,omitempty" format:"password" writeOnly:"true" doc:"The header's value; never shown"`
+}
+
+// maybeAuthentication tells null, which takes credentials away, from a field that is absent.
+type maybeAuthentication struct {
+	sent bool
+	body *AuthenticationBody
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *maybeAuthentication) UnmarshalJSON(text []byte) error {
+	m.sent = true
+	return json.Unmarshal(text, &m.body)
+}
+
+// Schema describes the field in the OpenAPI document.
+func (maybeAuthentication) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[*AuthenticationBody](), true, "")
+}
+
+// removed reports whether null was sent.
+func (m maybeAuthentication) removed() bool { return m.sent && m.body == nil }
+
+// credentials are what was sent; nil without an object.
+func (m maybeAuthentication) credentials() *webhook.Credentials {
+	if m.body == nil {
+		return nil
+	}
+	return &webhook.Credentials{Username: m.body.Username, Password: m.body.Password, Header: m.body.Header, Value: m.body.Value}
 }
 
 type subscriptionOut struct{ Body view.Subscription }
 
-// Absent or null fields stay unchanged.
+// Absent or null fields stay unchanged, but authentication: null takes it away.
 type editIn struct {
 	ID string `path:"id"`
 	StrictHeader
 	Body struct {
-		URL           *string                  `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
-		Events        []string                 `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion *hook.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
-		Description   *string                  `json:"description,omitempty" maxLength:"200"`
-		Status        *hook.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
+		URL            *string                  `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
+		Events         []string                 `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion  *hook.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
+		Authentication maybeAuthentication      `json:"authentication,omitzero" doc:"Replaces what deliveries carry; null takes it away. A url at another scheme, host or port takes it away too, unless you send it again"`
+		Description    *string                  `json:"description,omitempty" maxLength:"200"`
+		Status         *hook.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
 	}
 }
 
@@ -85,6 +126,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	}
 	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, call.Scope, delivery.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
+		Credentials: in.Body.Authentication.credentials(),
 	})
 	if err != nil {
 		return nil, err
@@ -116,9 +158,12 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, hook.SubscriptionEdit{
-		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
-	}, in.strict())
+	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, delivery.SubscriptionEdit{
+		SubscriptionEdit: hook.SubscriptionEdit{
+			URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
+		},
+		Credentials: in.Body.Authentication.credentials(), NoCredentials: in.Body.Authentication.removed(), Strict: in.strict(),
+	})
 	if err != nil {
 		return nil, err
 	}

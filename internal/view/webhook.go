@@ -22,17 +22,32 @@ type Subscription struct {
 	Description             *string                 `json:"description"`
 	Secret                  string                  `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
 	SecretPreview           string                  `json:"secretPreview"`
+	Authentication          *EndpointAuthentication `json:"authentication" doc:"What deliveries carry for your gateway, without the secret; null: nothing"`
 	PreviousSecretExpiresAt *Time                   `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the previous secret signs too"`
 	CreatedAt               Time                    `json:"createdAt"`
 	UpdatedAt               Time                    `json:"updatedAt"`
 	LastDeliveryAt          *Time                   `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
 }
 
-// NewSubscription shows a subscription, without its secret.
+// EndpointAuthentication is what an endpoint asks of its callers, without the secret.
+type EndpointAuthentication struct {
+	Username string `json:"username,omitempty" doc:"Of Basic authentication"`
+	Header   string `json:"header,omitempty" doc:"The name of the header"`
+}
+
+func newAuthentication(a hook.Authentication) *EndpointAuthentication {
+	if a.None() {
+		return nil
+	}
+	return &EndpointAuthentication{Username: a.Username, Header: a.Header}
+}
+
+// NewSubscription shows a subscription, without its secrets.
 func NewSubscription(s hook.Subscription) Subscription {
 	return Subscription{
 		ID: s.ID, URL: s.URL, Events: slices.Clone(s.Events), EventsVersion: s.EventsVersion, Managed: s.Managed, Status: s.Status,
 		DisabledReason: text(s.DisabledReason), Description: text(s.Description), SecretPreview: s.SecretPreview,
+		Authentication:          newAuthentication(s.Authentication),
 		PreviousSecretExpiresAt: at(s.PreviousUntil), CreatedAt: Time{s.CreatedAt}, UpdatedAt: Time{s.UpdatedAt},
 		LastDeliveryAt: at(s.LastDelivery),
 	}
@@ -85,7 +100,7 @@ func (e DeliveryError) MarshalJSON() ([]byte, error) { return json.Marshal(text(
 func (DeliveryError) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Nullable: true, Description: "Why the try failed",
-		Enum: []any{"timeout", "dns", "tls", "needs_tls", "refused", "reset", "bad_answer", "http_status", "blocked_address", nil},
+		Enum: []any{"timeout", "dns", "tls", "needs_tls", "refused", "reset", "bad_answer", "http_status", "credentials_refused", "blocked_address", nil},
 	}
 }
 

@@ -41,7 +41,7 @@ func CheckURL(raw string, live, allowPrivate bool) error {
 		return errors.New("url must write its host in ASCII: an international name as xn--…")
 	}
 	if u.User != nil {
-		return errors.New("url must not contain a user name or password")
+		return errors.New("url must not contain a user name or password: send them as authentication")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -134,7 +134,7 @@ func TestRefusalsAreSentencesForTheMerchant(t *testing.T) {
 		{"ftp://shop.example", false, "url must start with https:// or http://, such as https://shop.example/hooks"},
 		{"https://[::1", true, "url must be an absolute URL, such as https://shop.example/hooks"},
 		{"https://", true, "url must name a host"},
-		{"https://a:b@shop.example", true, "url must not contain a user name or password"},
+		{"https://a:b@shop.example", true, "url must not contain a user name or password: send them as authentication"},
 		{"https://shop.example:0", true, "url must have a port between 1 and 65535"},
 		{"https://10.0.0.1", true, "url must not lead to a private, loopback or reserved address"},
 		{"http://10.0.0.1", false, "url must not lead to a private, loopback or reserved address"},

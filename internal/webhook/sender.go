@@ -123,6 +123,7 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 		return Result{Err: BlockedAddress, Duration: s.now().Sub(started)}
 	}
 	request.Header = s.header(m, started)
+	m.Credentials.set(request.Header)
 
 	var transport http.RoundTripper = s.public
 	switch {
@@ -137,9 +138,12 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 		return Result{Err: reason(err), Duration: s.now().Sub(started)}
 	}
 
-	result := Result{StatusCode: response.StatusCode, Snippet: s.read(response)}
+	result := Result{StatusCode: response.StatusCode, Snippet: m.Credentials.hide(s.read(response))}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		result.Err, result.Wait = HTTPStatus, wait(response, s.now())
+		if refused := response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden; refused && !m.Credentials.None() {
+			result.Err = CredentialsRefused
+		}
 	}
 	result.Duration = s.now().Sub(started)
 	return result

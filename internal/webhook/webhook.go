@@ -49,6 +49,7 @@ type Message struct {
 	Event          string // such as payment.completed
 	DeliveryID     string // dlv_…, one for each delivery
 	EventID        string // the same for each endpoint and each try: receivers drop repeats by it
+	Credentials    Credentials
 	// Body is sent exactly as it is. It must not change after Send returns either:
 	// an endpoint may answer before the last byte of it has left.
 	Body []byte
@@ -75,6 +76,8 @@ const (
 	BadAnswer Reason = "bad_answer"
 	// HTTPStatus: it answered, but not with 2xx.
 	HTTPStatus Reason = "http_status"
+	// CredentialsRefused: it answered 401 or 403, although credentials were sent.
+	CredentialsRefused Reason = "credentials_refused"
 	// BlockedAddress: we do not talk to this address. Nothing was sent.
 	BlockedAddress Reason = "blocked_address"
 )

@@ -400,6 +400,9 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		if schema.Type == huma.TypeInteger {
 			kind = kindOf(schema)
 		}
+		if h.secret(schema) {
+			return fmt.Sprintf("%s must be %s%s; you sent something else", name, kind, example(schema))
+		}
 		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Told(d.Value))
 	case "length":
 		return h.length(name, d)
@@ -409,6 +412,14 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		}
 	}
 	return d.Message
+}
+
+// secret reports whether a field holds a secret, or an object with one: no message quotes it.
+func (h Help) secret(schema *huma.Schema) bool {
+	if schema = h.resolved(schema); schema == nil {
+		return false
+	}
+	return schema.WriteOnly || slices.ContainsFunc(slices.Collect(maps.Values(schema.Properties)), h.secret)
 }
 
 // items says how many items a list may have.

@@ -190,7 +190,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 	return pages(func(after string) (string, error) {
 		list, err := sc.Store.Subscriptions().After(ctx, after, resealBatch)
 		for _, sub := range list {
-			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
+			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}, {hook.AuthenticationOf(sub.ID, sub.URL), &sub.Authentication.Encrypted}}
 			if err := of.each(do, func() error {
 				sub.Version++
 				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{sub}})

@@ -143,7 +143,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	ctx, span := w.delivering(ctx, it, e.sub.URL)
 	result := w.post(ctx, e, d, webhook.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.EventType),
-		DeliveryID: sentID(d.ID), EventID: d.Event, Body: it.Payload,
+		DeliveryID: sentID(d.ID), EventID: d.Event, Credentials: e.credentials, Body: it.Payload,
 	})
 	w.attempted(ctx, span, d, result)
 	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}

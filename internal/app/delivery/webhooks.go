@@ -99,7 +99,8 @@ type NewSubscription struct {
 	Events        []string
 	EventsVersion hook.EventsVersion // "": the newest
 	Description   string
-	Strict        *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+	Credentials   *webhook.Credentials // that each delivery carries; nil: none
+	Strict        *bool                // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 }
 
 // Subscribe adds an endpoint and returns its secret, which is shown only once.
@@ -116,6 +117,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 	if n.URL != "" {
 		bad.url(n.URL, scope.Live || merchant.StrictFor(scope.Live, n.Strict), w.AllowPrivate)
 	}
+	bad.credentials(n.Credentials, n.URL == "")
 	if err := bad.err(); err != nil {
 		return hook.Subscription{}, "", err
 	}
@@ -133,6 +135,9 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 			return sub, "", err
 		}
 		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
+	}
+	if n.Credentials != nil {
+		sub.Authentication = w.sealed(sub.ID, sub.URL, *n.Credentials)
 	}
 	done, err := w.shops.Lock(ctx, scope.Shop)
 	if err != nil {
@@ -153,7 +158,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 		return w.Store.Commit(ctx, pay.Change{
 			Shops: []tenant.Shop{shop}, Subscriptions: []hook.Subscription{sub},
 			Audit: w.Audited(by.Actor(), scope, audit.WebhookCreated, sub.ID,
-				map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}),
+				audited(sub, hook.Subscription{})),
 		})
 	})
 }
@@ -187,6 +192,10 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 	if !w.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
+	credentials, err := w.credentials(sub)
+	if err != nil {
+		return err
+	}
 	challenge := rand.Text()
 	body, err := json.Marshal(map[string]string{"type": webhook.Challenge, "challenge": challenge})
 	if err != nil {
@@ -198,7 +207,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 	}
 	defer leave()
 	id := w.NewID("wch_", w.Now())
-	result := w.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Body: body})
+	result := w.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Credentials: credentials, Body: body})
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
@@ -330,11 +339,18 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page l
 	return list, total, err
 }
 
-// EditSubscription changes the fields that the edit names. The secret stays. asked is the header
-// Sandbox-Strict; nil: the setting of the merchant's sandbox.
+// SubscriptionEdit is a change by the owner.
+type SubscriptionEdit struct {
+	hook.SubscriptionEdit
+	Credentials   *webhook.Credentials // in place of those from before; nil keeps them
+	NoCredentials bool                 // takes them away
+	Strict        *bool                // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+}
+
+// EditSubscription changes the fields that the edit names. The secret stays.
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for a duplicate.
-func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e hook.SubscriptionEdit, asked *bool) (sub hook.Subscription, err error) {
+func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e SubscriptionEdit) (sub hook.Subscription, err error) {
 	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return sub, err
@@ -354,15 +370,16 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		bad := bad // start without problems in each try
 		// A managed endpoint may be given its own address again.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope.Live || merchant.StrictFor(scope.Live, asked), w.AllowPrivate)
+			bad.url(*e.URL, scope.Live || merchant.StrictFor(scope.Live, e.Strict), w.AllowPrivate)
 		}
+		bad.credentials(e.Credentials, read.Managed && (e.URL == nil || *e.URL == read.URL))
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)
 		}
 		if err := bad.err(); err != nil {
 			return pay.Change{}, err
 		}
-		if sub = read.Edit(e, w.TimeOf(scope)); sub.Version == read.Version {
+		if sub = read.Edit(w.edit(read, e), w.TimeOf(scope)); sub.Version == read.Version {
 			return pay.Change{}, nil
 		}
 		change := pay.Change{Subscriptions: []hook.Subscription{sub}}
@@ -384,9 +401,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 				return change, err
 			}
 		}
-		change.Audit = w.Audited(by.Actor(), scope, audit.WebhookUpdated, sub.ID, map[string]string{
-			"url": origin(sub.URL), "events": strings.Join(sub.Events, ","), "status": string(sub.Status),
-		})
+		change.Audit = w.Audited(by.Actor(), scope, audit.WebhookUpdated, sub.ID, audited(sub, read))
 		return change, nil
 	})
 	w.deliver.look() // waiting deliveries may be sent now
@@ -461,6 +476,7 @@ func origin(address string) string {
 type endpoint struct {
 	sub              hook.Subscription
 	secret, previous string
+	credentials      webhook.Credentials
 }
 
 // endpoint reads the endpoint of a delivery.
@@ -474,6 +490,9 @@ func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint,
 			return e, err
 		}
 		e.secret = string(secret)
+		if e.credentials, err = w.credentials(e.sub); err != nil {
+			return e, err
+		}
 		if e.sub = e.sub.At(w.TimeOf(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
 			previous, err := w.Vault.Decrypt(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {

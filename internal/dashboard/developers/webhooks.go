@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func (d *developers) webhookPages() {
@@ -99,14 +100,44 @@ func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.V
 // webhookForm is the form of an endpoint.
 type webhookForm struct {
 	form
-	Sub         hookView // zero: a new one
-	Managed     bool     // the new one is an inbox here
-	URL         string
-	Description string
-	All         bool
-	Newest      bool // take the newest set of events
-	Events      map[string]bool
-	Types       []frame.Option
+	Sub     hookView // zero: a new one
+	Managed bool     // the new one is an inbox here
+	// Authentication is none, basic or header; "" in a form that does not ask. What is secret never goes back into the form.
+	Authentication, Username, Header string
+	secret                           string
+	URL                              string
+	Description                      string
+	All                              bool
+	Newest                           bool // take the newest set of events
+	Events                           map[string]bool
+	Types                            []frame.Option
+}
+
+// SecretHint says whether an empty field keeps the secret.
+func (f webhookForm) SecretHint() string {
+	if f.Sub.Authentication.None() {
+		return "auth_sent"
+	}
+	return "auth_kept"
+}
+
+// credentials are what the form says; nil for none.
+func (f webhookForm) credentials() *webhook.Credentials {
+	switch f.Authentication {
+	case "basic":
+		return &webhook.Credentials{Username: f.Username, Password: f.secret}
+	case "header":
+		return &webhook.Credentials{Header: f.Header, Value: f.secret}
+	}
+	return nil
+}
+
+// keepsSecret reports whether the form leaves the endpoint's credentials as they are. For another host they must be typed
+// again, which the use case says.
+func (f webhookForm) keepsSecret() bool {
+	now, then := f.credentials(), f.Sub.Authentication
+	return now != nil && f.secret == "" && !then.None() && now.Username == then.Username && now.Header == then.Header &&
+		hook.AuthenticationOf(f.Sub.ID, f.URL) == hook.AuthenticationOf(f.Sub.ID, f.Sub.URL)
 }
 
 // typeChoices are the types of events, with what they mean.
@@ -118,14 +149,21 @@ func (d *developers) typeChoices(v *frame.Visit) (list []frame.Option) {
 }
 
 func (d *developers) newWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.room.Show(w, r, v, "webhookform", webhookForm{All: true, Types: d.typeChoices(v), Events: map[string]bool{}})
+	return d.room.Show(w, r, v, "webhookform", webhookForm{All: true, Authentication: "none", Types: d.typeChoices(v), Events: map[string]bool{}})
 }
 
 // sentWebhook reads the form, without checks: the use case says what is wrong with it.
 func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm, events []string) {
 	f = webhookForm{
 		Managed: r.FormValue("where") == "inbox", URL: strings.TrimSpace(r.FormValue("url")), Description: strings.TrimSpace(r.FormValue("description")),
-		All: r.FormValue("which") != "some", Newest: r.FormValue("newest") != "", Types: d.typeChoices(v), Events: map[string]bool{},
+		Authentication: r.FormValue("authentication"),
+		All:            r.FormValue("which") != "some", Newest: r.FormValue("newest") != "", Types: d.typeChoices(v), Events: map[string]bool{},
+	}
+	switch f.Authentication {
+	case "basic":
+		f.Username, f.secret = strings.TrimSpace(r.FormValue("authentication.username")), r.FormValue("authentication.password")
+	case "header":
+		f.Header, f.secret = strings.TrimSpace(r.FormValue("authentication.header")), strings.TrimSpace(r.FormValue("authentication.value"))
 	}
 	for _, e := range r.Form["events"] {
 		f.Events[e] = true
@@ -151,7 +189,7 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 	n := delivery.NewSubscription{Events: events, Description: f.Description}
 	err := f.described()
 	if !f.Managed {
-		n.URL = f.URL
+		n.URL, n.Credentials = f.URL, f.credentials()
 		if f.URL == "" { // for the use case that means an inbox
 			err = problem.Field(problem.MissingField, "url", "type the address to which events are sent")
 		}
@@ -186,7 +224,8 @@ func (d *developers) editWebhook(w http.ResponseWriter, r *http.Request, v *fram
 	if err != nil {
 		return err
 	}
-	f := webhookForm{Sub: viewHook(s), Managed: s.Managed, URL: s.URL, Description: s.Description, Types: d.typeChoices(v), Events: map[string]bool{}}
+	f := webhookForm{Sub: viewHook(s), Managed: s.Managed, URL: s.URL, Description: s.Description,
+		Authentication: s.Authentication.Kind(), Username: s.Authentication.Username, Header: s.Authentication.Header, Types: d.typeChoices(v), Events: map[string]bool{}}
 	f.All = f.Sub.All()
 	for _, e := range s.Events {
 		f.Events[e] = true
@@ -204,13 +243,17 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 	if events == nil {
 		events = []string{} // none is an error; nil would keep them
 	}
-	edit := hook.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}
+	edit := delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}}
+	if edit.Credentials = f.credentials(); f.keepsSecret() {
+		edit.Credentials = nil
+	}
+	edit.NoCredentials = f.Authentication == "none"
 	if f.Newest {
 		newest := hook.NewestEvents
 		edit.EventsVersion = &newest
 	}
 	if err = f.described(); err == nil {
-		_, err = d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit, nil)
+		_, err = d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit)
 	}
 	if err != nil {
 		return d.wrongWebhook(w, r, v, f, err)
@@ -247,7 +290,7 @@ func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.
 	if r.FormValue("status") == string(hook.Enabled) {
 		status, flash = hook.Enabled, "hook_is_enabled"
 	}
-	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), hook.SubscriptionEdit{Status: &status}, nil)
+	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{Status: &status}})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // reachPages are the rooms whose errors a page of the dashboard can show.
 var reachPages = []string{
-	"app", "pay", "store/base", "store/engine", "webhook/address.go", "dashboard",
+	"app", "pay", "store/base", "store/engine", "webhook/address.go", "webhook/credentials.go", "dashboard",
 }
 
 // neverOnPages are files, and whole packages, whose errors no page shows, with the reason.

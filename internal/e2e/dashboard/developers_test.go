@@ -185,6 +185,23 @@ func TestDevelopersPagesKeepToTheirRights(t *testing.T) {
 	}
 }
 
+// keepsItsCredentials edits an endpoint that has a password: an empty one keeps it, and another host needs it again.
+func keepsItsCredentials(t *testing.T, u harness.Staff, server *harness.Receiver, path string) {
+	t.Helper()
+	form := url.Values{"url": {server.URL + "/a"}, "which": {"some"}, "events": {"payment.completed"}, "description": {"the till"},
+		"authentication": {"basic"}, "authentication.username": {"the gateway"}}
+	if page := u.Page(t, path+"/edit"); !strings.Contains(page, "the gateway") || strings.Contains(page, "a-secret") {
+		t.Errorf("the form shows %s", page)
+	}
+	if a := u.Ask(t, http.MethodPost, path, form); a.Status != http.StatusSeeOther || !strings.Contains(u.Page(t, path+"/settings"), "the gateway") {
+		t.Errorf("an edit without the password gets %d %s", a.Status, a.Text())
+	}
+	form.Set("url", "http://127.0.0.2:1/a")
+	if a := u.Ask(t, http.MethodPost, path, form); a.Status != 400 || !strings.Contains(a.Body, `id="f-authentication.password-error"`) {
+		t.Errorf("an edit to another host without the password gets %d %s", a.Status, a.Text())
+	}
+}
+
 // A developer adds an endpoint that fails, sees each try, sends one delivery again, and then a span of time.
 func TestDeveloperReplaysWebhooks(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
@@ -197,11 +214,18 @@ func TestDeveloperReplaysWebhooks(t *testing.T) {
 		if a := u.Ask(t, http.MethodPost, "/webhooks", url.Values{"where": {"own"}, "which": {"all"}}); a.Status != 400 {
 			t.Errorf("a webhook without an address gets %d", a.Status)
 		}
-		secret := shown(t, u.Ask(t, http.MethodPost, "/webhooks", url.Values{"where": {"own"}, "url": {server.URL}, "which": {"some"}, "events": {"payment.completed"}, "description": {"the till"}}))
+		if a := u.Ask(t, http.MethodPost, "/webhooks", url.Values{
+			"where": {"own"}, "url": {server.URL}, "which": {"all"}, "authentication": {"header"}, "authentication.header": {"Host"}, "authentication.value": {"a-secret"},
+		}); a.Status != 400 || !strings.Contains(a.Body, `id="f-authentication.header-error"`) || strings.Contains(a.Body, "a-secret") {
+			t.Errorf("a header that is ours gets %d %s", a.Status, a.Text())
+		}
+		secret := shown(t, u.Ask(t, http.MethodPost, "/webhooks", url.Values{"where": {"own"}, "url": {server.URL}, "which": {"some"}, "events": {"payment.completed"}, "description": {"the till"},
+			"authentication": {"basic"}, "authentication.username": {"the gateway"}, "authentication.password": {"a-secret"}}))
 		hook := regexp.MustCompile(`/webhooks/(wh_[0-9A-Z]+)"`).FindStringSubmatch(u.Page(t, "/webhooks"))[1]
 		payment := u.Create(t, harness.Card)
 		server.Await(t, 1)
 		path := "/webhooks/" + hook
+		keepsItsCredentials(t, u, server, path)
 		delivery := ""
 		harness.Eventually(t, "the failed try is shown", func() bool {
 			page := u.Page(t, path+"?status=failed&type=payment.completed")

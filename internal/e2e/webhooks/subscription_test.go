@@ -16,7 +16,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 		o := s.NewShop(t)
 		shown := func(url, events, managed, description, secret string) string {
 			return fmt.Sprintf(`{"id":"<hook>","url":%q,"events":%s,"eventsVersion":"2026-11-28","managed":%s,"status":"enabled","disabledReason":null,"description":%s%s,
-				"secretPreview":"<masked>","previousSecretExpiresAt":null,"createdAt":"<time>","updatedAt":"<time>","lastDeliveryAt":null}`,
+				"secretPreview":"<masked>","authentication":null,"previousSecretExpiresAt":null,"createdAt":"<time>","updatedAt":"<time>","lastDeliveryAt":null}`,
 				url, events, managed, description, secret)
 		}
 		const secret = `,"secret":"<secret>"`

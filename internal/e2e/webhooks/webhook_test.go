@@ -54,7 +54,7 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 		path := "/webhooks/" + id
 		shown := func(url, events, status, reason, description, last string) string {
 			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
-				"secretPreview":%q,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
+				"secretPreview":%q,"authentication":null,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
 				id, url, events, hook.FirstEvents, status, reason, description, made.Text(t, "secretPreview"), made.Text(t, "createdAt"), last)
 		}
 		o.Get(t, path).Is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))

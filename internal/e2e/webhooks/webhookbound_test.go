@@ -163,7 +163,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Error(err)
 	}
 	edit := func(url string) error {
-		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, hook.SubscriptionEdit{URL: &url}, nil)
+		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &url}})
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {

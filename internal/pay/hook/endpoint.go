@@ -27,10 +27,44 @@ type Subscription struct {
 	SecretPreview  string
 	PreviousSecret []byte    // encrypted; empty unless a rotation is under way
 	PreviousUntil  time.Time // when the previous secret stops signing
+	Authentication Authentication
 	Circuit        Circuit
 	CreatedAt      time.Time
 	UpdatedAt      time.Time // last change by its owner, or when it was disabled; changes of the circuit do not count
 	LastDelivery   time.Time // time of the last try; set only when its owner reads it
+}
+
+// Authentication is what an endpoint asks of its callers: a user name with a password, or one header with a value. The zero
+// value is none.
+type Authentication struct {
+	Username  string // of Basic authentication
+	Header    string // the header's name
+	Encrypted []byte // the password, or the header's value
+}
+
+// None reports whether the endpoint asks for nothing.
+func (a Authentication) None() bool { return len(a.Encrypted) == 0 }
+
+// Kind is basic, header or none.
+func (a Authentication) Kind() string {
+	switch {
+	case a.None():
+		return "none"
+	case a.Header != "":
+		return "header"
+	}
+	return "basic"
+}
+
+// Same reports whether nothing was changed.
+func (a Authentication) Same(b Authentication) bool {
+	return a.Username == b.Username && a.Header == b.Header && slices.Equal(a.Encrypted, b.Encrypted)
+}
+
+// AuthenticationOf is what the credentials of a subscription are encrypted for: its scheme, host and port too, so that
+// nobody who changes the row sends them elsewhere.
+func AuthenticationOf(subscription, address string) string {
+	return subscription + "/authentication/" + originOf(address)
 }
 
 // SubscriptionStatus says whether events are sent.
@@ -73,6 +107,8 @@ type SubscriptionEdit struct {
 	EventsVersion *EventsVersion
 	Description   *string
 	Status        *SubscriptionStatus
+	// Authentication replaces what is sent as credentials; a zero one takes it away.
+	Authentication *Authentication
 }
 
 // MostSubscriptions is the most endpoints of a shop in an environment, unless the operator sets
@@ -106,11 +142,20 @@ func plainURL(text string) string {
 	if err != nil {
 		return text
 	}
+	return originOf(text) + " " + "/" + strings.TrimPrefix(u.EscapedPath(), "/") + " " + u.RawQuery
+}
+
+// originOf is the scheme, host and port of an address, in one spelling.
+func originOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
 	port := u.Port()
 	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
 		port = ""
 	}
-	return u.Scheme + " " + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + " " + port + " " + "/" + strings.TrimPrefix(u.EscapedPath(), "/") + " " + u.RawQuery
+	return u.Scheme + " " + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + " " + port
 }
 
 func sortedEvents(s Subscription) []string {
@@ -118,12 +163,19 @@ func sortedEvents(s Subscription) []string {
 }
 
 // Edit changes a subscription. A managed one with a new URL becomes the owner's own. A new URL, and
-// enabling, reset the circuit. An edit that changes nothing writes nothing.
+// enabling, reset the circuit. Credentials do not follow to another scheme, host or port. An edit that
+// changes nothing writes nothing.
 func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 	next := s
 	if e.URL != nil {
 		next.Managed = next.Managed && *e.URL == next.URL
 		next.URL = *e.URL
+	}
+	if originOf(next.URL) != originOf(s.URL) {
+		next.Authentication = Authentication{}
+	}
+	if e.Authentication != nil {
+		next.Authentication = *e.Authentication
 	}
 	if e.Events != nil {
 		next.Events = e.Events
@@ -144,7 +196,7 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 		next.Circuit = Circuit{}
 	}
 	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.EventsVersion == s.EventsVersion && next.Description == s.Description &&
-		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit {
+		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit && next.Authentication.Same(s.Authentication) {
 		return s
 	}
 	return next.written(now)
@@ -166,9 +218,9 @@ func (s Subscription) At(now time.Time) Subscription {
 	return s
 }
 
-// Delete ends a subscription.
+// Delete ends a subscription. Nobody needs its credentials any more.
 func (s Subscription) Delete(now time.Time) Subscription {
-	s.Status = Deleted
+	s.Status, s.Authentication = Deleted, Authentication{}
 	return s.written(now)
 }
 

@@ -172,3 +172,29 @@ func TestCalmedEndpointRemembersNothing(t *testing.T) {
 		t.Error("a calm one changes")
 	}
 }
+
+// Credentials stay while the scheme, host and port stay, and are encrypted for these.
+func TestCredentialsDoNotFollowToAnotherHost(t *testing.T) {
+	had := Subscription{ID: "wh_1", URL: "https://shop.example/hooks", Authentication: Authentication{Username: "u", Encrypted: []byte("x")}}
+	for url, keeps := range map[string]bool{
+		"https://shop.example/hooks": true, "https://shop.example/other?a=1": true, "https://SHOP.example.:443/hooks": true,
+		"https://shop.example:8443/hooks": false, "http://shop.example/hooks": false, "https://www.shop.example/hooks": false,
+		"https://shop.example.evil.example/hooks": false, "https://evil.example/shop.example": false, "https://shop.example@evil.example/": false,
+	} {
+		next := had.Edit(SubscriptionEdit{URL: &url}, monday)
+		same := AuthenticationOf(had.ID, had.URL) == AuthenticationOf(had.ID, url)
+		if got := !next.Authentication.None(); got != keeps || same != keeps {
+			t.Errorf("%s keeps the credentials: %t, and encrypts as before: %t, want %t", url, got, same, keeps)
+		}
+		again := had.Edit(SubscriptionEdit{URL: &url, Authentication: &Authentication{Header: "X-Key", Encrypted: []byte("y")}}, monday)
+		if again.Authentication.Header != "X-Key" || again.Authentication.Kind() != "header" {
+			t.Errorf("%s is not given the credentials that came with it", url)
+		}
+	}
+	if !had.Delete(monday).Authentication.None() {
+		t.Error("a deleted endpoint keeps credentials")
+	}
+	if got := had.Edit(SubscriptionEdit{Authentication: &Authentication{}}, monday); got.Authentication.Kind() != "none" || got.Version == had.Version {
+		t.Errorf("credentials that were taken away are %s", got.Authentication.Kind())
+	}
+}

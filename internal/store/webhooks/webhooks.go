@@ -48,6 +48,9 @@ type subscriptionDoc struct {
 	SecretPreview  string `json:"secretPreview"`
 	PreviousSecret []byte `json:"previousSecret,omitempty"` // encrypted
 	PreviousUntil  int64  `json:"previousUntil,omitempty"`
+	Username       string `json:"username,omitempty"`
+	Header         string `json:"header,omitempty"`
+	Credentials    []byte `json:"credentials,omitempty"` // encrypted
 	// The endpoint circuit.
 	Failures int   `json:"failures,omitempty"`
 	Since    int64 `json:"since,omitempty"`
@@ -58,6 +61,7 @@ func (d *subscriptionDoc) Of(_ *table.Fields, v *hook.Subscription) {
 	*d = subscriptionDoc{
 		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
 		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: table.Micros(v.PreviousUntil),
+		Username: v.Authentication.Username, Header: v.Authentication.Header, Credentials: v.Authentication.Encrypted,
 		Failures: v.Circuit.Failures, Since: table.Micros(v.Circuit.Since), ProbeAt: table.Micros(v.Circuit.ProbeAt),
 	}
 }
@@ -66,6 +70,7 @@ func (d *subscriptionDoc) Into(_ *table.Fields, v *hook.Subscription) error {
 	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
 	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
 	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, table.FromMicros(d.PreviousUntil)
+	v.Authentication = hook.Authentication{Username: d.Username, Header: d.Header, Encrypted: d.Credentials}
 	v.Circuit.Failures, v.Circuit.Since, v.Circuit.ProbeAt = d.Failures, table.FromMicros(d.Since), table.FromMicros(d.ProbeAt)
 	return nil
 }

@@ -1,0 +1,73 @@
+package delivery
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// credentials checks what an endpoint asks of its callers. An inbox asks for nothing.
+func (b *problems) credentials(c *webhook.Credentials, managed bool) {
+	const field = "authentication"
+	if c == nil {
+		return
+	}
+	if managed {
+		b.issues = append(b.issues, problem.Issue{Path: field, Message: "authentication is for an endpoint of your own: send its url too"})
+		return
+	}
+	for _, m := range c.Check() {
+		path, message := strings.TrimSuffix(field+"."+m.Field, "."), m.Err.Error()
+		b.issues = append(b.issues, problem.Issue{Path: path, Message: message})
+		if m.Missing {
+			b.missing = append(b.missing, path)
+		}
+	}
+}
+
+// sealed encrypts credentials for an endpoint at an address.
+func (w *Webhooks) sealed(subscription, address string, c webhook.Credentials) hook.Authentication {
+	return hook.Authentication{
+		Username: c.Username, Header: c.Header, Encrypted: w.Vault.Encrypt(hook.AuthenticationOf(subscription, address), []byte(c.Secret())),
+	}
+}
+
+// edit is an owner's edit with its credentials encrypted, for the address that the endpoint will have.
+func (w *Webhooks) edit(read hook.Subscription, e SubscriptionEdit) hook.SubscriptionEdit {
+	edit, address := e.SubscriptionEdit, read.URL
+	if e.URL != nil {
+		address = *e.URL
+	}
+	switch {
+	case e.NoCredentials:
+		edit.Authentication = &hook.Authentication{}
+	case e.Credentials != nil:
+		sealed := w.sealed(read.ID, address, *e.Credentials)
+		edit.Authentication = &sealed
+	}
+	return edit
+}
+
+// credentials decrypts the credentials of an endpoint, for a request to it.
+func (w *Webhooks) credentials(sub hook.Subscription) (webhook.Credentials, error) {
+	a := sub.Authentication
+	if a.None() {
+		return webhook.Credentials{}, nil
+	}
+	secret, err := w.Vault.Decrypt(hook.AuthenticationOf(sub.ID, sub.URL), a.Encrypted)
+	return webhook.Credentials{Username: a.Username, Header: a.Header}.WithSecret(string(secret)), err
+}
+
+// audited is what the audit log tells of an endpoint after a change. before is zero for a new one.
+func audited(sub, before hook.Subscription) map[string]string {
+	details := map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}
+	if before.ID != "" {
+		details["status"] = string(sub.Status)
+	}
+	if a := sub.Authentication; !a.Same(before.Authentication) {
+		details["authentication"] = a.Kind()
+	}
+	return details
+}
