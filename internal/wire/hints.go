@@ -177,7 +177,14 @@ func meant(name string, absent []string) string {
 			return "types"
 		}
 	}
-	return near.Meant(name, absent)
+	if like := near.Meant(name, absent); like != "" {
+		return like
+	}
+	// Whoever leaves an amount out of a refund, because we say so, refunds all of it.
+	if field := synonym(name); slices.Contains(absent, field) {
+		return field
+	}
+	return ""
 }
 
 func (h Help) resolved(schema *huma.Schema) *huma.Schema {

@@ -37,13 +37,15 @@ func (m meaning) field() string {
 	}[m]
 }
 
+// amountWords mean an amount and nothing else.
+var amountWords = []string{"amount", "amt", "value", "valor", "importe", "monto", "montante", "quantia", "total", "cent", "centavo", "sum", "suma", "soma"}
+
 // nameWords mean it wherever they stand in a name: amountInCents, total_price, currencyCode.
 var nameWords = map[meaning][]string{
-	anAmount: {
-		"amount", "amt", "value", "valor", "importe", "monto", "montante", "quantia", "total", "subtotal", "price", "precio", "preco", "cent", "centavo",
-		"money", "dinero", "dinheiro", "sum", "suma", "soma", "cost", "costo", "charge", "cobro", "cobranca", "payable", "fee", "tip",
+	anAmount: slices.Concat(amountWords, []string{
+		"money", "dinero", "dinheiro", "subtotal", "price", "precio", "preco", "cost", "costo", "charge", "cobro", "cobranca", "payable", "fee", "tip",
 		"discount", "descuento", "desconto", "coupon", "cupon", "cupom",
-	},
+	}),
 	aCurrency:     {"currency", "currencie", "ccy", "moneda", "moeda", "divisa", "iso4217"},
 	aMethod:       {"method", "metodo", "medio", "meio", "rail", "instrument", "gateway", "processor", "acquirer", "psp", "pix", "spei", "oxxo", "pse", "boleto", "wallet"},
 	aDestination:  {"destination", "destino", "recipient", "beneficiary", "beneficiario", "payee", "receiver", "favorecido", "split", "submerchant", "collector", "iban", "clabe", "payout", "disbursement", "transfer"},
@@ -97,6 +99,15 @@ func means(name string) (m meaning, field string) {
 		}
 	}
 	return "", ""
+}
+
+// synonym is our name for an amount or a currency that another API has under another name, "" if it is neither.
+func synonym(name string) string {
+	_, field := means(name)
+	if field == anAmount.field() && !slices.ContainsFunc(parted(name), func(w string) bool { return slices.Contains(amountWords, w) }) {
+		return "" // a fee, a price
+	}
+	return field
 }
 
 // parted are the words of a name in lower case, without accents and without the s of a plural: AmountsInCents has amount, in
