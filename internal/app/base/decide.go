@@ -2,8 +2,6 @@ package base
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -85,9 +83,8 @@ func Again(try func() error) error {
 // SessionToken is derived from the session's id, so that a repeated request returns it again and
 // only its hash is stored. Its 32 bytes cannot be guessed without the master key.
 func (b *Base) SessionToken(session string) string {
-	mac := hmac.New(sha256.New, b.Vault.Key("checkout session"))
-	mac.Write([]byte(session))
-	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	sum := b.Vault.MAC("checkout session", session)
+	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // ErrDoneByOthers says that another node has done the work meanwhile.
