@@ -60,8 +60,14 @@ func newWrite(c *committer, batch []*waiting) *write {
 func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
+		wanted := false
+		guards := w.askWanted(guards, &wanted)
 		w.kept, w.Kept = w.batch, w.Changes
 		err := w.s.b.DB.Apply(ctx, w.Look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		if wanted {
+			w.sent, w.wide, w.kept = nil, nil, w.writeEvents()
+			return errRerun
+		}
 		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
@@ -71,6 +77,10 @@ func (w *write) run(ctx context.Context) error {
 			return errRerun
 		}
 		w.kept, w.Kept = nil, nil
+	}
+	if len(w.unwritten()) > 0 {
+		w.kept = w.writeEvents()
+		return errRerun
 	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
 	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
@@ -143,7 +153,7 @@ func (w *write) steps() []engine.Step {
 	for _, k := range written {
 		steps = k.Inserts(&w.Batch, steps)
 	}
-	if list := webhooks.EventsTable.In(w.Kept, nil); len(list) > 0 {
+	if list := webhooks.EventsTable.In(w.Kept, webhooks.Written); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)
