@@ -172,13 +172,13 @@ type selectOut struct{ Body view.Selected }
 func (a *API) sessionRoutes() {
 	tags := []string{"Checkout"}
 	handle(a, huma.Operation{OperationID: "createCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions", Tags: tags,
-		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{ownKey: true},
+		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true},
 		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
 		toCharge, a.createSession)
 	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
 		Summary: "Read a checkout session", Description: "The token is the credential."}, open, a.readSession)
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
-		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{ownKey: true}},
+		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: true}},
 		open, a.selectMethod)
 }
 

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -91,7 +93,7 @@ func unclear(op *huma.Operation, header http.Header) error {
 
 // about is the known part of an operation's body.
 func (a *API) about(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[ownKey] != nil}
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[wire.OwnKey] != nil}
 	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
@@ -148,16 +150,21 @@ func (in StrictHeader) sandboxOnly(call Call) error {
 	return nil
 }
 
-// noBody refuses fields that are sent to an operation without a body, such as an amount to cancel: none of them is read.
+// noBody refuses what is sent to an operation without a body, such as an amount to cancel: none of it is read, in whatever form it is.
+// Nothing, and what programs send for nothing, is accepted.
 //
 // Errors: invalid_request.
 func noBody(op *huma.Operation, r *http.Request) error {
 	if op.RequestBody != nil || r.Body == nil || r.Body == http.NoBody || r.Method == http.MethodGet {
 		return nil
 	}
-	var fields map[string]json.RawMessage
-	if json.NewDecoder(r.Body).Decode(&fields) != nil || len(fields) == 0 {
+	sent, err := io.ReadAll(io.LimitReader(r.Body, int64(gate.SmallBody)))
+	if text := string(bytes.TrimSpace(sent)); err == nil && slices.Contains([]string{"", "{}", "null", "[]", `""`}, text) {
 		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(sent, &fields) != nil || len(fields) == 0 {
+		return problem.New(problem.InvalidRequest, "this call takes no body: leave it out")
 	}
 	var issues []problem.Issue
 	for _, name := range slices.Sorted(maps.Keys(fields))[:min(mostUnread, len(fields))] {

@@ -99,6 +99,12 @@ func means(name string) (m meaning, field string) {
 	return "", ""
 }
 
+// decides reports whether an unknown name may mean something that decides about money.
+func decides(name string) bool {
+	m, _ := means(name)
+	return m != "" || near.Meant(name, grave) != ""
+}
+
 // parted are the words of a name in lower case, without accents and without the s of a plural: AmountsInCents has amount, in
 // and cent.
 func parted(name string) (parts []string) {

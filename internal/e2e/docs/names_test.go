@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -164,6 +165,51 @@ func TestBodiesAreClosedButAShopsOwn(t *testing.T) {
 		}
 		if found < 15 {
 			t.Errorf("%d operations have bodies, want all", found)
+		}
+	})
+}
+
+// A parameter that decides nothing is refused where something changes, and what is sent to a call that takes no body is, in whatever form:
+// neither is an amount that was not read (ERR-30).
+func TestNothingBesideTheBodyIsIgnored(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 100_00)
+		o.Wallet(t)
+		paid := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: paid")
+		pending := o.Create(t, harness.PaidByShopper)
+		refused := func(r harness.Reply, field string) {
+			t.Helper()
+			if r.Status != http.StatusBadRequest || r.Text(t, "error.code") != "invalid_request" || field != "" && r.Text(t, "error.param") != field {
+				t.Errorf("got %d %s, want that %s is refused", r.Status, r.Body, field)
+			}
+		}
+		for _, name := range []string{"monto", "AMOUNT", "value", "data[amount]", "currency_code", "wallet_id", "idempotency_key", "dryRun", "foo", strings.Repeat("x", 61) + "amount", "a\tb"} {
+			shown := strings.ReplaceAll(name, "\t", "?")
+			if len(shown) > 60 {
+				shown = shown[:60] + "…"
+			}
+			for path, body := range map[string]string{"/payments/" + paid + "/refund": "", "/withdrawals": `{"amount":10}`, "/payments/" + pending + "/cancel": ""} {
+				refused(o.Post(t, path+"?"+url.Values{name: {"5"}}.Encode(), body), shown)
+			}
+			refused(o.Get(t, "/withdrawals/quote?amount=10&"+url.Values{name: {"5"}}.Encode()), shown)
+		}
+		for _, name := range []string{"monto", "cuotas", "currency_code", "idempotency_key", "destination", "PaymentMethod", "data[amount]"} {
+			refused(o.Post(t, "/payments?"+url.Values{name: {"5"}}.Encode(), harness.PaidByShopper), name)
+		}
+		if r := o.Post(t, "/payments?utm_campaign=x&a%09b=1", harness.PaidByShopper).Want(t, http.StatusCreated); r.Header.Get("Service-Ignored") != "a%3Fb, utm_campaign" {
+			t.Errorf("a shop's own parameter is listed as %q", r.Header.Get("Service-Ignored"))
+		}
+		var many strings.Builder
+		for i := range 201 {
+			fmt.Fprintf(&many, "p%d=1&", i)
+		}
+		refused(o.Post(t, "/payments?"+many.String(), harness.PaidByShopper), "")
+		for _, body := range []string{`[{"amount":5}]`, `5`, `"5"`, "amount=5", "\ufeff{\"amount\":5}", "\x1f\x8b", `{"amount":5}{`} {
+			refused(o.Post(t, "/payments/"+pending+"/cancel", body), "")
+		}
+		for _, body := range []string{" ", "{}", "null", "[]"} {
+			o.Post(t, "/payments/"+pending+"/cancel", body).Want(t, http.StatusOK)
 		}
 	})
 }
