@@ -25,12 +25,15 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 		return ignored, nil
 	}
 	var issues []problem.Issue
-	own := own{seen: map[string]bool{}}
-	for _, s := range h.found(mostOwn + 1) {
+	own := own{harmless: map[string]bool{}, refused: map[string]bool{}}
+	for i, s := range h.found(mostOwn + 1) { // lines are last
 		before := len(issues)
-		if h.Strict {
+		switch {
+		case h.Strict:
 			issues = append(issues, s.issue())
-		} else {
+		case i == mostOwn && !s.inLine():
+			issues = append(issues, tooMany(s.path()))
+		default:
 			issues = own.check(s, issues)
 		}
 		if len(issues) == before {
@@ -65,13 +68,20 @@ func (h Help) plainlyOurs(body []byte) bool {
 // mostOwn is how many different names of its own a shop may send beside ours: each is compared with many words.
 const mostOwn = 200
 
-// own are the names of a shop's own that were looked at.
-type own struct{ seen map[string]bool }
+func (s stranger) inLine() bool { return strings.HasPrefix(s.parent, "lineItems[") }
+
+func tooMany(path string) problem.Issue {
+	return problem.Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+}
+
+// own are the names of a shop's own that were looked at, and the paths that were refused. A name means the same wherever it is, and is looked at once:
+// a list may have it a thousand times. Paths are clipped, so two names may have one path.
+type own struct{ harmless, refused map[string]bool }
 
 // check adds what is wrong with an unknown field, and with what is in it.
 func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
 	switch {
-	case strings.HasPrefix(s.parent, "lineItems["): // nothing is computed from them
+	case s.inLine(): // nothing is computed from them
 		return issues
 	case s.parent == "installments":
 		return append(issues, s.issue())
@@ -107,14 +117,15 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 
 // name says what is wrong with an unknown name, once for each path.
 func (o own) name(path, name string) problem.Issue {
-	if path = clip(path); o.seen[path] {
+	if path = clip(path); o.harmless[name] || o.refused[path] {
 		return problem.Issue{}
 	}
-	if len(o.seen) == mostOwn {
-		return problem.Issue{Path: path, Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+	if len(o.harmless) == mostOwn {
+		o.refused[path] = true
+		return tooMany(path)
 	}
-	o.seen[path] = true
 	m, field := means(name)
+	o.harmless[name], o.refused[path] = m == "", m != ""
 	switch {
 	case m == "":
 		return problem.Issue{}

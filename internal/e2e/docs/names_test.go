@@ -124,6 +124,13 @@ func TestNothingThatCouldMeanMoneyIsIgnored(t *testing.T) {
 		} {
 			refused("/payments", body, body, field)
 		}
+		long := strings.Repeat("long", 16)
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash","`+long+`":{"address":"x","monto":5}}`, "a long path", long[:60]+"…")
+		line := `{"name":"a","quantity":1,"unitAmount":1,"id":1,"url":"u","image":"i"}`
+		lines := `"lineItems":[` + strings.Repeat(line+",", 99) + line + `]`
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`,"total":5}`, "more lines than names are looked at", "total")
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`,"customer":{"document":{"monto":5}}}`, "more lines than names are looked at", "customer.document.monto")
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`}`).Want(t, http.StatusCreated)
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash","metadata":{"total":"12","currency":"x"},"lineItems":[{"name":"a","quantity":1,"unitAmount":1,"price":2}]}`).Want(t, http.StatusCreated)
 	})
 }
