@@ -86,7 +86,7 @@ func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
 	case s.parent == "installments":
 		return append(issues, s.issue())
 	}
-	if issue := o.name(s.path(), s.name); issue.Path != "" {
+	if issue := o.name(s.path(), s.name, s.value, s.known); issue.Path != "" {
 		return append(issues, issue)
 	}
 	return o.below(s.path(), s.value, issues)
@@ -102,7 +102,7 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			if issue := o.name(path+"."+name, name); issue.Path != "" {
+			if issue := o.name(path+"."+name, name, value[name], nil); issue.Path != "" {
 				issues = append(issues, issue)
 			} else {
 				issues = o.below(path+"."+name, value[name], issues)
@@ -115,21 +115,29 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 	return issues
 }
 
-// name says what is wrong with an unknown name, once for each path.
-func (o own) name(path, name string) problem.Issue {
-	if path = clip(path); o.harmless[name] || o.refused[path] {
+// name says what is wrong with an unknown name, once for each path. Known are the fields that the body has there.
+func (o own) name(path, name string, value any, known []string) problem.Issue {
+	if path = clip(path); o.refused[path] {
 		return problem.Issue{}
 	}
-	if len(o.harmless) == mostOwn {
-		o.refused[path] = true
-		return tooMany(path)
+	m, sure := meansBy(name, value)
+	field := ""
+	if !sure {
+		if o.harmless[name] {
+			return problem.Issue{}
+		}
+		if len(o.harmless) == mostOwn {
+			o.refused[path] = true
+			return tooMany(path)
+		}
+		m, field = means(name)
+		o.harmless[name] = m == ""
 	}
-	m, field := means(name)
-	o.harmless[name], o.refused[path] = m == "", m != ""
+	o.refused[path] = m != ""
 	switch {
 	case m == "":
 		return problem.Issue{}
-	case field != "" && path == clip(name):
+	case slices.Contains(known, field):
 		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: did you mean %s? Put your own data into metadata", path, m, field)}
 	case m == anIdempotency:
 		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s: send the header Idempotency-Key, or put your own data into metadata", path)}
