@@ -41,10 +41,13 @@ func (a *API) asked(ctx huma.Context) (strict bool, ignored []string, err error)
 }
 
 // keyHeader protects a request from running twice. otherKeyHeaders are what other providers call it: Mercado Pago and dLocal, YooKassa,
-// Checkout.com, and clients that write a header as a field.
+// Checkout.com, PayPal, and clients that write a header as a field.
 const keyHeader = "Idempotency-Key"
 
-var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_key", "X_idempotency_key", "Idempotencykey", "X-Idempotencykey"}
+var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_key", "X_idempotency_key", "Idempotencykey", "X-Idempotencykey", "Paypal-Request-Id"}
+
+// keyWords are in the names of headers that look like it, as net/http writes them.
+var keyWords = []string{"dempoten", "Idem-Key", "Idem_key", "Idemkey", "Dedup", "X_dedup"}
 
 // keyOf reads the key under another name (IDEM-12). A header whose name only looks like it is refused: its sender believes that the
 // request is protected.
@@ -52,10 +55,11 @@ var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempo
 // Errors: invalid_request.
 func keyOf(header http.Header) error {
 	for name, sent := range header { // net/http writes names as Idempotency-Key
-		if name == keyHeader || !strings.Contains(name, "dempoten") {
+		taken := slices.Contains(otherKeyHeaders, name)
+		if name == keyHeader || !taken && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue
 		}
-		if !slices.Contains(otherKeyHeaders, name) {
+		if !taken {
 			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
 		}
 		header[keyHeader] = append(header[keyHeader], sent...) // unclear refuses two values

@@ -243,7 +243,7 @@ func TestKeysUnderOtherNamesProtect(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		const body = `{"amount":5,"paymentMethodId":"sbx_cash"}`
-		for i, name := range []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "X-IdempotencyKey", "idempotency-key"} {
+		for i, name := range []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "X-IdempotencyKey", "PayPal-Request-Id", "idempotency-key"} {
 			header := fmt.Sprintf("%s: key %d", name, i)
 			first, second := o.Post(t, "/payments", body, header).Want(t, http.StatusCreated), o.Post(t, "/payments", body, header).Want(t, http.StatusCreated)
 			if first.Text(t, "transactionId") != second.Text(t, "transactionId") || second.Header.Get("Idempotency-Replayed") != "true" {
@@ -254,7 +254,7 @@ func TestKeysUnderOtherNamesProtect(t *testing.T) {
 			}
 			o.Post(t, "/payments", body, header, fmt.Sprintf("Idempotency-Key: key %d", i)).Want(t, http.StatusCreated)
 		}
-		for _, name := range []string{"Idempotent-Token", "My-Idempotency-Key-2", "X-Idempotencia"} {
+		for _, name := range []string{"Idempotent-Token", "My-Idempotency-Key-2", "X-Idempotencia", "Idem-Key", "X-Dedup-Key"} {
 			mends(t, o.Post(t, "/payments", body, name+": x"), "400 invalid_request invalid_request_error param="+http.CanonicalHeaderKey(name), "did you mean Idempotency-Key?")
 		}
 	})
