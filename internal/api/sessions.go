@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/mail"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -89,6 +90,19 @@ func (b *SessionBody) adopt() {
 	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
 }
 
+// unread are fields of a payment that were sent without a paymentMethodId: the customer's are in customer.
+func (b *SessionBody) unread() (names []string) {
+	for name, sent := range map[string]bool{
+		"documentId": b.DocumentID != "", "userEmail": b.UserEmail != "", "userIp": b.UserIP != "", "userName": b.UserName != "", "userPhone": b.UserPhone != "",
+	} {
+		if sent {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Resolve checks what a schema cannot say.
 func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	add := func(err error) {
@@ -109,6 +123,9 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	issues = b.price(ctx, prefix)
 	if len(b.Expand) > 0 {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
+	}
+	if b.PaymentMethod != "" {
+		add(wire.Coded(problem.InvalidRequest, prefix.With("paymentMethod"), "paymentMethod chooses nothing here: send a paymentMethodId from GET /payment-methods, or leave both out and the customer chooses"))
 	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
@@ -202,6 +219,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
+	wire.TellIgnored(call.reply, b.unread())
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.Sessions.Create(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(), ReturnURL: b.ReturnURL,

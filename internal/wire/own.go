@@ -149,7 +149,7 @@ func (o own) name(path, name string, value any, known []string) problem.Issue {
 const IgnoredHeader = "Service-Ignored"
 
 // TellIgnored says in the reply which fields of a request were ignored, mostStrangers of them. A name with other characters is
-// encoded as in an address.
+// encoded as in an address. What was told before stays.
 func TellIgnored(reply http.Header, names []string) {
 	if len(names) == 0 {
 		return
@@ -160,6 +160,9 @@ func TellIgnored(reply http.Header, names []string) {
 	}
 	if more := len(names) - len(list); more > 0 {
 		list = append(list, strconv.Itoa(more)+" more")
+	}
+	if before := reply.Get(IgnoredHeader); before != "" {
+		list = append([]string{before}, list...)
 	}
 	reply.Set(IgnoredHeader, strings.Join(list, ", "))
 }

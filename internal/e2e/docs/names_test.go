@@ -138,6 +138,11 @@ func TestNothingThatCouldMeanMoneyIsIgnored(t *testing.T) {
 		for _, own := range []string{`"test":false`, `"type":"AUTHORIZATION_AND_CAPTURE"`, `"shipping":{"name":"Ana","address":{"city":"x","country":"BRA"}}`} {
 			o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+own+`}`).Want(t, http.StatusCreated)
 		}
+		refused("/checkout/sessions", with(bodies["/checkout/sessions"], "paymentMethod", `"pix"`), "paymentMethod", "paymentMethod")
+		named := with(with(with(bodies["/checkout/sessions"], "userEmail", `"b@example.com"`), "documentId", `"1"`), "note", "1")
+		if r := o.Post(t, "/checkout/sessions", named).Want(t, http.StatusCreated); r.Header.Get("Service-Ignored") != "note, documentId, userEmail" {
+			t.Errorf("a session that reads no userEmail says that it ignored %q", r.Header.Get("Service-Ignored"))
+		}
 		token := o.Post(t, "/checkout/sessions", bodies["/checkout/sessions"]).Want(t, http.StatusCreated).Text(t, "sessionId")
 		mends(t, o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","amount":1}`),
 			"400 invalid_request invalid_request_error param=amount issues=amount", "it could be meant as an amount: leave it out")
