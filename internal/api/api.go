@@ -302,7 +302,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	if err := noBody(ctx.Operation(), r); err != nil {
+	if err := wire.NoBody(ctx.Operation(), r); err != nil {
 		a.refuse(ctx, err)
 		return
 	}

@@ -1,10 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -153,29 +149,3 @@ func (in StrictHeader) sandboxOnly(call Call) error {
 	}
 	return nil
 }
-
-// noBody refuses what is sent to an operation without a body, such as an amount to cancel: none of it is read, in whatever form it is.
-// Nothing, and what programs send for nothing, is accepted.
-//
-// Errors: invalid_request.
-func noBody(op *huma.Operation, r *http.Request) error {
-	if op.RequestBody != nil || r.Body == nil || r.Body == http.NoBody || r.Method == http.MethodGet {
-		return nil
-	}
-	sent, err := io.ReadAll(io.LimitReader(r.Body, int64(gate.SmallBody)))
-	if text := string(bytes.TrimSpace(sent)); err == nil && slices.Contains([]string{"", "{}", "null", "[]", `""`}, text) {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(sent, &fields) != nil || len(fields) == 0 {
-		return problem.New(problem.InvalidRequest, "this call takes no body: leave it out")
-	}
-	var issues []problem.Issue
-	for _, name := range slices.Sorted(maps.Keys(fields))[:min(mostUnread, len(fields))] {
-		issues = append(issues, problem.Issue{Path: clip(name), Message: "there is no field " + clip(name) + ": this call takes no body"})
-	}
-	return problem.Invalid(issues...)
-}
-
-// mostUnread is how many fields of a body that is not read are named.
-const mostUnread = 20
