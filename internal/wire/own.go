@@ -148,6 +148,9 @@ func (o own) name(path, name string, value any, known []string) problem.Issue {
 // IgnoredHeader lists the fields and parameters of a request that were ignored.
 const IgnoredHeader = "Service-Ignored"
 
+// mostIgnored is how many bytes of names are told: a proxy may give up a reply with long headers when the payment was made.
+const mostIgnored = 1200
+
 // TellIgnored says in the reply which fields of a request were ignored, mostStrangers of them. A name with other characters is
 // encoded as in an address. What was told before stays.
 func TellIgnored(reply http.Header, names []string) {
@@ -155,8 +158,13 @@ func TellIgnored(reply http.Header, names []string) {
 		return
 	}
 	var list []string
+	size := 0
 	for _, name := range names[:min(mostStrangers, len(names))] {
-		list = append(list, url.PathEscape(clip(name)))
+		name = url.PathEscape(clip(name))
+		if size += len(name); size > mostIgnored {
+			break
+		}
+		list = append(list, name)
 	}
 	if more := len(names) - len(list); more > 0 {
 		list = append(list, strconv.Itoa(more)+" more")

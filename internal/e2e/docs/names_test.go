@@ -143,6 +143,13 @@ func TestNothingThatCouldMeanMoneyIsIgnored(t *testing.T) {
 		if r := o.Post(t, "/checkout/sessions", named).Want(t, http.StatusCreated); r.Header.Get("Service-Ignored") != "note, documentId, userEmail" {
 			t.Errorf("a session that reads no userEmail says that it ignored %q", r.Header.Get("Service-Ignored"))
 		}
+		wide := bodies["/payments"]
+		for i := range 100 {
+			wide = with(wide, fmt.Sprint(i, strings.Repeat("ñ", 60)), "1")
+		}
+		if ignored := o.Post(t, "/payments", wide).Want(t, http.StatusCreated).Header.Get("Service-Ignored"); len(ignored) > 1300 || !strings.HasSuffix(ignored, ", 97 more") {
+			t.Errorf("the header has %d bytes, too many for a proxy: %s", len(ignored), ignored)
+		}
 		token := o.Post(t, "/checkout/sessions", bodies["/checkout/sessions"]).Want(t, http.StatusCreated).Text(t, "sessionId")
 		mends(t, o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","amount":1}`),
 			"400 invalid_request invalid_request_error param=amount issues=amount", "it could be meant as an amount: leave it out")
