@@ -245,7 +245,7 @@ func (a *API) paymentRoutes() {
 		legacy := alias.path == "/transactions"
 		tags := []string{"Payments"}
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{ownKey: true}}, toCharge, a.createPayment)
+			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true}}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
 			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, inShop(a, a.listPayments))
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,

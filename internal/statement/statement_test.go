@@ -220,7 +220,7 @@ func TestReportOpensWhereDecimalsHaveCommas(t *testing.T) {
 // What a spreadsheet may run as a formula is made text, the wide signs too; what is none stays as it is.
 func TestGuardMakesTextOfFormulas(t *testing.T) {
 	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", " =1", "\u00a0=1", "\u3000+1", "\u200b@x", "\u2060 =1", "＝1+1", "＋1", "－1", "＠x"} {
-		if got := Guard(text); got != "'"+text {
+		if got := ForPrograms.Guard(text); got != "'"+text {
 			t.Errorf("%q is written as %q", text, got)
 		}
 	}
@@ -228,12 +228,15 @@ func TestGuardMakesTextOfFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"late;=1+1": "late;'=1+1", "late; @x;+1": "late;' @x;'+1", `late;"=1+1"`: `late;'"=1+1"`, "\n=1": "\n'=1", "two\r\n=1": "two\r\n'=1", "=1;=2": "'=1;'=2",
 	} {
-		if got := Guard(text); got != want {
+		if got := ForPrograms.Guard(text); got != want {
 			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
 	}
-	for _, text := range []string{"", "plain", "1=1", "José", "\xff=1", "�", "ー", "two\n\nlines", "a; b", `say "=1"`, "a;"} {
-		if got := Guard(text); got != text {
+	if got := ForCommas.Guard("a,=1, +2,3;-4"); got != "a,'=1,' +2,3;'-4" {
+		t.Errorf("in a file with semicolons, what follows a comma is written as %q", got)
+	}
+	for _, text := range []string{"", "plain", "a, -5", "1=1", "José", "\xff=1", "�", "ー", "two\n\nlines", "a; b", `say "=1"`, "a;"} {
+		if got := ForPrograms.Guard(text); got != text {
 			t.Errorf("%q is written as %q, want it as it is", text, got)
 		}
 	}
