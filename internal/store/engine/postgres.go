@@ -415,6 +415,7 @@ func send(ctx context.Context, conn *pgxpool.Conn, steps []Step) (tag pgconn.Com
 	for _, s := range steps {
 		batch.Queue(s.Text, s.Args...)
 	}
+	makeRoom(conn.Conn().PgConn(), bytesOf(steps))
 	results := conn.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, s := range steps {
