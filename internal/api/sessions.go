@@ -130,8 +130,8 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
-	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
+	if !returnable(b.ReturnURL) {
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), returnIssue))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }
@@ -284,7 +284,7 @@ func publishSessions(schemas map[string]any) {
 		"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
 	}
 	if back, ok := properties["returnUrl"].(map[string]any); ok {
-		back["description"] = "Where the shopper is sent back to"
+		back["description"] = "Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered"
 	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; if absent, the customer chooses"
