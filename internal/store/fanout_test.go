@@ -200,11 +200,11 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		}
 		made := 0
 		make := func() ([]byte, error) { made++; return []byte(`{"made":true}`), nil }
-		if s.Unwanted(acme) {
+		if store.Unwanted(s, acme) {
 			t.Error("nobody wants the events of a shop that had none")
 		}
 		must(t, event("evt_1", []byte("{}"), nil))
-		if !s.Unwanted(acme) {
+		if !store.Unwanted(s, acme) {
 			t.Error("an event that nobody wanted was not noted")
 		}
 		must(t, event("evt_2", nil, make))
@@ -216,7 +216,7 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		must(t, err)
 		defer other.Close()
 		subscribe(t, other, "new", string(hook.PaymentCreated))
-		if !s.Unwanted(acme) {
+		if !store.Unwanted(s, acme) {
 			t.Fatal("this node knows of another node's endpoint: the test proves nothing")
 		}
 		cannot := errors.New("cannot be made")
@@ -228,7 +228,7 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		must(t, err)
 		due, err := s.Deliveries().Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)
-		if string(e.Payload) != `{"made":true}` || made != 1 || len(due) != 1 || due[0].Delivery.Event != "evt_4" || s.Unwanted(acme) {
+		if string(e.Payload) != `{"made":true}` || made != 1 || len(due) != 1 || due[0].Delivery.Event != "evt_4" || store.Unwanted(s, acme) {
 			t.Errorf("payload %s, made %d times, deliveries %v", e.Payload, made, due)
 		}
 	})

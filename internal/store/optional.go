@@ -18,7 +18,7 @@ import (
 var errWanted = errors.New("an event without a payload is wanted")
 
 // Unwanted reports whether a moment ago nobody wanted the optional events of a shop.
-func (s *core) Unwanted(shop tenant.Scope) bool { return s.widths.unwanted(shop) }
+func Unwanted(s *Store, shop tenant.Scope) bool { return s.widths.unwanted(shop) }
 
 func (w *widths) unwanted(shop tenant.Scope) bool {
 	w.mu.Lock()

@@ -17,7 +17,7 @@ import (
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i := range change.Events {
 		e := &change.Events[i]
-		if e.Type.Optional() && b.Store.Unwanted(e.Scope) {
+		if e.Type.Optional() && store.Unwanted(b.Store.Store, e.Scope) {
 			e.Write = b.payloadOf(e, cause)
 			continue
 		}
