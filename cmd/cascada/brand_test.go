@@ -53,6 +53,23 @@ func TestShopIsBranded(t *testing.T) {
 				t.Errorf("a logo that does not exist: exit %d, %s", code, log)
 			}
 		}
+		schemes := func(args ...string) string {
+			return u.does(t, append([]string{"shop", "schemes", "--database", database, k.Shop.ID}, args...)...)
+		}
+		for _, step := range []struct {
+			args []string
+			want string
+		}{
+			{nil, "Acme: no app schemes"}, {[]string{"--scheme", "MyApp://", "--scheme", "com.acme.pay"}, "Acme: myapp, com.acme.pay"},
+			{nil, "Acme: myapp, com.acme.pay"}, {[]string{"--none"}, "Acme: no app schemes"},
+		} {
+			if told := schemes(step.args...); !strings.Contains(told, step.want) {
+				t.Errorf("schemes %v: %s, want %s", step.args, told, step.want)
+			}
+		}
+		if _, log, code := u.run(t, "shop", "schemes", "--database", database, k.Shop.ID, "--scheme", "intent"); code == 0 || !strings.Contains(log, "addresses of intent open files and programs") {
+			t.Errorf("a scheme of the phone: exit %d, %s", code, log)
+		}
 		// A name that displays differently from how it is written deceives shoppers.
 		for _, args := range [][]string{
 			{"shop", "create", "--merchant", "mer_x", "--name", "Sure\u202eshop"},

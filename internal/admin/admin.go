@@ -150,7 +150,15 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	next(huma.WithValue(ctx, actorKey{}, by))
+	if err := wire.NoBody(op, r); err != nil {
+		refuse(err)
+		return
+	}
+	help := wire.Help{Schemas: a.huma.OpenAPI().Components.Schemas}
+	if body := op.RequestBody; body != nil && body.Content["application/json"] != nil {
+		help.Body = body.Content["application/json"].Schema
+	}
+	next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help))
 }
 
 // identify returns the caller, the address and the request's id.

@@ -259,13 +259,10 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 		}
 		return nil, wire.Show(ctx, a.log, err)
 	})
-	if op.Metadata[ownKey] == nil {
+	if op.Metadata[wire.OwnKey] == nil {
 		wire.Close(a.huma.OpenAPI().Components.Schemas, a.bodyOf(op))
 	}
 }
-
-// ownKey marks an operation whose body may have fields of the shop's own (wire.Unknown). All other bodies are closed.
-const ownKey = "own"
 
 // bodyOf is the schema of a registered operation's body, nil for none.
 func (a *API) bodyOf(op huma.Operation) *huma.Schema {
@@ -305,7 +302,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	if err := noBody(ctx.Operation(), r); err != nil {
+	if err := wire.NoBody(ctx.Operation(), r); err != nil {
 		a.refuse(ctx, err)
 		return
 	}

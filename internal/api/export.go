@@ -153,7 +153,7 @@ func (c csvColumn) of(v reflect.Value, sheet statement.Sheet) string {
 	}
 	var plain string
 	if json.Unmarshal(text, &plain) == nil {
-		return statement.Guard(plain)
+		return sheet.Guard(plain)
 	}
 	var number json.Number
 	if json.Unmarshal(text, &number) == nil {

@@ -67,9 +67,11 @@ func countryIssue(field, text string) string {
 }
 
 const (
-	urlIssue   = "returnUrl must be an absolute http or https URL, such as https://shop.example/thanks"
-	keyIssue   = "Idempotency-Key must have 1 to 255 printable characters: send a UUID, for one"
-	emailIssue = " must be an e-mail address, such as ana@example.com"
+	urlIssue = "returnUrl must be an absolute http or https URL, such as https://shop.example/thanks"
+	// returnIssue is urlIssue where a shop may have apps too.
+	returnIssue = urlIssue + ", or the address of an app whose scheme the shop registered, such as com.example.shop://thanks"
+	keyIssue    = "Idempotency-Key must have 1 to 255 printable characters: send a UUID, for one"
+	emailIssue  = " must be an e-mail address, such as ana@example.com"
 )
 
 // send says which credentials an endpoint wants, and what was sent instead.

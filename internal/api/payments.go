@@ -42,7 +42,7 @@ type PaymentBody struct {
 	DocumentID      string `json:"documentId,omitempty" text:"number" maxLength:"40" doc:"The buyer's document, where the method needs one"`
 	MerchantOrderID string `json:"merchantOrderId,omitempty" maxLength:"120"`
 	HostedCheckout  bool   `json:"hostedCheckout,omitempty"`
-	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only"`
+	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only: a page on the web, or an app whose scheme the shop registered"`
 	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
 	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
 	PurchaseBody
@@ -76,8 +76,8 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	if ip, err := netip.ParseAddr(b.UserIP); b.UserIP != "" && (err != nil || ip.Zone() != "") {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("userIp"), "userIp must be an IP address, such as 203.0.113.7"))
 	}
-	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
+	if !returnable(b.ReturnURL) {
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), returnIssue))
 	}
 	return issues
 }
@@ -95,6 +95,12 @@ func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues [
 	b.asked = asked
 	issues = append(issues, b.Installments.check(prefix)...)
 	return append(issues, b.check(prefix, in)...)
+}
+
+// returnable reports whether a shopper could be sent back to an address: a page on the web, or an app. Whether the shop has the
+// app's scheme is known later.
+func returnable(address string) bool {
+	return address == "" || webURL(address) || tenant.AppScheme(address) != ""
 }
 
 func webURL(text string) bool {
@@ -245,7 +251,7 @@ func (a *API) paymentRoutes() {
 		legacy := alias.path == "/transactions"
 		tags := []string{"Payments"}
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{ownKey: true}}, toCharge, a.createPayment)
+			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true}}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
 			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, inShop(a, a.listPayments))
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
@@ -279,13 +285,10 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	n := payments.NewPayment{
 		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: document.Clean(b.UserPhone), IP: b.UserIP, Document: document.Clean(b.DocumentID)},
-		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
+		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, ReturnURL: b.ReturnURL, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Installments: b.Installments.asked(), Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
-	if b.HostedCheckout {
-		// The caller is the shop's server, not the shopper (CHK-21).
-		n.ReturnURL = b.ReturnURL
-	} else if n.Buyer.IP == "" {
+	if !b.HostedCheckout && n.Buyer.IP == "" { // with one the caller is the shop's server, not the shopper (CHK-21)
 		n.Buyer.IP = call.ClientIP
 	}
 	p, again, err := a.app.Payments.Create(ctx, call.Principal, n)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/mail"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -89,6 +90,19 @@ func (b *SessionBody) adopt() {
 	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
 }
 
+// unread are fields of a payment that were sent without a paymentMethodId: the customer's are in customer.
+func (b *SessionBody) unread() (names []string) {
+	for name, sent := range map[string]bool{
+		"documentId": b.DocumentID != "", "userEmail": b.UserEmail != "", "userIp": b.UserIP != "", "userName": b.UserName != "", "userPhone": b.UserPhone != "",
+	} {
+		if sent {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Resolve checks what a schema cannot say.
 func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	add := func(err error) {
@@ -110,11 +124,14 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 	if len(b.Expand) > 0 {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("expand"), "expand is for a session with a paymentMethodId: without one there is no payment yet"))
 	}
+	if b.PaymentMethod != "" {
+		add(wire.Coded(problem.InvalidRequest, prefix.With("paymentMethod"), "paymentMethod chooses nothing here: send a paymentMethodId from GET /payment-methods, or leave both out and the customer chooses"))
+	}
 	if _, ok := geo.Parse(b.Country); b.Country != "" && !ok {
 		add(wire.Coded(problem.InvalidRequest, prefix.With("country"), countryIssue("country", b.Country)))
 	}
-	if b.ReturnURL != "" && !webURL(b.ReturnURL) {
-		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), urlIssue))
+	if !returnable(b.ReturnURL) {
+		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), returnIssue))
 	}
 	return append(issues, checkCustomer(prefix.With("customer"), b.Customer.fields())...)
 }
@@ -172,13 +189,13 @@ type selectOut struct{ Body view.Selected }
 func (a *API) sessionRoutes() {
 	tags := []string{"Checkout"}
 	handle(a, huma.Operation{OperationID: "createCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions", Tags: tags,
-		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{ownKey: true},
+		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true},
 		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
 		toCharge, a.createSession)
 	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
 		Summary: "Read a checkout session", Description: "The token is the credential."}, open, a.readSession)
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
-		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{ownKey: true}},
+		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: true}},
 		open, a.selectMethod)
 }
 
@@ -202,6 +219,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
+	wire.TellIgnored(call.reply, b.unread())
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.Sessions.Create(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(), ReturnURL: b.ReturnURL,
@@ -266,7 +284,7 @@ func publishSessions(schemas map[string]any) {
 		"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
 	}
 	if back, ok := properties["returnUrl"].(map[string]any); ok {
-		back["description"] = "Where the shopper is sent back to"
+		back["description"] = "Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered"
 	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; if absent, the customer chooses"

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,10 +37,13 @@ func (a *API) asked(ctx huma.Context) (strict bool, ignored []string, err error)
 }
 
 // keyHeader protects a request from running twice. otherKeyHeaders are what other providers call it: Mercado Pago and dLocal, YooKassa,
-// Checkout.com, and clients that write a header as a field.
+// Checkout.com, PayPal, and clients that write a header as a field.
 const keyHeader = "Idempotency-Key"
 
-var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_key", "X_idempotency_key", "Idempotencykey", "X-Idempotencykey"}
+var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_key", "X_idempotency_key", "Idempotencykey", "X-Idempotencykey", "Paypal-Request-Id"}
+
+// keyWords are in the names of headers that look like it, as net/http writes them.
+var keyWords = []string{"dempoten", "Idem-Key", "Idem_key", "Idemkey", "Dedup", "X_dedup"}
 
 // keyOf reads the key under another name (IDEM-12). A header whose name only looks like it is refused: its sender believes that the
 // request is protected.
@@ -50,10 +51,11 @@ var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempo
 // Errors: invalid_request.
 func keyOf(header http.Header) error {
 	for name, sent := range header { // net/http writes names as Idempotency-Key
-		if name == keyHeader || !strings.Contains(name, "dempoten") {
+		taken := slices.Contains(otherKeyHeaders, name)
+		if name == keyHeader || !taken && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue
 		}
-		if !slices.Contains(otherKeyHeaders, name) {
+		if !taken {
 			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
 		}
 		header[keyHeader] = append(header[keyHeader], sent...) // unclear refuses two values
@@ -91,7 +93,7 @@ func unclear(op *huma.Operation, header http.Header) error {
 
 // about is the known part of an operation's body.
 func (a *API) about(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[ownKey] != nil}
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[wire.OwnKey] != nil}
 	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
@@ -147,24 +149,3 @@ func (in StrictHeader) sandboxOnly(call Call) error {
 	}
 	return nil
 }
-
-// noBody refuses fields that are sent to an operation without a body, such as an amount to cancel: none of them is read.
-//
-// Errors: invalid_request.
-func noBody(op *huma.Operation, r *http.Request) error {
-	if op.RequestBody != nil || r.Body == nil || r.Body == http.NoBody || r.Method == http.MethodGet {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if json.NewDecoder(r.Body).Decode(&fields) != nil || len(fields) == 0 {
-		return nil
-	}
-	var issues []problem.Issue
-	for _, name := range slices.Sorted(maps.Keys(fields))[:min(mostUnread, len(fields))] {
-		issues = append(issues, problem.Issue{Path: clip(name), Message: "there is no field " + clip(name) + ": this call takes no body"})
-	}
-	return problem.Invalid(issues...)
-}
-
-// mostUnread is how many fields of a body that is not read are named.
-const mostUnread = 20

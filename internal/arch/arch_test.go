@@ -28,7 +28,7 @@ const (
 // that replacing it stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
-	"codeberg.org/go-pdf/fpdf":              "internal/statement internal/provider/paper",
+	"codeberg.org/go-pdf/fpdf":              "internal/statement internal/provider/paper internal/typeface",
 	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",
@@ -51,11 +51,13 @@ var dependencies = map[string]string{
 	"go.yaml.in/yaml":                       "internal/routing/rulefile internal/settingsfile",
 	"github.com/agnivade/levenshtein":       "internal/settingsfile internal/near",
 	"github.com/coreos/go-systemd":          "cmd/cascada",
+	"github.com/go-text/typesetting":        "internal/typeface",
 	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth internal/dashboard/frame",
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
+	"golang.org/x/image":                    "internal/typeface",
 	"golang.org/x/sys":                      "internal/growth",
 	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/delivery internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
-	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/reconcile internal/wire",
+	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/pdftest internal/reconcile internal/typeface internal/wire",
 	"github.com/redis/go-redis":             "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",

@@ -18,6 +18,7 @@ var readers = map[string]string{
 	"internal/api/gate/bodies.go": "counts their bytes while they arrive",
 	"internal/api/strict.go":      "keeps a body that has arrived",
 	"internal/wire/wire.go":       "reads over a byte order mark while web.Arrive waits",
+	"internal/wire/nobody.go":     "reads a body that has arrived and that nobody wants",
 }
 
 // Nobody acts with rights that ended while a body was on its way, and nobody's memory is filled, if bodies are read in one place,

@@ -223,7 +223,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		} else if found {
 			v.view = p.view(r, s.Country)
 			v.brand(p, shop)
-			v.Back, v.BackHost = abandoned(s)
+			v.Back, v.BackHost = abandoned(s, shop)
 			secure(w, policy, shop.Brand)
 		}
 	}
@@ -234,8 +234,9 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 // problemView is the page about an error.
 type problemView struct {
 	view
-	Kind           string
-	Back, BackHost string // the shop's, if it is known
+	Kind     string
+	Back     template.URL // the shop's address, if it is known
+	BackHost string
 }
 
 // render writes a page whole, or an error.

@@ -206,7 +206,7 @@ type paymentView struct {
 	ChangeURL    string // calls the payment off to choose another method; "" if that is not possible
 	Sandbox      bool
 	BankURL      string
-	Back         string // the shop's address, with the result of the payment
+	Back         template.URL // the shop's address, with the result of the payment
 	BackHost     string
 	Earlier      string // address of the paid payment of the same order, or ""
 	Here         string // the query of this page, to load it again
@@ -379,7 +379,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.End.Failure != nil && v.State == "failed" {
 		v.Declined = v.T(declineKey(*s.End.Failure, s.Rail))
 	}
-	v.Back, v.BackHost = back(s.Payment)
+	v.Back, v.BackHost = back(s.Payment, s.Shop)
 	if s.Retriable() && s.Earlier == "" && !s.Closed && p.keyed(r, s.ID) {
 		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
@@ -456,12 +456,12 @@ func grouped(digits string) string {
 	return strings.Join(append(parts, digits), " ")
 }
 
-// back is the shop's own address with the result of the payment, and its host to show to
-// the shopper. Both are empty if the shop gave none, or one that a browser should not
-// follow.
-func back(p pay.Payment) (address, host string) {
+// back is the shop's own address with the result of the payment, and its name to show to the shopper: its host, or the shop's
+// name if it is an app's. Both are empty if the shop gave none, or one to which its pages must not lead: a scheme that the shop
+// had when the payment was made may be gone.
+func back(p pay.Payment, shop tenant.Shop) (address template.URL, name string) {
 	u, err := url.Parse(p.Page.ReturnURL)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || !shop.MayLeadTo(p.Page.ReturnURL) {
 		return "", ""
 	}
 	parts := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(part string) bool {
@@ -472,7 +472,18 @@ func back(p pay.Payment) (address, host string) {
 	// The shop's own stay as they are written: what we cannot read, the shop may.
 	parts = append(parts, "status="+url.QueryEscape(string(p.Status)), "transactionId="+url.QueryEscape(p.ID))
 	u.RawQuery = strings.Join(parts, "&")
-	return u.String(), u.Host
+	if tenant.AppScheme(p.Page.ReturnURL) == "" {
+		return template.URL(u.String()), u.Host //nolint:gosec // a page on the web
+	}
+	// What comes before the query stays as it is written too: url.URL has one form for app:, app:/ and app://.
+	_, rest, _ := strings.Cut(p.Page.ReturnURL, ":")
+	rest, _, _ = strings.Cut(rest, "#")
+	rest, _, _ = strings.Cut(rest, "?")
+	rest = u.Scheme + ":" + rest + "?" + u.RawQuery
+	if u.Fragment != "" {
+		rest += "#" + u.EscapedFragment()
+	}
+	return template.URL(rest), shop.Name //nolint:gosec // a scheme that the shop registered, and only what addresses may have
 }
 
 // field is a value to copy.

@@ -50,7 +50,7 @@ type selectorView struct {
 	Document string // the number as typed, if it was wrong
 	Problem  string
 	Sandbox  bool
-	Back     string
+	Back     template.URL
 	BackHost string
 	Expires  template.HTML
 	passFee  bool
@@ -310,7 +310,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop, grant
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
-	v.Back, v.BackHost = abandoned(s)
+	v.Back, v.BackHost = abandoned(s, shop)
 	names := display.Regions(language.Make(v.Lang))
 	name := func(alpha3 string) string {
 		c, _ := geo.Parse(alpha3)
@@ -479,8 +479,8 @@ func placesOf(rails []acquirer.Rail, name func(string) string) []option {
 }
 
 // abandoned is the shop's address for a shopper who does not want to pay.
-func abandoned(s pay.Session) (address, host string) {
-	return back(pay.Payment{Page: pay.PaymentPage{ReturnURL: s.ReturnURL}})
+func abandoned(s pay.Session, shop tenant.Shop) (address template.URL, name string) {
+	return back(pay.Payment{Page: pay.PaymentPage{ReturnURL: s.ReturnURL}}, shop)
 }
 
 // listed is a part of the methods, for the template that shows them.

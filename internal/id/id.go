@@ -7,7 +7,6 @@ package id
 
 import (
 	"bytes"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -81,13 +80,9 @@ func From(prefix string, t time.Time) string {
 const markSize = 10
 
 // Mark replaces the random part of an id if the same request must be recognized by the id
-// alone: 80 bits of HMAC-SHA-256 of its name. It has 16 characters. Who does not have the key
+// alone: 80 bits of an HMAC-SHA-256 of its name. It has 16 characters. Who does not have the key
 // cannot compute it, even from a name that he knows.
-func Mark(key []byte, about string) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(about))
-	return markOf(mac.Sum(nil))
-}
+func Mark(mac [sha256.Size]byte) string { return markOf(mac[:]) }
 
 // OldMark is the mark that ids had before marks were keyed: a hash that anybody can compute. It
 // is for comparing only.

@@ -115,6 +115,8 @@ type Event struct {
 	Adjustment *Adjustment // of balance.adjusted
 
 	Payload []byte // the body that is sent; made before the commit
+	// Write makes Payload, if the commit finds that somebody wants the event (hook.EventType.Optional). nil if Payload is made.
+	Write func() ([]byte, error)
 }
 
 // ToldEvent is an event with the payload that was sent.

@@ -43,14 +43,15 @@ type Request struct {
 	Purchase    pay.Purchase // what is bought, as the shop described it
 	Shop        string       // the shop's name, of Charge alone: it may differ in the next call
 	Lang        string       // "es", "pt" or "en": what the shopper reads; "" if he did not choose: see Language
-	ReturnURL   string       // the shop's page; but a provider sends the shopper to BackURL
 	PageURL     string       // our page, which shows the code and the result
-	BackURL     string       // the same, for the shopper whom a provider sends back: with the key of the page
-	Created     time.Time    // when the payment was created
-	Sent        time.Time    // when this charge was first sent
-	Expires     time.Time    // until when the shopper may pay
-	Now         time.Time    // by the merchant's clock
-	Script      pay.Script   // sandbox only
+	// BackURL is the same, for the shopper whom a provider sends back: with the key of the page. No provider is told the shop's own
+	// address: not all take an app's, and none could show what became of the payment.
+	BackURL string
+	Created time.Time  // when the payment was created
+	Sent    time.Time  // when this charge was first sent
+	Expires time.Time  // until when the shopper may pay
+	Now     time.Time  // by the merchant's clock
+	Script  pay.Script // sandbox only
 	// Installments are what the shopper may choose, of Charge: at most what Installer said for the amount. Zero: pays at once.
 	Installments installment.Terms
 }

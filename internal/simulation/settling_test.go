@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -27,7 +28,7 @@ type gates struct {
 // and some merchants delete a wallet while a withdrawal to it is under way.
 func (w *world) settles() {
 	chance := rand.New(rand.NewPCG(w.seed, 96))
-	w.automatic = map[string]int64{}
+	w.automatic, w.payoffs = map[string]int64{}, map[string]bool{}
 	for _, shop := range w.shops {
 		merchant := shop.by.Merchant
 		if _, known := w.automatic[merchant]; !known && chance.IntN(2) == 0 {
@@ -173,6 +174,15 @@ func (w *world) easy() {
 	}
 	if w.counter != nil {
 		w.counter.strict = false
+	}
+}
+
+// paysOff keeps which withdrawals a settlement makes by itself.
+func (w *world) paysOff(lane string, change *pay.Change) {
+	for _, out := range change.Withdrawals {
+		if out.Version == 1 && lane == base.ReceiptsLoop {
+			w.payoffs[out.ID] = true
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ type world struct {
 	gates       gates
 	walletAt    map[string]string // second wallets, by their destination
 	automatic   map[string]int64  // merchants with automatic payouts, with their minimum
+	payoffs     map[string]bool   // withdrawals that settlements made by themselves
 
 	logged   []string
 	aside    sync.WaitGroup // work in the background: calls in progress, shoppers, notifications

@@ -43,7 +43,7 @@ func (r *Report) Line(l pay.SettlementLine) error {
 	usd := func(cents int64) string { return r.sheet.Number(money.New(cents, money.USD).Decimal()) }
 	return r.out.Write([]string{
 		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
-		Guard(l.Payment), Guard(l.OrderID), Guard(l.Claim), r.sheet.Number(l.Local.Decimal()), string(l.Local.Currency), usd(l.Amount()),
+		r.sheet.Guard(l.Payment), r.sheet.Guard(l.OrderID), r.sheet.Guard(l.Claim), r.sheet.Number(l.Local.Decimal()), string(l.Local.Currency), usd(l.Amount()),
 		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net),
 	})
 }
@@ -57,15 +57,20 @@ func (r *Report) Close() error {
 // Guard keeps a spreadsheet from running somebody's text as a formula: an apostrophe makes it text. Some spreadsheets skip
 // spaces before a formula, and accept the full-width signs of East Asian keyboards too. Where the comma is the decimal sign, as
 // in Spanish and Portuguese, they begin a cell at a semicolon, and do not see that a text with one is in quotes. So what
-// follows a semicolon or a line break is looked at as well.
-func Guard(text string) string {
+// follows a semicolon or a line break is looked at as well, and in a file with semicolons what follows a comma: in English they
+// begin a cell there.
+func (s Sheet) Guard(text string) string {
 	if !strings.ContainsAny(text, formulaSigns) {
 		return text
+	}
+	ends := ";\r\n"
+	if s == ForCommas {
+		ends += ","
 	}
 	var out strings.Builder
 	for rest := text; rest != ""; {
 		cell := rest
-		if at := strings.IndexAny(rest, ";\r\n"); at >= 0 {
+		if at := strings.IndexAny(rest, ends); at >= 0 {
 			cell = rest[:at+1]
 		}
 		rest = rest[len(cell):]

@@ -6,6 +6,7 @@ import (
 
 	"codeberg.org/go-pdf/fpdf"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/typeface"
 )
 
 // The page, in millimetres.
@@ -33,14 +34,14 @@ var (
 type receipt struct {
 	*fpdf.Fpdf
 	words
-	text func(string) string // converts to the fonts' own encoding
-	of   Statement
+	write *typeface.Writer
+	of    Statement
 }
 
 // PDF draws the receipt of a settlement. The same statement always gives the same bytes.
 func PDF(s Statement) ([]byte, error) {
 	pdf := fpdf.New("P", "mm", "A4", "")
-	r := &receipt{Fpdf: pdf, words: in(s.Merchant.Language), text: pdf.UnicodeTranslatorFromDescriptor(""), of: s}
+	r := &receipt{Fpdf: pdf, words: in(s.Merchant.Language), write: typeface.On(pdf), of: s}
 	pdf.SetCatalogSort(true)
 	pdf.SetCreationDate(s.Settlement.ClosedAt)
 	pdf.SetModificationDate(s.Settlement.ClosedAt)
@@ -64,7 +65,7 @@ func PDF(s Statement) ([]byte, error) {
 }
 
 func (r *receipt) font(style string, size float64, c colour) {
-	r.SetFont("Helvetica", style, size)
+	r.write.Font(style, size)
 	r.SetTextColor(c[0], c[1], c[2])
 }
 
@@ -73,27 +74,11 @@ func (r *receipt) fill(c colour) { r.SetFillColor(c[0], c[1], c[2]) }
 // put writes a text into a cell of a width. A left-aligned text that is too long is cut
 // off; right-aligned numbers are made smaller instead.
 func (r *receipt) put(w, h float64, text, align string) {
-	if align == "R" {
-		r.whole(w, h, text, align)
-		return
-	}
-	text = r.text(text)
-	for len(text) > 1 && r.GetStringWidth(text) > w-1 {
-		text = text[:len(text)-1]
-	}
-	r.CellFormat(w, h, text, "", 0, align, false, 0, "")
+	r.write.Cell(w, h, text, align, align == "R")
 }
 
 // whole writes a text that is of no use if a part is missing, such as a number or an id: what is too long is made smaller.
-func (r *receipt) whole(w, h float64, text, align string) {
-	text = r.text(text)
-	size, _ := r.GetFontSize()
-	if wide := r.GetStringWidth(text); wide > w-1 {
-		r.SetFontSize(size * (w - 1) / wide)
-	}
-	r.CellFormat(w, h, text, "", 0, align, false, 0, "")
-	r.SetFontSize(size)
-}
+func (r *receipt) whole(w, h float64, text, align string) { r.write.Cell(w, h, text, align, true) }
 
 // line draws a hairline across the page at the current height.
 func (r *receipt) line() {
@@ -122,7 +107,8 @@ func (r *receipt) head() {
 		r.fill(amber)
 		r.font("B", 8, white)
 		r.SetX(margin)
-		r.CellFormat(width, 5.5, r.text(r.sandbox), "", 0, "C", true, 0, "")
+		r.Rect(margin, r.GetY(), width, 5.5, "F")
+		r.put(width, 5.5, r.sandbox, "C")
 		r.SetY(r.GetY() + 8)
 	}
 	r.line()
@@ -272,5 +258,5 @@ func (r *receipt) foot() {
 	r.SetXY(margin, 297-14)
 	r.font("", 7.5, grey)
 	r.put(width-50, 5, r.footer, "L")
-	r.CellFormat(50, 5, r.text(fmt.Sprintf(r.page, r.PageNo())), "", 0, "R", false, 0, "")
+	r.put(50, 5, fmt.Sprintf(r.page, r.PageNo()), "R")
 }

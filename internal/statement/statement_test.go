@@ -2,18 +2,19 @@ package statement
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/csv"
 	"errors"
-	"io"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pdftest"
+	"golang.org/x/text/unicode/norm"
 )
 
 var closed = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -92,14 +93,14 @@ func TestReceiptIsTheSameWheneverItIsDrawn(t *testing.T) {
 func TestReceiptShowsTheSettlement(t *testing.T) {
 	for language, want := range map[tenant.Language][]string{
 		tenant.English:    {"Settlement receipt", "STL-1", "2,633.49 USD", "3,000.00", "Rolling reserve held", "SANDBOX", "908.10", "-90.81"},
-		tenant.Spanish:    {"Comprobante de liquidaci\xf3n", "Peluquer\xeda \xd1and\xfa", "Reembolso"},
-		tenant.Portuguese: {"Valor l\xedquido", "3.000,00", "Cobran\xe7a"},
+		tenant.Spanish:    {"Comprobante de liquidación", "Peluquería Ñandú", "Reembolso"},
+		tenant.Portuguese: {"Valor líquido", "3.000,00", "Cobrança"},
 	} {
 		pdf, err := PDF(sample(language, 3))
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := contents(t, pdf)
+		text := pdftest.Text(pdf)
 		for _, part := range want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: the receipt lacks %q", language, part)
@@ -116,9 +117,62 @@ func TestReceiptHasWholeTransactionIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(contents(t, pdf), "("+s.Lines[0].Payment+")") {
+	if !strings.Contains(pdftest.Text(pdf), "\n"+s.Lines[0].Payment+"\n") {
 		t.Errorf("the receipt lacks the transaction %s", s.Lines[0].Payment)
 	}
+}
+
+// Whatever a merchant is called, and in which script: its receipt shows the name, and the ids and amounts beside it stay whole.
+// What is read from right to left is in the file as it looks, from left to right, as readers of PDFs expect it.
+func TestReceiptShowsNamesOfEveryScript(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ñandú 山田 Кафе Ελλάδα ẽ ₲ محمد 😀":          "Ñandú 山田 Кафе Ελλάδα ẽ ₲ دمحم 😀",
+		norm.NFD.String("Café Peña Łódź Việt Nam"): "Café Peña Łódź Việt Nam",
+		"Mbo'ehára g̃uarã":    "Mbo'ehára g̃uarã",
+		"株式会社 東京カフェ 北京 서울 카페": "株式会社 東京カフェ 北京 서울 카페",
+		"שלום (2) עולם":       "םלוע (2) םולש",
+		"ร้านกาแฟ हिन्दी ქართული Հայերեն አማርኛ": "ร้านกาแฟ हिन्दी ქართული Հայերեն አማርኛ",
+		"₲ ₡ ₿ € ₱ ₹ ₺ ₽ ₩ ₫ ₴ ₵":              "₲ ₡ ₿ € ₱ ₹ ₺ ₽ ₩ ₫ ₴ ₵",
+		"pay\u202e1.00\u202c ж\x00\x1b[31m":    "pay1.00 ж  [31m",
+		"\xff\xfe (ж) \\":                      "� (ж) \\",
+	} {
+		s := sample(tenant.Spanish, 1)
+		s.Merchant.Name = name
+		pdf, err := PDF(s)
+		if err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		text := pdftest.Text(pdf)
+		if !strings.Contains(strings.ReplaceAll(text, "\n", ""), want) {
+			t.Errorf("%q is not in the receipt: %q", name, text)
+		}
+		for _, part := range []string{"\nSTL-1\n", "\nTXN-1\n", "\nmer_1\n", "\n817.29 USD\n"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q: the receipt lacks %q", name, part)
+			}
+		}
+		if len(pdf) > 60_000 {
+			t.Errorf("%q: the receipt has %d bytes", name, len(pdf))
+		}
+	}
+}
+
+// A name without end costs no more than one that fills the line, and several receipts may be drawn at once.
+func TestReceiptsOfHostileNames(t *testing.T) {
+	var group sync.WaitGroup
+	for _, piece := range []string{"a", "ж", "山", "محمد ", "g\u0303", "\u0301", "👩\u200d👩\u200d👧", "\u202e", "\u2066", "\n", "\x00", "\U00020000", "\ufdfa", "\uf8ff", "\xed\xa0\x80", "क्ष", "(\\"} {
+		group.Go(func() {
+			s := sample(tenant.English, 1)
+			s.Merchant.Name = strings.Repeat(piece, 10_000/len(piece))
+			s.Merchant.Email = s.Merchant.Name + "ж"
+			pdf, err := PDF(s)
+			again, _ := PDF(s)
+			if err != nil || len(pdf) > 200_000 || !bytes.Equal(pdf, again) || !strings.Contains(pdftest.Text(pdf), "\nTXN-1\n") {
+				t.Errorf("%q: %d bytes (%v)", piece, len(pdf), err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // A long settlement goes over several pages, and says what it leaves out.
@@ -129,30 +183,12 @@ func TestReceiptOfManyLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := contents(t, pdf)
+	text := pdftest.Text(pdf)
 	for _, part := range []string{"Page 1 of ", "Page 5 of 5", "The first 201 of 12,345 lines"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the receipt lacks %q", part)
 		}
 	}
-}
-
-// contents is the text of a PDF's pages, with the parentheses of the format.
-func contents(t *testing.T, pdf []byte) string {
-	t.Helper()
-	var text strings.Builder
-	for _, part := range bytes.Split(pdf, []byte("stream\n"))[1:] {
-		packed, err := zlib.NewReader(bytes.NewReader(part))
-		if err != nil {
-			continue // "endstream"
-		}
-		plain, err := io.ReadAll(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text.Write(plain)
-	}
-	return text.String()
 }
 
 func TestReportIsWhatASpreadsheetReads(t *testing.T) {
@@ -220,7 +256,7 @@ func TestReportOpensWhereDecimalsHaveCommas(t *testing.T) {
 // What a spreadsheet may run as a formula is made text, the wide signs too; what is none stays as it is.
 func TestGuardMakesTextOfFormulas(t *testing.T) {
 	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", " =1", "\u00a0=1", "\u3000+1", "\u200b@x", "\u2060 =1", "＝1+1", "＋1", "－1", "＠x"} {
-		if got := Guard(text); got != "'"+text {
+		if got := ForPrograms.Guard(text); got != "'"+text {
 			t.Errorf("%q is written as %q", text, got)
 		}
 	}
@@ -228,12 +264,15 @@ func TestGuardMakesTextOfFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"late;=1+1": "late;'=1+1", "late; @x;+1": "late;' @x;'+1", `late;"=1+1"`: `late;'"=1+1"`, "\n=1": "\n'=1", "two\r\n=1": "two\r\n'=1", "=1;=2": "'=1;'=2",
 	} {
-		if got := Guard(text); got != want {
+		if got := ForPrograms.Guard(text); got != want {
 			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
 	}
-	for _, text := range []string{"", "plain", "1=1", "José", "\xff=1", "�", "ー", "two\n\nlines", "a; b", `say "=1"`, "a;"} {
-		if got := Guard(text); got != text {
+	if got := ForCommas.Guard("a,=1, +2,3;-4"); got != "a,'=1,' +2,3;'-4" {
+		t.Errorf("in a file with semicolons, what follows a comma is written as %q", got)
+	}
+	for _, text := range []string{"", "plain", "a, -5", "1=1", "José", "\xff=1", "�", "ー", "two\n\nlines", "a; b", `say "=1"`, "a;"} {
+		if got := ForPrograms.Guard(text); got != text {
 			t.Errorf("%q is written as %q, want it as it is", text, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/trace"
 )
 
@@ -27,11 +28,20 @@ const (
 // waiting is a change in the queue.
 type waiting struct {
 	change pay.Change
-	guards []string  // ids that must be won
-	since  time.Time // when it was queued; zero once a committer took it
+	kinds  table.KindSet // of its rows
+	guards []string      // ids that must be won
+	since  time.Time     // when it was queued; zero once a committer took it
 	stage  atomic.Int32
 	done   chan error // buffers one, so that the committer never blocks
 	span   *trace.Span
+}
+
+// newWaiting is separate to keep one copy of the large change on the heap.
+func newWaiting(change pay.Change) *waiting {
+	w := &waiting{change: change, since: time.Now(), done: make(chan error, 1)}
+	w.kinds = table.Touched(written, &w.change)
+	w.guards = guardedIDs(&w.change, w.kinds)
+	return w
 }
 
 // The stages of a change. Its caller and a committer move it between stages with compare-and-swap: a change
@@ -63,15 +73,16 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	if s.away.Load() {
 		return s.failed(FailedDown, engine.ErrDown)
 	}
+	w := newWaiting(change)
 	// Here, before the queue, where nobody else waits for it.
-	change.Files = slices.Clone(change.Files)
-	for i := range change.Files {
-		change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &change.Files[i])
+	w.change.Files = slices.Clone(change.Files)
+	for i := range w.change.Files {
+		w.change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &w.change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()
-	about(span, &change)
-	w := &waiting{change: change, guards: guardedIDs(&change), since: time.Now(), done: make(chan error, 1), span: span}
+	about(span, &w.change)
+	w.span = span
 	if id := repeated(w.guards); id != "" {
 		span.Fail(string(FailedRefused))
 		return s.failed(FailedRefused, fmt.Errorf("a change guards %s twice: whether one of the two is lost could not be told", id))

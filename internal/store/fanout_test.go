@@ -181,3 +181,55 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		}
 	})
 }
+
+// The payload of an event that nobody wanted a moment ago is made only if the commit finds an endpoint that wants it, one of
+// another node too. A change whose payload cannot be made is not written, and the others of its batch are.
+func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		must(t, s.Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+		}))
+		event := func(id string, payload []byte, write func() ([]byte, error)) error {
+			return s.Commit(ctx, pay.Change{Events: []pay.Event{{
+				ID: id, Type: hook.PaymentCreated, Scope: acme, Object: "TXN-" + id, At: noon, Payload: payload, Write: write,
+			}}})
+		}
+		made := 0
+		make := func() ([]byte, error) { made++; return []byte(`{"made":true}`), nil }
+		if store.Unwanted(s, acme) {
+			t.Error("nobody wants the events of a shop that had none")
+		}
+		must(t, event("evt_1", []byte("{}"), nil))
+		if !store.Unwanted(s, acme) {
+			t.Error("an event that nobody wanted was not noted")
+		}
+		must(t, event("evt_2", nil, make))
+		if _, err := s.Events().Get(ctx, acme, "evt_2"); !errors.Is(err, store.ErrNotFound) || made > 0 {
+			t.Errorf("an event that nobody wants: %v, its payload was made %d times", err, made)
+		}
+
+		other, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer other.Close()
+		subscribe(t, other, "new", string(hook.PaymentCreated))
+		if !store.Unwanted(s, acme) {
+			t.Fatal("this node knows of another node's endpoint: the test proves nothing")
+		}
+		cannot := errors.New("cannot be made")
+		if err := event("evt_3", nil, func() ([]byte, error) { return nil, cannot }); !errors.Is(err, cannot) {
+			t.Errorf("an event whose payload cannot be made: %v", err)
+		}
+		must(t, event("evt_4", nil, make))
+		e, err := s.Events().Get(ctx, acme, "evt_4")
+		must(t, err)
+		due, err := s.Deliveries().Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		must(t, err)
+		if string(e.Payload) != `{"made":true}` || made != 1 || len(due) != 1 || due[0].Delivery.Event != "evt_4" || store.Unwanted(s, acme) {
+			t.Errorf("payload %s, made %d times, deliveries %v", e.Payload, made, due)
+		}
+	})
+}

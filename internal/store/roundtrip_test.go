@@ -91,6 +91,7 @@ func (f *filler) fill(v reflect.Value) {
 
 func (f *filler) fillKind(v reflect.Value) {
 	switch v.Kind() {
+	case reflect.Func: // a row has none
 	case reflect.String:
 		v.SetString(f.texts(f.n))
 	case reflect.Int64, reflect.Int:

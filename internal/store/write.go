@@ -28,8 +28,9 @@ type write struct {
 	table.Batch
 	s     *core
 	c     *committer
-	mine  bool       // the committer's row is as the committer left it
-	batch []*waiting // who waits for Changes, in the same order
+	kinds table.KindSet // that the batch has rows of
+	mine  bool          // the committer's row is as the committer left it
+	batch []*waiting    // who waits for Changes, in the same order
 	funds map[books.Purse]ledger.Balances
 	shut  map[string]struct{} // reserves that changes draw on and whose release has begun
 
@@ -51,6 +52,7 @@ func newWrite(c *committer, batch []*waiting) *write {
 	}
 	for i, one := range batch {
 		w.Changes[i] = &one.change
+		w.kinds |= one.kinds
 	}
 	return w
 }
@@ -60,8 +62,18 @@ func newWrite(c *committer, batch []*waiting) *write {
 func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
+		wanted := false
+		guards := w.askWanted(guards, &wanted)
 		w.kept, w.Kept = w.batch, w.Changes
-		err := w.s.b.DB.Apply(ctx, w.Look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		steps := slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps())
+		err := w.s.b.DB.Apply(ctx, w.Look, steps)
+		if err == nil {
+			engine.Free(steps)
+		}
+		if wanted {
+			w.sent, w.wide, w.kept = nil, nil, w.writeEvents()
+			return errRerun
+		}
 		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
@@ -72,6 +84,10 @@ func (w *write) run(ctx context.Context) error {
 		}
 		w.kept, w.Kept = nil, nil
 	}
+	if len(w.unwritten()) > 0 {
+		w.kept = w.writeEvents()
+		return errRerun
+	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
 	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 	if errors.Is(err, engine.ErrLost) { // its rows are locked: only a deadlock with somebody else's transaction loses them
@@ -80,11 +96,13 @@ func (w *write) run(ctx context.Context) error {
 	return err
 }
 
-// guardedIDs lists the rows whose guard a change must win.
-func guardedIDs(c *pay.Change) []string {
+// guardedIDs lists the rows whose guard a change must win. kinds are those that it has rows of.
+func guardedIDs(c *pay.Change, kinds table.KindSet) []string {
 	ids := make([]string, 0, 4)
-	for _, k := range written {
-		ids = k.Guarded(c, ids)
+	for i, k := range written {
+		if kinds.Has(i) {
+			ids = k.Guarded(c, ids)
+		}
 	}
 	return ids
 }
@@ -92,8 +110,10 @@ func guardedIDs(c *pay.Change) []string {
 // guards returns the statements that can be lost.
 func (w *write) guards() []engine.Step {
 	steps := make([]engine.Step, 0, 4)
-	for _, k := range written {
-		steps = k.Guards(&w.Batch, steps)
+	for i, k := range written {
+		if w.kinds.Has(i) {
+			steps = k.Guards(&w.Batch, steps)
+		}
 	}
 	return w.lockFloors(steps)
 }
@@ -140,10 +160,12 @@ func (w *write) decide() ([]engine.Step, error) {
 // steps returns the statements that cannot be lost: rows of all kinds, and rows derived from them.
 func (w *write) steps() []engine.Step {
 	steps := make([]engine.Step, 0, 12)
-	for _, k := range written {
-		steps = k.Inserts(&w.Batch, steps)
+	for i, k := range written {
+		if w.kinds.Has(i) {
+			steps = k.Inserts(&w.Batch, steps)
+		}
 	}
-	if list := webhooks.EventsTable.In(w.Kept, nil); len(list) > 0 {
+	if list := webhooks.EventsTable.In(w.Kept, webhooks.Written); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)

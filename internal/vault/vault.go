@@ -21,7 +21,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -51,8 +53,9 @@ type master struct {
 
 // unlocked is the root, and the master key that encrypts new texts.
 type unlocked struct {
-	root, pepper, data []byte
-	current            *master
+	root, data []byte
+	current    *master
+	macs       sync.Map // of uses: the *sync.Pool of each one's hash.Hash
 }
 
 // version begins the mark of an encrypted text. Texts from the time of a single master key
@@ -91,7 +94,7 @@ func New(keys ...[]byte) (*Vault, error) {
 }
 
 func (v *Vault) use(root []byte, current *master) {
-	v.unlocked.Store(&unlocked{root: root, pepper: derive(root, "hash"), data: derive(root, "data"), current: current})
+	v.unlocked.Store(&unlocked{root: root, data: derive(root, "data"), current: current})
 }
 
 // Unlock reads the root secret, as NewRoot or Pass encrypted it. New texts are then
@@ -151,6 +154,24 @@ func (v *Vault) Keys() (fingerprints []string) {
 
 // Key derives a key of 32 bytes for one use from the root.
 func (v *Vault) Key(use string) []byte { return derive(v.unlocked.Load().root, use) }
+
+// MAC is the HMAC-SHA-256 of a text under the key of a use. The vault keeps each use's state, because a payment needs several: name uses by
+// constants.
+func (v *Vault) MAC(use, text string) (sum [sha256.Size]byte) {
+	u := v.unlocked.Load()
+	pool, ok := u.macs.Load(use)
+	if !ok {
+		key := derive(u.root, use)
+		pool, _ = u.macs.LoadOrStore(use, &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})
+	}
+	states := pool.(*sync.Pool)
+	mac := states.Get().(hash.Hash)
+	defer states.Put(mac)
+	mac.Reset()
+	mac.Write([]byte(text))
+	mac.Sum(sum[:0])
+	return sum
+}
 
 func derive(secret []byte, use string) []byte {
 	key, err := hkdf.Expand(sha256.New, secret, "cascada/"+use, KeySize)
@@ -254,7 +275,6 @@ func (u *unlocked) dataOf(about string) cipher.AEAD {
 // Hash is the keyed hash by which a secret is recognized: HMAC-SHA-256, in hex. A secret
 // has 256 random bits, so a slow hash is not needed.
 func (v *Vault) Hash(secret string) string {
-	mac := hmac.New(sha256.New, v.unlocked.Load().pepper)
-	mac.Write([]byte(secret))
-	return hex.EncodeToString(mac.Sum(nil))
+	sum := v.MAC("hash", secret)
+	return hex.EncodeToString(sum[:])
 }

@@ -53,7 +53,7 @@ type Cause struct {
 }
 
 // NewEvent returns the body of an event.
-func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
+func NewEvent(e *pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 	v := Event{
 		ID: e.ID, Type: e.Type, APIVersion: APIVersion, CreatedAt: Time{e.At}, Environment: e.Environment(),
 		MerchantID: e.Merchant, ShopID: e.Shop, Sequence: e.Sequence,

@@ -159,11 +159,15 @@ func (h Help) walk(schema *huma.Schema, sent any, path string, most int, all *[]
 		}
 		known := slices.Sorted(maps.Keys(schema.Properties))
 		absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { _, there := value[name]; return there })
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			if below, ok := schema.Properties[name]; ok {
-				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), most, all)
-			} else if len(*all) < most {
+		names := slices.Sorted(maps.Keys(value))
+		for _, name := range names { // before those further in: a list may have more than are wanted
+			if schema.Properties[name] == nil && len(*all) < most {
 				*all = append(*all, stranger{path, name, value[name], known, absent})
+			}
+		}
+		for _, name := range names {
+			if below := schema.Properties[name]; below != nil {
+				h.walk(below, value[name], strings.TrimPrefix(path+"."+name, "."), most, all)
 			}
 		}
 	}
@@ -177,7 +181,14 @@ func meant(name string, absent []string) string {
 			return "types"
 		}
 	}
-	return near.Meant(name, absent)
+	if like := near.Meant(name, absent); like != "" {
+		return like
+	}
+	// Whoever leaves an amount out of a refund, because we say so, refunds all of it.
+	if field := synonym(name); slices.Contains(absent, field) {
+		return field
+	}
+	return ""
 }
 
 func (h Help) resolved(schema *huma.Schema) *huma.Schema {

@@ -25,12 +25,15 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 		return ignored, nil
 	}
 	var issues []problem.Issue
-	own := own{seen: map[string]bool{}}
-	for _, s := range h.found(mostOwn + 1) {
+	own := own{harmless: map[string]bool{}, refused: map[string]bool{}}
+	for i, s := range h.found(mostOwn + 1) { // lines are last
 		before := len(issues)
-		if h.Strict {
+		switch {
+		case h.Strict:
 			issues = append(issues, s.issue())
-		} else {
+		case i == mostOwn && !s.inLine():
+			issues = append(issues, tooMany(s.path()))
+		default:
 			issues = own.check(s, issues)
 		}
 		if len(issues) == before {
@@ -65,18 +68,25 @@ func (h Help) plainlyOurs(body []byte) bool {
 // mostOwn is how many different names of its own a shop may send beside ours: each is compared with many words.
 const mostOwn = 200
 
-// own are the names of a shop's own that were looked at.
-type own struct{ seen map[string]bool }
+func (s stranger) inLine() bool { return strings.HasPrefix(s.parent, "lineItems[") }
+
+func tooMany(path string) problem.Issue {
+	return problem.Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+}
+
+// own are the names of a shop's own that were looked at, and the paths that were refused. A name means the same wherever it is, and is looked at once:
+// a list may have it a thousand times. Paths are clipped, so two names may have one path.
+type own struct{ harmless, refused map[string]bool }
 
 // check adds what is wrong with an unknown field, and with what is in it.
 func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
 	switch {
-	case strings.HasPrefix(s.parent, "lineItems["): // nothing is computed from them
+	case s.inLine(): // nothing is computed from them
 		return issues
 	case s.parent == "installments":
 		return append(issues, s.issue())
 	}
-	if issue := o.name(s.path(), s.name); issue.Path != "" {
+	if issue := o.name(s.path(), s.name, s.value, s.known); issue.Path != "" {
 		return append(issues, issue)
 	}
 	return o.below(s.path(), s.value, issues)
@@ -92,7 +102,7 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			if issue := o.name(path+"."+name, name); issue.Path != "" {
+			if issue := o.name(path+"."+name, name, value[name], nil); issue.Path != "" {
 				issues = append(issues, issue)
 			} else {
 				issues = o.below(path+"."+name, value[name], issues)
@@ -105,20 +115,29 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 	return issues
 }
 
-// name says what is wrong with an unknown name, once for each path.
-func (o own) name(path, name string) problem.Issue {
-	if path = clip(path); o.seen[path] {
+// name says what is wrong with an unknown name, once for each path. Known are the fields that the body has there.
+func (o own) name(path, name string, value any, known []string) problem.Issue {
+	if path = clip(path); o.refused[path] {
 		return problem.Issue{}
 	}
-	if len(o.seen) == mostOwn {
-		return problem.Issue{Path: path, Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+	m, sure := meansBy(name, value)
+	field := ""
+	if !sure {
+		if o.harmless[name] {
+			return problem.Issue{}
+		}
+		if len(o.harmless) == mostOwn {
+			o.refused[path] = true
+			return tooMany(path)
+		}
+		m, field = means(name)
+		o.harmless[name] = m == ""
 	}
-	o.seen[path] = true
-	m, field := means(name)
+	o.refused[path] = m != ""
 	switch {
 	case m == "":
 		return problem.Issue{}
-	case field != "" && path == clip(name):
+	case slices.Contains(known, field):
 		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: did you mean %s? Put your own data into metadata", path, m, field)}
 	case m == anIdempotency:
 		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s: send the header Idempotency-Key, or put your own data into metadata", path)}
@@ -129,18 +148,29 @@ func (o own) name(path, name string) problem.Issue {
 // IgnoredHeader lists the fields and parameters of a request that were ignored.
 const IgnoredHeader = "Service-Ignored"
 
+// mostIgnored is how many bytes of names are told: a proxy may give up a reply with long headers when the payment was made.
+const mostIgnored = 1200
+
 // TellIgnored says in the reply which fields of a request were ignored, mostStrangers of them. A name with other characters is
-// encoded as in an address.
+// encoded as in an address. What was told before stays.
 func TellIgnored(reply http.Header, names []string) {
 	if len(names) == 0 {
 		return
 	}
 	var list []string
+	size := 0
 	for _, name := range names[:min(mostStrangers, len(names))] {
-		list = append(list, url.PathEscape(clip(name)))
+		name = url.PathEscape(clip(name))
+		if size += len(name); size > mostIgnored {
+			break
+		}
+		list = append(list, name)
 	}
 	if more := len(names) - len(list); more > 0 {
 		list = append(list, strconv.Itoa(more)+" more")
+	}
+	if before := reply.Get(IgnoredHeader); before != "" {
+		list = append([]string{before}, list...)
 	}
 	reply.Set(IgnoredHeader, strings.Join(list, ", "))
 }

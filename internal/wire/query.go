@@ -17,14 +17,19 @@ import (
 // StrictParam asks the merchants' API to ignore nothing that the caller sends.
 const StrictParam = "strict"
 
-// mostNames is how many unknown parameters are reported, longestName the maximum length of their names.
-const mostNames, longestName = 20, 64
+// mostNames is how many wrong parameters are reported, mostParams how many a query string may have: each is compared with many words.
+const mostNames, mostParams = 20, 200
+
+// OwnKey marks the metadata of an operation that a shop may send fields of its own with. The bodies and the parameters of all others that
+// change something are closed.
+const OwnKey = "own"
 
 // CheckQuery checks a query string before any parameter is read: names, parameters sent twice (only one of
 // which would be read), and booleans (ERR-29). Every name of a list's query must be known (ERR-30): a filter under another name
-// would list what nobody asked for, and a page under another name the first one for ever. So it is in strict mode, set by the caller
-// or by the query itself (StrictParam). Otherwise an unknown name is ignored, unless it is a typo, and returned. inBody reports whether
-// the body has a field of that name.
+// would list what nobody asked for, and a page under another name the first one for ever. So must every name where something changes
+// or an amount is asked about, and all names in strict mode, set by the caller or by the query itself (StrictParam). Otherwise an unknown
+// name is ignored, and returned, unless it is a typo or may mean something that decides about money. inBody reports whether the body has
+// a field of that name.
 //
 // Errors: invalid_request.
 func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name string) bool) (bool, []string, error) {
@@ -46,11 +51,19 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 		}
 	}
 	list := slices.Contains(known, "limit")
+	own := op.Metadata[OwnKey] != nil
+	closed := list || !own && op.Method != http.MethodGet || slices.Contains(known, "amount")
+	if len(sent) > mostParams {
+		return strict, nil, problem.New(problem.InvalidRequest, fmt.Sprintf("the query string has more than %d parameters: leave out what is not ours", mostParams))
+	}
 	var issues []problem.Issue
 	var ignored []string
 	bad := func(name, message string) { issues = append(issues, problem.Issue{Path: name, Message: message}) }
-	for _, name := range tellable(sent) {
-		values, typo, meant := sent[name], near.Typo(name, known), near.Meant(name, known)
+	for _, as := range slices.Sorted(maps.Keys(sent)) {
+		if len(issues) == mostNames {
+			break
+		}
+		values, typo, meant, name := sent[as], near.Typo(as, known), near.Meant(as, known), clip(as)
 		switch {
 		case slices.Contains(known, name):
 			if len(values) > 1 { // none of them is a list
@@ -58,18 +71,20 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 			} else if v := values[0]; slices.Contains(flags, name) && v != "" && v != "true" && v != "false" {
 				bad(name, OneOf(name, v, []string{"true", "false"}))
 			}
-		case inBody(name):
+		case inBody(as):
 			bad(name, fmt.Sprintf("%s is no query parameter here: send it in the body, {%q: …}", name, name))
 		case list && slices.Contains(known, otherParams[name]):
 			bad(name, fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, otherParams[name]))
-		case typo != "" || (strict || list) && meant != "":
+		case typo != "" || (strict || closed) && meant != "":
 			bad(name, fmt.Sprintf("there is no query parameter %s: did you mean %s?", name, meant))
 		case strict && len(known) == 0:
 			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; there is none here", name))
-		case strict || list:
+		case strict || closed:
 			bad(name, fmt.Sprintf("there is no query parameter %s: leave it out; this one takes %s", name, strings.Join(known, ", ")))
+		case own && decides(as):
+			bad(name, fmt.Sprintf("there is no query parameter %s, and it could be meant to decide about the money: send fields in the body, and leave this out", name))
 		default:
-			ignored = append(ignored, name)
+			ignored = append(ignored, as)
 		}
 	}
 	return strict, ignored, problem.Invalid(issues...)
@@ -83,17 +98,6 @@ var otherParams = map[string]string{
 	"since": "from", "created_after": "from", "createdAfter": "from", "start_date": "from", "startDate": "from", "date_from": "from", "begin": "from", "desde": "from", "created[gte]": "from", "created[gt]": "from",
 	"until": "to", "created_before": "to", "createdBefore": "to", "end_date": "to", "endDate": "to", "date_to": "to", "end": "to", "hasta": "to", "created[lte]": "to", "created[lt]": "to",
 	"q": "search", "query": "search", "state": "status", "estado": "status",
-}
-
-// tellable are the names of parameters that can be quoted, sorted.
-func tellable(sent url.Values) (names []string) {
-	for name := range sent {
-		if len(name) <= longestName && !strings.ContainsFunc(name, problem.Unprintable) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names[:min(mostNames, len(names))]
 }
 
 // unstorable refuses parameters with text that PostgreSQL cannot store.

@@ -5,7 +5,6 @@ package auth
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -266,9 +265,8 @@ func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tok
 // differs from one that never was. It is not stored.
 func (ac *Access) RefreshToken(login string, version int64) string {
 	body := login + "." + strconv.FormatInt(version, 10)
-	mac := hmac.New(sha256.New, ac.Vault.Key("refresh"))
-	mac.Write([]byte(body))
-	return refreshPrefix + body + "." + hex.EncodeToString(mac.Sum(nil))
+	sum := ac.Vault.MAC("refresh", body)
+	return refreshPrefix + body + "." + hex.EncodeToString(sum[:])
 }
 
 // ParseRefresh reads a refresh token of this service: its login and version.

@@ -2,8 +2,6 @@ package base
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,29 +15,16 @@ import (
 
 // Commit writes a change. Its events contain the cause. It logs notices that need the operator.
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
-	for i, e := range change.Events {
-		if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
-			one := []pay.Payment{e.Payment}
-			if err := b.SettledAs(ctx, one); err != nil {
-				return fmt.Errorf("event %s: %w", e.ID, err)
-			}
-			e.Payment = one[0]
+	for i := range change.Events {
+		e := &change.Events[i]
+		if e.Type.Optional() && store.Unwanted(b.Store.Store, e.Scope) {
+			e.Write = b.payloadOf(e, cause)
+			continue
 		}
-		if e.Settlement != nil {
-			seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, change.Withdrawals)
-			if err != nil {
-				return fmt.Errorf("event %s: %w", e.ID, err)
-			}
-			e.Settlement = &seen[0]
-		}
-		if e.Session != nil {
-			cause.SessionToken = b.SessionToken(e.Session.ID)
-		}
-		payload, err := view.NewEvent(e, cause, b.CheckoutURL)
-		if err != nil {
+		var err error
+		if e.Payload, err = b.payload(ctx, e, change.Withdrawals, cause); err != nil {
 			return fmt.Errorf("event %s: %w", e.ID, err)
 		}
-		change.Events[i].Payload = payload
 	}
 	err := b.Store.Commit(ctx, change)
 	if err != nil {
@@ -52,6 +37,33 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 		}
 	}
 	return nil
+}
+
+// payloadOf makes the payload of an event that needs nothing but its own snapshot, when it is asked for.
+func (b *Base) payloadOf(e *pay.Event, cause view.Cause) func() ([]byte, error) {
+	return func() ([]byte, error) { return view.NewEvent(e, cause, b.CheckoutURL) }
+}
+
+// payload makes an event's payload. withdrawals are those of the same change.
+func (b *Base) payload(ctx context.Context, e *pay.Event, withdrawals []pay.Withdrawal, cause view.Cause) ([]byte, error) {
+	if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
+		one := []pay.Payment{e.Payment}
+		if err := b.SettledAs(ctx, one); err != nil {
+			return nil, err
+		}
+		e.Payment = one[0]
+	}
+	if e.Settlement != nil {
+		seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, withdrawals)
+		if err != nil {
+			return nil, err
+		}
+		e.Settlement = &seen[0]
+	}
+	if e.Session != nil {
+		cause.SessionToken = b.SessionToken(e.Session.ID)
+	}
+	return view.NewEvent(e, cause, b.CheckoutURL)
 }
 
 // Decisions is how often a use case decides again if the rows that it read have changed.
@@ -85,9 +97,8 @@ func Again(try func() error) error {
 // SessionToken is derived from the session's id, so that a repeated request returns it again and
 // only its hash is stored. Its 32 bytes cannot be guessed without the master key.
 func (b *Base) SessionToken(session string) string {
-	mac := hmac.New(sha256.New, b.Vault.Key("checkout session"))
-	mac.Write([]byte(session))
-	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	sum := b.Vault.MAC("checkout session", session)
+	return pay.SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // ErrDoneByOthers says that another node has done the work meanwhile.

@@ -2,7 +2,6 @@ package base
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 
 	"github.com/cascadapay/cascada/internal/vault"
@@ -12,10 +11,9 @@ import (
 // knows the id alone, such as the shop's staff, cannot cancel. It is derived, so that it is not stored and a repeated
 // request returns it again.
 func PageKey(v *vault.Vault, payment string) string {
-	mac := hmac.New(sha256.New, v.Key("page"))
-	mac.Write([]byte(payment))
 	const size = 16
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:size])
+	sum := v.MAC("page", payment)
+	return base64.RawURLEncoding.EncodeToString(sum[:size])
 }
 
 // PageKeyFits reports whether a key is the one of a payment's page.

@@ -50,18 +50,16 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 // that is repeated makes the same. The zero value is for a request without a key.
 type Mark struct {
 	// ID is for new ids. It is keyed, so that nobody can compute a payment's id from a key that he guesses.
-	ID string
-	// was lists the marks that earlier versions of the service gave the same request. Providers may have these.
-	was []string
+	ID   string
+	name string // of the request; "" if ID is a mark that an earlier version of the service gave it
 }
 
-// Earlier lists the marks that earlier versions of the service gave the same request.
+// Earlier lists the marks that earlier versions of the service gave the same request. Providers may have these.
 func (m Mark) Earlier() []Mark {
-	marks := make([]Mark, 0, len(m.was))
-	for _, was := range m.was {
-		marks = append(marks, Mark{ID: was})
+	if m.name == "" {
+		return nil
 	}
-	return marks
+	return []Mark{{ID: id.OldMark(m.name)}}
 }
 
 // Mark is the mark of a request with a key.
@@ -75,7 +73,7 @@ func (i Idempotency) Mark(v *vault.Vault, scope tenant.Scope) Mark {
 // MarkAbout is the mark of a request that the service makes itself, by its name. Its key is made from the
 // root, which is in every copy of the database and outlives the master keys: a repeat finds it after a restore too.
 func MarkAbout(v *vault.Vault, name string) Mark {
-	return Mark{ID: id.Mark(v.Key("mark"), name), was: []string{id.OldMark(name)}}
+	return Mark{ID: id.Mark(v.MAC("mark", name)), name: name}
 }
 
 // MarkedID is an id with the mark of its request; a random id without a mark.
@@ -96,8 +94,8 @@ func (b *Base) FoundOf(ctx context.Context, mark Mark, kind pay.FoundKind) (last
 		return last, nil, false, nil
 	}
 	var list []pay.Found
-	for _, each := range append([]string{mark.ID}, mark.was...) {
-		more, err := b.Store.Recoveries().FoundBy(ctx, each, kind)
+	for _, each := range append([]Mark{mark}, mark.Earlier()...) {
+		more, err := b.Store.Recoveries().FoundBy(ctx, each.ID, kind)
 		if err != nil {
 			return last, nil, false, err
 		}

@@ -170,7 +170,7 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, MoneyRef: attempt.MoneyRef, Amount: p.Price.Amount, Local: p.Price.Local,
 		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Merchant: p.Merchant, Buyer: p.Order.Buyer,
-		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang, ReturnURL: p.Page.ReturnURL,
+		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), BackURL: view.Keyed(view.PageURL(c.CheckoutURL, p.ID), base.PageKey(c.Vault, p.ID)), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: begun.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 		Installments: p.Terms.Installments,
 	}

@@ -3,7 +3,6 @@ package claims
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"slices"
@@ -33,9 +32,8 @@ func (rf *Claims) linkTo(c pay.Claim, evidence string) (address string, ok bool)
 }
 
 func signLink(b *base.Base, said string) []byte {
-	mac := hmac.New(sha256.New, b.Vault.Key("evidence link"))
-	mac.Write([]byte(said))
-	return mac.Sum(nil)
+	sum := b.Vault.MAC("evidence link", said)
+	return sum[:]
 }
 
 // LinkedFile reads the file that a link's token names, while the link works: until its time is over, and while its submission is the claim's

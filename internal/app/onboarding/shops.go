@@ -165,6 +165,33 @@ func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, 
 	return done, err
 }
 
+// SetSchemes replaces the app schemes to which a shop's pages may lead back, in the sandbox and in production. Running servers
+// use them within seconds: a link to a scheme that is gone is no longer shown.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop string, list []string) (tenant.Shop, error) {
+	done, err := base.Decide(func() (tenant.Shop, error) {
+		s, err := ob.Store.Merchants().Shop(ctx, shop)
+		if err != nil {
+			return s, fmt.Errorf("shop %s: %w", shop, err)
+		}
+		next, err := s.WithSchemes(list)
+		if err != nil || slices.Equal(next.Schemes, s.Schemes) {
+			return s, err
+		}
+		return next, ob.Store.Commit(ctx, pay.Change{
+			Shops: []tenant.Shop{next},
+			Audit: ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopSchemes, s.ID, map[string]string{
+				"schemes": strings.Join(next.Schemes, " "), "before": strings.Join(s.Schemes, " "),
+			}),
+		})
+	})
+	if err == nil {
+		ob.Tenants.Forget(done.Merchant + "/" + done.ID)
+	}
+	return done, err
+}
+
 // Logo reads a shop's logo.
 //
 // Errors: not_found.

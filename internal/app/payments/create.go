@@ -77,7 +77,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 	}
 	now, mark := in.TimeOf(scope), n.Idempotency.Mark(in.Vault, scope)
 	if err = in.MayMoveMoney(); err == nil {
-		p, err = in.order(ctx, by, scope, n, mark, now)
+		p, err = in.order(ctx, scope, n, mark, now)
 	}
 	if err != nil {
 		// A repeated request gets its earlier payment, even if a rate or a limit has changed.
@@ -122,10 +122,13 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written
 // yet.
-func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
-	merchant, _, err := in.Tenant(ctx, by)
-	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
+func (in *Payments) order(ctx context.Context, scope tenant.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
+	merchant, shop, err := in.Tenant(ctx, base.Principal{Scope: scope})
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return pay.Payment{}, err
+	}
+	if !n.Hosted { // our page leads back, and no other (PAY-10)
+		n.ReturnURL = ""
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)
 	q, err := in.methods.Quote(scope, acquiring.Wanted{

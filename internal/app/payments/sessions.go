@@ -69,8 +69,8 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	if s, found, err := ss.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, ss.SessionToken(s.ID), found, err
 	}
-	merchant, _, err := ss.Tenant(ctx, by)
-	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
+	merchant, shop, err := ss.Tenant(ctx, base.Principal{Scope: scope})
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return s, "", false, err
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)

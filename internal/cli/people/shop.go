@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -13,8 +14,9 @@ import (
 
 // Shop is cascada shop.
 type Shop struct {
-	Create shopCreateCmd `cmd:"" help:"Create another shop for a merchant, with its keys."`
-	Brand  shopBrandCmd  `cmd:"" help:"Set how a shop's pages look to shoppers, and which sites may embed them."`
+	Schemes shopSchemesCmd `cmd:"" help:"Show or set the schemes of a shop's apps, to which its pages may lead shoppers back (returnUrl)."`
+	Create  shopCreateCmd  `cmd:"" help:"Create another shop for a merchant, with its keys."`
+	Brand   shopBrandCmd   `cmd:"" help:"Set how a shop's pages look to shoppers, and which sites may embed them."`
 }
 
 type shopCreateCmd struct {
@@ -35,6 +37,36 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	_, err = fmt.Fprintf(cli.Stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown only once.\n",
 		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
+	return err
+}
+
+type shopSchemesCmd struct {
+	cli.DatabaseFlags
+	Shop   string   `arg:"" help:"Shop's id, shp_…"`
+	Scheme []string `placeholder:"SCHEME" help:"Scheme of an app, such as com.example.shop for com.example.shop://paid; up to 10. Repeat it for more; it replaces the current list. Any app can claim any scheme: prefer https addresses that open the app."`
+	None   bool     `xor:"scheme" help:"Remove all schemes."`
+}
+
+func (c *shopSchemesCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var shop tenant.Shop
+	if c.None || len(c.Scheme) > 0 {
+		shop, err = a.Onboarding.SetSchemes(ctx, a.Self(), c.Shop, c.Scheme)
+	} else {
+		shop, err = a.Onboarding.AnyShop(ctx, c.Shop)
+	}
+	if err != nil {
+		return err
+	}
+	if len(shop.Schemes) == 0 {
+		_, err = fmt.Fprintf(cli.Stdout, "%s: no app schemes\n", shop.Name)
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s: %s\n", shop.Name, strings.Join(shop.Schemes, ", "))
 	return err
 }
 

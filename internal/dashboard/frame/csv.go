@@ -121,7 +121,7 @@ func cellsOf(values []any, sheet statement.Sheet) []string {
 			list[i] = fmt.Sprint(v)
 		case nil:
 		default:
-			list[i] = statement.Guard(fmt.Sprint(v))
+			list[i] = sheet.Guard(fmt.Sprint(v))
 		}
 	}
 	return list

@@ -196,7 +196,7 @@ func (rd *reader) url(e audit.Entry) string {
 
 // told are the details that a merchant reads, in this order. Others may name providers or are for programs.
 var told = []string{
-	"role", "name", "before", "kind", "preview", "rights", "amount", "netAmount", "url", "status", "color", "frames", "payment", "withdrawal", "level", "from", "to",
+	"role", "name", "before", "kind", "preview", "rights", "amount", "netAmount", "url", "status", "color", "frames", "schemes", "payment", "withdrawal", "level", "from", "to",
 	"network", "destination", "language", "refundFees", "installments", "stopped",
 }
 

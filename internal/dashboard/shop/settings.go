@@ -3,6 +3,7 @@ package shop
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -15,6 +16,7 @@ import (
 type settingsView struct {
 	Wrong         map[string]string
 	Name          string // as typed, if it was wrong
+	Schemes       string // one in each line
 	Email         string
 	Language      string
 	Tier          tenant.Tier
@@ -27,7 +29,7 @@ type settingsView struct {
 func newSettings(v *frame.Visit) settingsView {
 	terms := v.Merchant.Terms()
 	return settingsView{
-		Name: v.Shop.Name, Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
+		Name: v.Shop.Name, Schemes: strings.Join(v.Shop.Schemes, "\n"), Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
 		DelayHours:    int64(terms.Delay / time.Hour),
 		WithdrawalFee: money.New(terms.WithdrawalFee, money.USD), ChargebackFee: money.New(terms.ChargebackFee, money.USD),
 	}
@@ -56,6 +58,14 @@ func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	typed := newSettings(v)
 	typed.Name = r.FormValue("name")
 	return a.saved(w, r, v, a.App.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
+}
+
+// setSchemes replaces the schemes of the shop's apps.
+func (a *room) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := newSettings(v)
+	typed.Schemes = r.FormValue("schemes")
+	_, err := a.App.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
+	return a.saved(w, r, v, err, typed)
 }
 
 // setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague

@@ -54,6 +54,7 @@ func Register(preview Preview) func(*frame.Site) error {
 		site.Handle("GET /shop/new", tenant.RightShop, a.newShop)
 		site.Handle("POST /shop/new", tenant.RightShop, a.openShop)
 		site.Handle("POST /shop/name", tenant.RightShop, a.rename)
+		site.Handle("POST /shop/schemes", tenant.RightShop, a.setSchemes)
 		site.Handle("POST /shop/merchant", tenant.RightShop, a.setMerchant)
 		site.Handle("GET /shop/brand", tenant.RightRead, a.brand)
 		site.Handle("POST /shop/brand", tenant.RightShop, a.rebrand)
@@ -92,7 +93,7 @@ var reasons = map[string][2]string{
 // mistakes are the texts of what is wrong with a field.
 var mistakes = map[string]string{
 	"email": "wrong_email", "role": "wrong_role", "name": "wrong_name", "language": "wrong_language",
-	"color": "wrong_color", "frames": "wrong_frames", "logo": "wrong_logo",
+	"color": "wrong_color", "schemes": "wrong_schemes", "frames": "wrong_frames", "logo": "wrong_logo",
 }
 
 // wrong says in the visitor's language what is wrong with each field of a form, and with which status the form is

@@ -105,6 +105,14 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		}
 		op.Post(t, "/accounts/bank/credentials", `{"credentials":{}}`).Refused(t, bad+"credentials issues=credentials")
 		op.Post(t, "/accounts/bank/credentials", `{"credentials":{"apiKey":"hush"}}`).Refused(t, bad+"credentials.apiKey issues=credentials.apiKey")
+		for _, body := range []string{`{"amount":5}`, `[{"amount":5}]`, "amount=5"} { // a call that takes no body reads none of it
+			if r := op.Post(t, "/adjustments/adj_1/approve", body); !strings.HasPrefix(r.Problem(t), "400 invalid_request") || !strings.Contains(r.Text(t, "error.message"), "this call takes no body") {
+				t.Errorf("an approval with %s gets %s", body, r)
+			}
+		}
+		if r := op.Post(t, "/adjustments/adj_1/reject", `{"note":"x","foo":1}`); !strings.Contains(r.Text(t, "error.message"), "there is no field foo: leave it out; the fields are note") {
+			t.Errorf("an unknown field of an operator's call gets %s", r)
+		}
 		op.Get(t, "/accounts?al=true").Refused(t, bad+"al issues=al")
 		op.Get(t, "/accounts?all=perhaps").Refused(t, bad+"all issues=all")
 		op.Get(t, "/accounts/%00").Refused(t, bad+"id issues=id")

@@ -290,8 +290,9 @@ func TestShopSettings(t *testing.T) {
 		if m, err := s.App.AnyMerchant(ctx, shop.Merchant.ID); err != nil || m.Email != "pay@acme.example" || m.Language != tenant.Spanish {
 			t.Errorf("the merchant has %s and %s (%v)", m.Email, m.Language, err)
 		}
+		admin.Do(t, "/shop/schemes", "schemes", "MyApp://\r\ncom.acme.pay\nmyapp")
 		page := viewer.Ask(t, http.MethodGet, "/shop", nil)
-		for _, says := range []string{"Acme Sur", "pay@acme.example", shop.Shop.ID, shop.Merchant.ID, shop.Shop.Slug, "1.2%", "5%", "48 hours", "3.00 USD", "20.00 USD", "Given back in proportion"} {
+		for _, says := range []string{"Acme Sur", "myapp", "com.acme.pay", "pay@acme.example", shop.Shop.ID, shop.Merchant.ID, shop.Shop.Slug, "1.2%", "5%", "48 hours", "3.00 USD", "20.00 USD", "Given back in proportion"} {
 			if !strings.Contains(strings.ReplaceAll(page.Text(), "\u00a0", " "), says) {
 				t.Errorf("the settings do not say %q: %s", says, page.Text())
 			}
@@ -302,17 +303,18 @@ func TestShopSettings(t *testing.T) {
 		for says, form := range map[string][]string{
 			"A name has 1 to 80": {"/shop/name", "name", strings.Repeat("x", 81)},
 			"not an e-mail":      {"/shop/merchant", "email", "pay at acme", "language", "en"},
+			"such as https, int": {"/shop/schemes", "schemes", "javascript"},
 			"one of the lang":    {"/shop/merchant", "email", "pay@acme.example", "language", "fr"},
 		} {
 			values := url.Values{}
 			for i := 1; i < len(form); i += 2 {
 				values.Set(form[i], form[i+1])
 			}
-			if a := admin.Ask(t, http.MethodPost, form[0], values); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, says) || !strings.Contains(a.Body, `value="`+form[2]+`"`) {
+			if a := admin.Ask(t, http.MethodPost, form[0], values); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, says) || !strings.Contains(a.Body, `value="`+form[2]+`"`) && !strings.Contains(a.Body, ">"+form[2]+"</textarea>") {
 				t.Errorf("%v: %d without %q, or without what was typed", form, a.Status, says)
 			}
 		}
-		for _, act := range []audit.Act{audit.ShopRenamed, audit.MerchantMoved, audit.MerchantSpeaks} {
+		for _, act := range []audit.Act{audit.ShopRenamed, audit.ShopSchemes, audit.MerchantMoved, audit.MerchantSpeaks} {
 			for _, e := range harness.AuditActs(t, shop) {
 				if e.Act == act && e.By.ID != admin.User.ID {
 					t.Errorf("%s is by %+v", act, e.By)

@@ -349,7 +349,7 @@ func TestDocumentIsInPlainEnglish(t *testing.T) {
 		}
 		for place, want := range map[string]string{
 			"components.headers.RateLimit-Limit.description":                  "Requests that may be sent at once: the burst. Absent if limits are off.",
-			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to",
+			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered",
 			"components.schemas.MethodFee.properties.percent.description":     "Percent of each payment",
 		} {
 			if got, _ := harness.At(s.Spec.Tree, place); got != want {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -106,8 +107,12 @@ func TestNothingThatCouldMeanMoneyIsIgnored(t *testing.T) {
 					sent = with(sent, name, `{"note":"x"}`)
 				}
 				r := o.Post(t, path, sent).Want(t, http.StatusCreated)
-				if ignored := r.Header.Get("Service-Ignored"); len(strings.Split(ignored, ", ")) != 21 || !strings.HasSuffix(ignored, " more") || !strings.HasPrefix(ignored, part[0]+", ") {
-					t.Errorf("POST %s: ignored are %q, want 20 of the %d names and how many more", path, ignored, len(part))
+				want := strings.Join(part[:min(20, len(part))], ", ")
+				if more := len(part) - 20; more > 0 {
+					want = fmt.Sprintf("%s, %d more", want, more)
+				}
+				if ignored := r.Header.Get("Service-Ignored"); ignored != want {
+					t.Errorf("POST %s: ignored are %q, want %q", path, ignored, want)
 				}
 				if got, want := withoutIDs(t, r), withoutIDs(t, plain); got != want {
 					t.Errorf("POST %s: a shop's own fields make\n%s\nwant\n%s", path, got, want)
@@ -120,9 +125,41 @@ func TestNothingThatCouldMeanMoneyIsIgnored(t *testing.T) {
 			`{"amount":10,"paymentMethodId":"sbx_cash","order":{"shopId":"x"}}`:                              "order.shopId",
 			`{"amount":10,"paymentMethodId":"sbx_cash","Amount":12}`:                                         "Amount",
 			`{"amount":10,"paymentMethodId":"sbx_cash","cart":{"note":[[{"deep":{"currencyCode":"BRL"}}]]}}`: "cart.note[][].deep.currencyCode",
+			`{"amount":10,"paymentMethodId":"sbx_cash","type":"AUTHORIZATION"}`:                              "type",
+			`{"amount":10,"paymentMethodId":"sbx_cash","transaction":{"action":"Auth_Only"}}`:                "transaction.action",
+			`{"amount":10,"paymentMethodId":"sbx_cash","options":{"submitForSettlement":false}}`:             "options.submitForSettlement",
+			`{"amount":10,"paymentMethodId":"sbx_cash","test":true}`:                                         "test",
+			`{"amount":10,"paymentMethodId":"sbx_cash","shipping":5}`:                                        "shipping",
+			`{"amount":10,"paymentMethodId":"sbx_cash","shipping":{"address":{"city":"x"},"cost":5}}`:        "shipping.cost",
+			`{"amount":10,"paymentMethodId":"sbx_cash","ｍｏｎｔｏ":5}`:                                           "ｍｏｎｔｏ",
 		} {
 			refused("/payments", body, body, field)
 		}
+		for _, own := range []string{`"test":false`, `"type":"AUTHORIZATION_AND_CAPTURE"`, `"shipping":{"name":"Ana","address":{"city":"x","country":"BRA"}}`} {
+			o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+own+`}`).Want(t, http.StatusCreated)
+		}
+		refused("/checkout/sessions", with(bodies["/checkout/sessions"], "paymentMethod", `"pix"`), "paymentMethod", "paymentMethod")
+		named := with(with(with(bodies["/checkout/sessions"], "userEmail", `"b@example.com"`), "documentId", `"1"`), "note", "1")
+		if r := o.Post(t, "/checkout/sessions", named).Want(t, http.StatusCreated); r.Header.Get("Service-Ignored") != "note, documentId, userEmail" {
+			t.Errorf("a session that reads no userEmail says that it ignored %q", r.Header.Get("Service-Ignored"))
+		}
+		wide := bodies["/payments"]
+		for i := range 100 {
+			wide = with(wide, fmt.Sprint(i, strings.Repeat("ñ", 60)), "1")
+		}
+		if ignored := o.Post(t, "/payments", wide).Want(t, http.StatusCreated).Header.Get("Service-Ignored"); len(ignored) > 1300 || !strings.HasSuffix(ignored, ", 97 more") {
+			t.Errorf("the header has %d bytes, too many for a proxy: %s", len(ignored), ignored)
+		}
+		token := o.Post(t, "/checkout/sessions", bodies["/checkout/sessions"]).Want(t, http.StatusCreated).Text(t, "sessionId")
+		mends(t, o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","amount":1}`),
+			"400 invalid_request invalid_request_error param=amount issues=amount", "it could be meant as an amount: leave it out")
+		long := strings.Repeat("long", 16)
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash","`+long+`":{"address":"x","monto":5}}`, "a long path", long[:60]+"…")
+		line := `{"name":"a","quantity":1,"unitAmount":1,"id":1,"url":"u","image":"i"}`
+		lines := `"lineItems":[` + strings.Repeat(line+",", 99) + line + `]`
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`,"total":5}`, "more lines than names are looked at", "total")
+		refused("/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`,"customer":{"document":{"monto":5}}}`, "more lines than names are looked at", "customer.document.monto")
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash",`+lines+`}`).Want(t, http.StatusCreated)
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash","metadata":{"total":"12","currency":"x"},"lineItems":[{"name":"a","quantity":1,"unitAmount":1,"price":2}]}`).Want(t, http.StatusCreated)
 	})
 }
@@ -168,12 +205,57 @@ func TestBodiesAreClosedButAShopsOwn(t *testing.T) {
 	})
 }
 
+// A parameter that decides nothing is refused where something changes, and what is sent to a call that takes no body is, in whatever form:
+// neither is an amount that was not read (ERR-30).
+func TestNothingBesideTheBodyIsIgnored(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 100_00)
+		o.Wallet(t)
+		paid := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: paid")
+		pending := o.Create(t, harness.PaidByShopper)
+		refused := func(r harness.Reply, field string) {
+			t.Helper()
+			if r.Status != http.StatusBadRequest || r.Text(t, "error.code") != "invalid_request" || field != "" && r.Text(t, "error.param") != field {
+				t.Errorf("got %d %s, want that %s is refused", r.Status, r.Body, field)
+			}
+		}
+		for _, name := range []string{"monto", "AMOUNT", "value", "data[amount]", "currency_code", "wallet_id", "idempotency_key", "dryRun", "foo", strings.Repeat("x", 61) + "amount", "a\tb"} {
+			shown := strings.ReplaceAll(name, "\t", "?")
+			if len(shown) > 60 {
+				shown = shown[:60] + "…"
+			}
+			for path, body := range map[string]string{"/payments/" + paid + "/refund": "", "/withdrawals": `{"amount":10}`, "/payments/" + pending + "/cancel": ""} {
+				refused(o.Post(t, path+"?"+url.Values{name: {"5"}}.Encode(), body), shown)
+			}
+			refused(o.Get(t, "/withdrawals/quote?amount=10&"+url.Values{name: {"5"}}.Encode()), shown)
+		}
+		for _, name := range []string{"monto", "cuotas", "currency_code", "idempotency_key", "destination", "PaymentMethod", "data[amount]"} {
+			refused(o.Post(t, "/payments?"+url.Values{name: {"5"}}.Encode(), harness.PaidByShopper), name)
+		}
+		if r := o.Post(t, "/payments?utm_campaign=x&a%09b=1", harness.PaidByShopper).Want(t, http.StatusCreated); r.Header.Get("Service-Ignored") != "a%3Fb, utm_campaign" {
+			t.Errorf("a shop's own parameter is listed as %q", r.Header.Get("Service-Ignored"))
+		}
+		var many strings.Builder
+		for i := range 201 {
+			fmt.Fprintf(&many, "p%d=1&", i)
+		}
+		refused(o.Post(t, "/payments?"+many.String(), harness.PaidByShopper), "")
+		for _, body := range []string{`[{"amount":5}]`, `5`, `"5"`, "amount=5", "\ufeff{\"amount\":5}", "\x1f\x8b", `{"amount":5}{`} {
+			refused(o.Post(t, "/payments/"+pending+"/cancel", body), "")
+		}
+		for _, body := range []string{" ", "{}", "null", "[]"} {
+			o.Post(t, "/payments/"+pending+"/cancel", body).Want(t, http.StatusOK)
+		}
+	})
+}
+
 // Other names of the header Idempotency-Key protect a request too, and a name that only looks like one is refused (IDEM-12).
 func TestKeysUnderOtherNamesProtect(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		const body = `{"amount":5,"paymentMethodId":"sbx_cash"}`
-		for i, name := range []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "X-IdempotencyKey", "idempotency-key"} {
+		for i, name := range []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key", "Cko-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "X-IdempotencyKey", "PayPal-Request-Id", "idempotency-key"} {
 			header := fmt.Sprintf("%s: key %d", name, i)
 			first, second := o.Post(t, "/payments", body, header).Want(t, http.StatusCreated), o.Post(t, "/payments", body, header).Want(t, http.StatusCreated)
 			if first.Text(t, "transactionId") != second.Text(t, "transactionId") || second.Header.Get("Idempotency-Replayed") != "true" {
@@ -184,7 +266,7 @@ func TestKeysUnderOtherNamesProtect(t *testing.T) {
 			}
 			o.Post(t, "/payments", body, header, fmt.Sprintf("Idempotency-Key: key %d", i)).Want(t, http.StatusCreated)
 		}
-		for _, name := range []string{"Idempotent-Token", "My-Idempotency-Key-2", "X-Idempotencia"} {
+		for _, name := range []string{"Idempotent-Token", "My-Idempotency-Key-2", "X-Idempotencia", "Idem-Key", "X-Dedup-Key"} {
 			mends(t, o.Post(t, "/payments", body, name+": x"), "400 invalid_request invalid_request_error param="+http.CanonicalHeaderKey(name), "did you mean Idempotency-Key?")
 		}
 	})

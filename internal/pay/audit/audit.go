@@ -94,6 +94,7 @@ const (
 	MerchantSpeaks  Act = "merchant.language_changed"
 	ShopRebranded   Act = "shop.rebranded"
 	ShopRenamed     Act = "shop.renamed"
+	ShopSchemes     Act = "shop.schemes_changed"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
 	KeyUsedAnew     Act = "key.new_address" // the key was used from a new address

@@ -174,6 +174,7 @@ type Shop struct {
 	Name      string
 	Slug      string // part of the managed inbox's URL
 	Brand     Brand
+	Schemes   []string // of its apps: addresses to which its pages may lead back, beside those on the web
 	CreatedAt time.Time
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pdftest"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -54,7 +55,7 @@ func TestEvidenceIsUploadedAndDefends(t *testing.T) {
 	c := b.court
 	letter := c.has["AdditionalInformation"]
 	if c.answer != "GoodsOrServicesProvided" || c.has["ProofOfGoodsOrServicesProvided"] != "application/pdf %PDF-slip" || c.has["TIDorInvoice"] != "image/jpeg \xff\xd8\xffinvoice" ||
-		!strings.HasPrefix(letter, "application/pdf %PDF-") || !strings.Contains(providertest.PDFText([]byte(letter)), `Ana escreveu: "chegou" \(ontem\)`) {
+		!strings.HasPrefix(letter, "application/pdf %PDF-") || !strings.Contains(pdftest.Text([]byte(letter)), `Ana escreveu: "chegou" (ontem)`) {
 		t.Errorf("defended with %q: %q", c.answer, c.has)
 	}
 }
@@ -199,7 +200,7 @@ func TestFilesThatAdyenDoesNotTake(t *testing.T) {
 	}
 	b := connect(t)
 	b.court = delivered()
-	if a := b.Defend(ctx(), defense(filed("a", "access_log", evidence.Text, "10:00 login"))); a.Kind != pay.DefenseSubmitted || !strings.Contains(providertest.PDFText([]byte(b.court.has["ProofOfGoodsOrServicesProvided"])), "10:00 login") {
+	if a := b.Defend(ctx(), defense(filed("a", "access_log", evidence.Text, "10:00 login"))); a.Kind != pay.DefenseSubmitted || !strings.Contains(pdftest.Text([]byte(b.court.has["ProofOfGoodsOrServicesProvided"])), "10:00 login") {
 		t.Errorf("a text file: %+v with %q", a, b.court.has)
 	}
 }

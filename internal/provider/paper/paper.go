@@ -12,11 +12,11 @@ import (
 	"image/jpeg"
 	_ "image/png" // pictures of evidence
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"codeberg.org/go-pdf/fpdf"
+	"github.com/cascadapay/cascada/internal/typeface"
 )
 
 // Sheet begins a new page: a text, or a picture.
@@ -37,8 +37,8 @@ const (
 	head                  = 10.0                             // what a title takes
 )
 
-// Make makes a PDF. The same sheets always give the same bytes. A character that a PDF without a font of its own cannot show is
-// written as its number: [U+1F600].
+// Make makes a PDF. The same sheets always give the same bytes. A character that no font has is shown as a box; who copies the
+// text of the document gets the character.
 //
 // Errors: what is wrong with a sheet, in words for the merchant.
 func Make(sheets []Sheet, at time.Time) ([]byte, error) {
@@ -48,12 +48,13 @@ func Make(sheets []Sheet, at time.Time) ([]byte, error) {
 	pdf.SetModificationDate(at)
 	pdf.SetMargins(margin, margin, margin)
 	pdf.SetAutoPageBreak(true, margin)
-	write := writer(pdf)
+	write := typeface.On(pdf)
 	left := maxText
 	for i, s := range sheets {
 		pdf.AddPage()
-		pdf.SetFont("Helvetica", "B", 11)
-		pdf.CellFormat(width, head, write(s.Title), "", 1, "L", false, 0, "")
+		write.Font("B", 11)
+		write.Cell(width, head, s.Title, "L", false)
+		pdf.Ln(head)
 		if s.Picture != nil {
 			if err := picture(pdf, strconv.Itoa(i), s.Picture); err != nil {
 				return nil, err
@@ -63,8 +64,8 @@ func Make(sheets []Sheet, at time.Time) ([]byte, error) {
 		if left -= utf8.RuneCountInString(s.Text); left < 0 {
 			return nil, errors.New("the texts are too long for a document")
 		}
-		pdf.SetFont("Helvetica", "", 10)
-		pdf.MultiCell(width, 5, write(strings.ReplaceAll(s.Text, "\r\n", "\n")), "", "L", false)
+		write.Font("", 10)
+		write.Paragraphs(width, 5, s.Text)
 	}
 	var out bytes.Buffer
 	if err := pdf.Output(&out); err != nil {
@@ -101,21 +102,4 @@ func picture(pdf *fpdf.Fpdf, name string, content []byte) error {
 	}
 	pdf.ImageOptions(name, margin, margin+head, w, h, false, as, 0, "")
 	return nil
-}
-
-// writer converts texts to the fonts' own encoding.
-func writer(pdf *fpdf.Fpdf) func(string) string {
-	one := pdf.UnicodeTranslatorFromDescriptor("")
-	return func(text string) string {
-		var out strings.Builder
-		for _, r := range text {
-			switch c := one(string(r)); {
-			case c == "." && r != '.':
-				fmt.Fprintf(&out, "[U+%04X]", r)
-			default:
-				out.WriteString(c)
-			}
-		}
-		return out.String()
-	}
 }

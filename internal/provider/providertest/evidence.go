@@ -1,17 +1,13 @@
 package providertest
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -114,20 +110,4 @@ func EvidenceFile(name, media string, content []byte) *provider.EvidenceFile {
 		}
 		return content, nil
 	}}
-}
-
-var pdfStream = regexp.MustCompile(`(?s)/FlateDecode[^>]*>>\nstream\n(.*?)\nendstream`)
-
-// PDFText is what a PDF writes, in the encoding of its fonts.
-func PDFText(pdf []byte) string {
-	var all strings.Builder
-	for _, part := range pdfStream.FindAllSubmatch(pdf, -1) {
-		r, err := zlib.NewReader(bytes.NewReader(part[1]))
-		if err != nil {
-			continue // a picture
-		}
-		text, _ := io.ReadAll(r) // a test looks for what is missing
-		all.Write(text)
-	}
-	return all.String()
 }

@@ -118,13 +118,19 @@ func (c rowsCodec) PlanEncode(_ *pgtype.Map, _ uint32, _ int16, value any) pgtyp
 	return c
 }
 
-// Encode appends the rows to b.
+// Encode appends the rows to b. If b is empty, it returns the rows' own buffer, so that they are not copied.
 func (c rowsCodec) Encode(value any, b []byte) ([]byte, error) {
 	r := value.(*binaryRows)
-	const head = 20
-	b = slices.Grow(b, head+len(r.b))
-	return append(appendHead(b, c.element, r.n), r.b...), nil
+	if len(b) == 0 && r.n > 0 {
+		appendHead(r.b[:0], c.element, r.n)
+		return r.b, nil
+	}
+	b = slices.Grow(b, len(r.b))
+	return append(appendHead(b, c.element, r.n), r.b[arrayHead:]...), nil
 }
+
+// arrayHead is how many bytes the head of an array with rows has.
+const arrayHead = 20
 
 // appendHead starts an array of one dimension without nulls.
 func appendHead(b []byte, element uint32, n int) []byte {

@@ -32,7 +32,7 @@ type DB interface {
 	// Apply runs the steps and commits, in one round trip if the database is remote. If a step gets fewer
 	// or more rows than it wants, nothing is written: ErrLost. Where the engine logs that as an error, look
 	// runs first: if it returns a row, the steps would lose, and nothing is written: ErrForeseen. Each step
-	// then asks for {unless lost}, see look.go. After other errors, such as ErrDown, nothing is written
+	// then asks for {unless lost}, see look.go; if one does not, ErrLost. After other errors, such as ErrDown, nothing is written
 	// either. The exception is ErrUnknown: the commit was sent, and its result is not known.
 	Apply(ctx context.Context, look, steps []Step) error
 	// Transact is for callers that must read first: it runs the guards, then the steps that decide returns

@@ -325,8 +325,8 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 	all := make([]Step, 0, len(look)+len(steps)+3)
 	all = append(all, Step{Text: "BEGIN"})
 	found := false
-	if slices.ContainsFunc(steps, func(s Step) bool { return !strings.Contains(s.Text, unlessForeseen) }) {
-		look = nil // a step without {unless lost} would write what the others skip
+	if len(look) > 0 && slices.ContainsFunc(steps, func(s Step) bool { return !strings.Contains(s.Text, unlessForeseen) }) {
+		return ErrLost // a step without {unless lost} would write what the others skip: the caller must read first
 	}
 	for _, s := range look {
 		all = append(all, Step{Text: s.Text, Args: s.Args, Each: func(r Row) error { found = true; return s.Each(r) }})
@@ -415,6 +415,7 @@ func send(ctx context.Context, conn *pgxpool.Conn, steps []Step) (tag pgconn.Com
 	for _, s := range steps {
 		batch.Queue(s.Text, s.Args...)
 	}
+	makeRoom(conn.Conn().PgConn(), bytesOf(steps))
 	results := conn.SendBatch(ctx, &batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, s := range steps {

@@ -162,14 +162,14 @@ func AppendJSONText(b []byte, text string) []byte {
 // binaryRows are the elements of a composite-type array in PostgreSQL's binary format (record_recv in its
 // sources).
 type binaryRows struct {
-	b                 []byte
+	b                 []byte // with room for the head of the array, which Encode fills in
 	columns, capacity int
 	n                 int
 	start             int // of the current row
 }
 
 func newBinaryRows(columns []Column, capacity int) *binaryRows {
-	return &binaryRows{columns: len(columns), capacity: capacity}
+	return &binaryRows{b: newBuffer(0)[:arrayHead], columns: len(columns), capacity: capacity}
 }
 
 func (r *binaryRows) begin() {

@@ -68,6 +68,8 @@ const lockBoth = 30
 
 func (bothTables) LockOrder() int { return lockBoth }
 
+func (bothTables) Touches(c *pay.Change) bool { return len(c.Payments) > 0 }
+
 func (bothTables) Guarded(c *pay.Change, ids []string) []string {
 	return PaymentsTable.Guarded(c, ids)
 }

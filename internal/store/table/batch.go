@@ -16,6 +16,8 @@ type Kind interface {
 	fmt.Stringer
 	// LockOrder is its place in the order in which every transaction locks tables.
 	LockOrder() int
+	// Touches reports whether a change has rows of it.
+	Touches(c *pay.Change) bool
 	// Guarded adds the ids of rows whose guard a change must win.
 	Guarded(c *pay.Change, ids []string) []string
 	// LostToDuplicate reports whether a change lost to a duplicate of its own row, and not to a later
@@ -38,8 +40,30 @@ func Register(k Kind) Kind {
 	if taken {
 		panic(fmt.Sprintf("store: %s and %s have the same place in the lock order, %d", kinds[at], k, k.LockOrder()))
 	}
+	if len(kinds) == MostKinds {
+		panic("store: there are more kinds than a set can have")
+	}
 	kinds = slices.Insert(kinds, at, k)
 	return k
+}
+
+// MostKinds is how many kinds there may be: a set of them is a number (KindSet).
+const MostKinds = 64
+
+// KindSet is a set of kinds, by their place among Kinds.
+type KindSet uint64
+
+// Has reports whether the kind at a place is in the set.
+func (s KindSet) Has(place int) bool { return s&(1<<place) != 0 }
+
+// Touched are those of kinds, which are all in their order, that a change has rows of. A commit asks once: most changes have rows of a few.
+func Touched(kinds []Kind, c *pay.Change) (set KindSet) {
+	for i, k := range kinds {
+		if k.Touches(c) {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // Kinds returns what Commit writes, in every transaction's lock order. Call it when all tables are described.
@@ -81,6 +105,9 @@ func (t *Table[T]) String() string { return t.Name }
 
 // LockOrder implements Kind.
 func (t *Table[T]) LockOrder() int { return t.Lock }
+
+// Touches implements Kind.
+func (t *Table[T]) Touches(c *pay.Change) bool { return len(t.Of(c)) > 0 }
 
 // Guarded implements Kind.
 func (t *Table[T]) Guarded(c *pay.Change, ids []string) []string {

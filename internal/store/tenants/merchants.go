@@ -56,6 +56,7 @@ var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 		f.Text("slug", &v.Slug)
 		f.Time("created_at!", &v.CreatedAt)
 		f.JSON("brand", &v.Brand)
+		f.JSON("schemes", &v.Schemes)
 	},
 })
 

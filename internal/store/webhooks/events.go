@@ -16,15 +16,19 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
+// someWant is true if an endpoint wants the type of row r.
+var someWant = `(
+  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + Wanted("r") + ` LIMIT 1) = 1`
+
 // EventsTable is the table events.
 var EventsTable = table.Describe(table.Table[pay.Event]{
 	Name:   "events",
 	Hashed: true,
 	Lock:   490,
 	Of:     func(c *pay.Change) []pay.Event { return c.Events },
+	Only:   Written,
 	ID:     func(e *pay.Event) string { return e.ID },
-	Where: `NOT ` + Optional("r") + ` OR (
-  SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + Wanted("r") + ` LIMIT 1) = 1`,
+	Where:  `NOT ` + Optional("r") + ` OR ` + someWant,
 	Fields: func(f *table.Fields, e *pay.Event) {
 		f.Text("id!", &e.ID)
 		f.Text("merchant!", &e.Merchant)
@@ -37,6 +41,35 @@ var EventsTable = table.Describe(table.Table[pay.Event]{
 		f.Written("payload!", payload(f.Personal, e))
 	},
 })
+
+// Written reports whether an event has its payload. The others are those that nobody wants, if AskWanted found none.
+func Written(e *pay.Event) bool { return e.Write == nil }
+
+var (
+	askedColumns = engine.ParseColumns(askedSpec)
+	// AskWanted finds the shops whose endpoints want events of a type.
+	AskWanted = engine.Statement(`SELECT {lost r.shop} FROM {rows: ` + askedSpec + `} AS r WHERE ` + someWant)
+)
+
+const askedSpec = "merchant TEXT, shop TEXT, live BOOLEAN, type TEXT"
+
+// Asked are the arguments of AskWanted for events.
+func Asked(d engine.Dialect, events []*pay.Event) []any {
+	type kind struct {
+		tenant.Scope
+		hook.EventType
+	}
+	seen := map[kind]struct{}{}
+	rows := engine.NewRows(d, askedColumns, len(events))
+	for _, e := range events {
+		k := kind{e.Scope, e.Type}
+		if _, again := seen[k]; !again {
+			seen[k] = struct{}{}
+			rows.Text(e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).Next()
+		}
+	}
+	return rows.Args()
+}
 
 func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
 	return func(r engine.Row) (e pay.ToldEvent, err error) {
