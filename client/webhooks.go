@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -12,30 +13,50 @@ type NewWebhook struct {
 	URL    string      `json:"url,omitempty"` // "" for an inbox at the service
 	Events []EventType `json:"events"`        // or only AllEvents
 	// EventsVersion is the set that AllEvents means; "" is the newest.
-	EventsVersion string `json:"eventsVersion,omitempty"`
-	Description   string `json:"description,omitempty"`
+	EventsVersion  string                 `json:"eventsVersion,omitempty"`
+	Authentication *WebhookAuthentication `json:"authentication,omitempty"` // that a gateway in front of the URL asks for
+	Description    string                 `json:"description,omitempty"`
 
 	// Strict makes the sandbox refuse a URL that production refuses, or not; nil keeps the
 	// sandbox's setting.
 	Strict *bool `json:"-"`
 }
 
+// WebhookAuthentication is what deliveries carry for a gateway: Username and Password for Basic authentication, or Header and Value. Replies
+// have Username or Header only.
+type WebhookAuthentication struct {
+	Username string `json:"username,omitempty"`
+	Password string `json:"password,omitempty"`
+	Header   string `json:"header,omitempty"`
+	Value    string `json:"value,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler. The zero value is null, which takes credentials away.
+func (a WebhookAuthentication) MarshalJSON() ([]byte, error) {
+	type fields WebhookAuthentication
+	if a == (WebhookAuthentication{}) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(fields(a))
+}
+
 // Webhook is an endpoint that receives events.
 type Webhook struct {
-	ID                      string      `json:"id"` // wh_…
-	URL                     string      `json:"url"`
-	Events                  []EventType `json:"events"`
-	EventsVersion           string      `json:"eventsVersion"` // the set that AllEvents means
-	Managed                 bool        `json:"managed"`       // the URL is an inbox at the service
-	Status                  string      `json:"status"`        // enabled or disabled
-	DisabledReason          string      `json:"disabledReason"`
-	Description             string      `json:"description"`
-	Secret                  string      `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
-	SecretPreview           string      `json:"secretPreview"`
-	PreviousSecretExpiresAt time.Time   `json:"previousSecretExpiresAt"` // zero unless a rotation is in progress
-	CreatedAt               time.Time   `json:"createdAt"`
-	UpdatedAt               time.Time   `json:"updatedAt"`
-	LastDeliveryAt          time.Time   `json:"lastDeliveryAt"` // zero before the first
+	ID                      string                 `json:"id"` // wh_…
+	URL                     string                 `json:"url"`
+	Events                  []EventType            `json:"events"`
+	EventsVersion           string                 `json:"eventsVersion"`  // the set that AllEvents means
+	Authentication          *WebhookAuthentication `json:"authentication"` // nil for none
+	Managed                 bool                   `json:"managed"`        // the URL is an inbox at the service
+	Status                  string                 `json:"status"`         // enabled or disabled
+	DisabledReason          string                 `json:"disabledReason"`
+	Description             string                 `json:"description"`
+	Secret                  string                 `json:"secret"` // whsec_…; only CreateWebhook and RotateWebhookSecret show one
+	SecretPreview           string                 `json:"secretPreview"`
+	PreviousSecretExpiresAt time.Time              `json:"previousSecretExpiresAt"` // zero unless a rotation is in progress
+	CreatedAt               time.Time              `json:"createdAt"`
+	UpdatedAt               time.Time              `json:"updatedAt"`
+	LastDeliveryAt          time.Time              `json:"lastDeliveryAt"` // zero before the first
 }
 
 // CreateWebhook subscribes an endpoint. Keep the Secret of the reply: it is shown only
@@ -70,11 +91,12 @@ func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 
 // WebhookChange is what UpdateWebhook changes; nil keeps the present value.
 type WebhookChange struct {
-	URL           *string     `json:"url,omitempty"`
-	Events        []EventType `json:"events,omitempty"`
-	EventsVersion *string     `json:"eventsVersion,omitempty"` // a newer set
-	Description   *string     `json:"description,omitempty"`
-	Status        *string     `json:"status,omitempty"` // enabled or disabled
+	URL            *string                `json:"url,omitempty"`
+	Events         []EventType            `json:"events,omitempty"`
+	EventsVersion  *string                `json:"eventsVersion,omitempty"`  // a newer set
+	Authentication *WebhookAuthentication `json:"authentication,omitempty"` // the zero value takes it away; so does a URL at another host, unless it is sent again
+	Description    *string                `json:"description,omitempty"`
+	Status         *string                `json:"status,omitempty"` // enabled or disabled
 
 	// Strict makes the sandbox refuse a URL that production refuses, or not; nil keeps the
 	// sandbox's setting.

@@ -32,6 +32,13 @@ func TestWebhooksAreChangedAndRotated(t *testing.T) {
 	if err != nil || w.Status != "disabled" || w.DisabledReason == "" || w.Description != description || w.Events[0] != "*" || w.URL != made.URL {
 		t.Errorf("the changed webhook is %+v, %v", w, err)
 	}
+	key := client.WebhookAuthentication{Header: "X-Api-Key", Value: "hush"}
+	if w, err = api.UpdateWebhook(ctx, made.ID, client.WebhookChange{Authentication: &key}); err != nil || w.Authentication == nil || *w.Authentication != (client.WebhookAuthentication{Header: "X-Api-Key"}) {
+		t.Errorf("the webhook with a header is %+v, %v", w, err)
+	}
+	if w, err = api.UpdateWebhook(ctx, made.ID, client.WebhookChange{Authentication: &client.WebhookAuthentication{}}); err != nil || w.Authentication != nil {
+		t.Errorf("the webhook without one is %+v, %v", w, err)
+	}
 	r, err := api.RotateWebhookSecret(ctx, made.ID)
 	if err != nil || r.ID != made.ID || r.Secret == made.Secret || time.Until(r.PreviousSecretExpiresAt) < 23*time.Hour {
 		t.Errorf("the rotation is %+v, %v", r, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -56,11 +55,11 @@ func (maybeAuthentication) Schema(r huma.Registry) *huma.Schema {
 func (m maybeAuthentication) removed() bool { return m.sent && m.body == nil }
 
 // credentials are what was sent; nil without an object.
-func (m maybeAuthentication) credentials() *webhook.Credentials {
+func (m maybeAuthentication) credentials() *delivery.Credentials {
 	if m.body == nil {
 		return nil
 	}
-	return &webhook.Credentials{Username: m.body.Username, Password: m.body.Password, Header: m.body.Header, Value: m.body.Value}
+	return &delivery.Credentials{Username: m.body.Username, Password: m.body.Password, Header: m.body.Header, Value: m.body.Value}
 }
 
 type subscriptionOut struct{ Body view.Subscription }

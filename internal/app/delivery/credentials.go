@@ -8,8 +8,19 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
+// Credentials are what an endpoint asks of its callers.
+type Credentials = webhook.Credentials
+
+// SubscriptionEdit is a change by the owner.
+type SubscriptionEdit struct {
+	hook.SubscriptionEdit
+	Credentials   *Credentials // in place of those from before; nil keeps them
+	NoCredentials bool         // takes them away
+	Strict        *bool        // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+}
+
 // credentials checks what an endpoint asks of its callers. An inbox asks for nothing.
-func (b *problems) credentials(c *webhook.Credentials, managed bool) {
+func (b *problems) credentials(c *Credentials, managed bool) {
 	const field = "authentication"
 	if c == nil {
 		return
@@ -27,8 +38,8 @@ func (b *problems) credentials(c *webhook.Credentials, managed bool) {
 	}
 }
 
-// sealed encrypts credentials for an endpoint at an address.
-func (w *Webhooks) sealed(subscription, address string, c webhook.Credentials) hook.Authentication {
+// encrypted encrypts credentials for an endpoint at an address.
+func (w *Webhooks) encrypted(subscription, address string, c webhook.Credentials) hook.Authentication {
 	return hook.Authentication{
 		Username: c.Username, Header: c.Header, Encrypted: w.Vault.Encrypt(hook.AuthenticationOf(subscription, address), []byte(c.Secret())),
 	}
@@ -44,8 +55,8 @@ func (w *Webhooks) edit(read hook.Subscription, e SubscriptionEdit) hook.Subscri
 	case e.NoCredentials:
 		edit.Authentication = &hook.Authentication{}
 	case e.Credentials != nil:
-		sealed := w.sealed(read.ID, address, *e.Credentials)
-		edit.Authentication = &sealed
+		encrypted := w.encrypted(read.ID, address, *e.Credentials)
+		edit.Authentication = &encrypted
 	}
 	return edit
 }

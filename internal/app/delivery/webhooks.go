@@ -99,8 +99,8 @@ type NewSubscription struct {
 	Events        []string
 	EventsVersion hook.EventsVersion // "": the newest
 	Description   string
-	Credentials   *webhook.Credentials // that each delivery carries; nil: none
-	Strict        *bool                // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+	Credentials   *Credentials // that each delivery carries; nil: none
+	Strict        *bool        // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 }
 
 // Subscribe adds an endpoint and returns its secret, which is shown only once.
@@ -137,7 +137,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
 	}
 	if n.Credentials != nil {
-		sub.Authentication = w.sealed(sub.ID, sub.URL, *n.Credentials)
+		sub.Authentication = w.encrypted(sub.ID, sub.URL, *n.Credentials)
 	}
 	done, err := w.shops.Lock(ctx, scope.Shop)
 	if err != nil {
@@ -337,14 +337,6 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page l
 		list[i] = list[i].At(w.TimeOf(scope))
 	}
 	return list, total, err
-}
-
-// SubscriptionEdit is a change by the owner.
-type SubscriptionEdit struct {
-	hook.SubscriptionEdit
-	Credentials   *webhook.Credentials // in place of those from before; nil keeps them
-	NoCredentials bool                 // takes them away
-	Strict        *bool                // header Sandbox-Strict; nil: the setting of the merchant's sandbox
 }
 
 // EditSubscription changes the fields that the edit names. The secret stays.

@@ -10,7 +10,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func (d *developers) webhookPages() {
@@ -122,12 +121,12 @@ func (f webhookForm) SecretHint() string {
 }
 
 // credentials are what the form says; nil for none.
-func (f webhookForm) credentials() *webhook.Credentials {
+func (f webhookForm) credentials() *delivery.Credentials {
 	switch f.Authentication {
 	case "basic":
-		return &webhook.Credentials{Username: f.Username, Password: f.secret}
+		return &delivery.Credentials{Username: f.Username, Password: f.secret}
 	case "header":
-		return &webhook.Credentials{Header: f.Header, Value: f.secret}
+		return &delivery.Credentials{Header: f.Header, Value: f.secret}
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, hook.SubscriptionEdit{URL: &url}, nil)
+				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &url}})
 				return err
 			}
 		},

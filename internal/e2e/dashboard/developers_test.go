@@ -17,7 +17,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -464,25 +463,6 @@ func TestDeveloperWorksInTheBrowser(t *testing.T) {
 		harness.Must(t, err)
 		return now > before
 	})
-}
-
-// What is wrong with a form is said in the visitor's language, at the field or above the form, and on the page about an error.
-func TestErrorsAreInTheVisitorsLanguage(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
-	o := s.NewShop(t)
-	u := o.Staff(t, people.Owner)
-	harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Spanish))
-	private := url.Values{"where": {"own"}, "url": {"http://10.0.0.7/hook"}, "which": {"all"}}
-	if a := u.Ask(t, http.MethodPost, "/webhooks", private); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "La dirección no puede ser privada") || !strings.Contains(a.Body, `id="f-url-error"`) {
-		t.Errorf("a private address gets %d: %s", a.Status, a.Text())
-	}
-	if a := u.Ask(t, http.MethodPost, "/sandbox/clock", url.Values{"advance": {"9999d"}}); !strings.Contains(a.Text(), "cinco años como máximo") {
-		t.Errorf("a jump of the clock gets %d: %s", a.Status, a.Text())
-	}
-	if a := u.Ask(t, http.MethodGet, "/payments/TXN-none", nil); a.Status != http.StatusNotFound || !strings.Contains(a.Text(), "No existe este pago en esta tienda") {
-		t.Errorf("a payment that does not exist gets %d: %s", a.Status, a.Text())
-	}
 }
 
 // A delivery that was given up before its first try does not say that it is sent in a moment.
