@@ -45,12 +45,18 @@ var otherKeyHeaders = []string{"X-Idempotency-Key", "Idempotence-Key", "X-Idempo
 // keyWords are in the names of headers that look like it, as net/http writes them.
 var keyWords = []string{"dempoten", "Idem-Key", "Idem_key", "Idemkey", "Dedup", "X_dedup"}
 
+// sandboxHeaders decide what a sandbox does.
+var sandboxHeaders = []string{"Sandbox-Simulate", "Sandbox-Strict"}
+
 // keyOf reads the key under another name (IDEM-12). A header whose name only looks like it is refused: its sender believes that the
-// request is protected.
+// request is protected. So is one that looks like a header of the sandbox.
 //
 // Errors: invalid_request.
 func keyOf(header http.Header) error {
 	for name, sent := range header { // net/http writes names as Idempotency-Key
+		if sandbox := strings.HasPrefix(name, "Sandbox-") || strings.HasPrefix(name, "X-Sandbox"); sandbox && !slices.Contains(sandboxHeaders, name) {
+			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": the sandbox has "+strings.Join(sandboxHeaders, " and "))
+		}
 		taken := slices.Contains(otherKeyHeaders, name)
 		if name == keyHeader || !taken && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue

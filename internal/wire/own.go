@@ -68,6 +68,15 @@ func (h Help) plainlyOurs(body []byte) bool {
 // mostOwn is how many different names of its own a shop may send beside ours: each is compared with many words.
 const mostOwn = 200
 
+// countries are names of the country of a payment in other APIs. In an address they are a shop's own.
+var countries = []string{"country", "countrycode", "countryid", "pai", "paiscode", "paisid", "codigopai"} // parted takes the end of a plural away
+
+// isCountry reports whether it is the payment's country, which was not sent.
+func (s stranger) isCountry() bool {
+	_, text := s.value.(string)
+	return text && s.parent == "" && slices.Contains(s.absent, "country") && slices.Contains(countries, strings.Join(parted(s.name), ""))
+}
+
 func (s stranger) inLine() bool { return strings.HasPrefix(s.parent, "lineItems[") }
 
 func tooMany(path string) problem.Issue {
@@ -85,6 +94,8 @@ func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
 		return issues
 	case s.parent == "installments":
 		return append(issues, s.issue())
+	case s.isCountry(): // which decides the currency
+		return append(issues, problem.Issue{Path: clip(s.name), Message: fmt.Sprintf("there is no field %s: did you mean country?", clip(s.name))})
 	}
 	if issue := o.name(s.path(), s.name, s.value, s.known); issue.Path != "" {
 		return append(issues, issue)

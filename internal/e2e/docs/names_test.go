@@ -269,6 +269,12 @@ func TestKeysUnderOtherNamesProtect(t *testing.T) {
 		for _, name := range []string{"Idempotent-Token", "My-Idempotency-Key-2", "X-Idempotencia", "Idem-Key", "X-Dedup-Key"} {
 			mends(t, o.Post(t, "/payments", body, name+": x"), "400 invalid_request invalid_request_error param="+http.CanonicalHeaderKey(name), "did you mean Idempotency-Key?")
 		}
+		mends(t, o.Post(t, "/payments", body, "Sandbox-Simulat: paid"), "400 invalid_request invalid_request_error param=Sandbox-Simulat", "the sandbox has Sandbox-Simulate")
+		mends(t, o.Post(t, "/payments", body, "X-Sandbox-Simulate: paid"), "400 invalid_request invalid_request_error param=X-Sandbox-Simulate", "the sandbox has Sandbox-Simulate")
+		for _, name := range []string{"Country", "country_code", "countryCode", "pais"} {
+			mends(t, o.Post(t, "/payments", fmt.Sprintf(`{"amount":5,"paymentMethodId":"sbx_cash",%q:"BRA"}`, name)), "400 invalid_request invalid_request_error param="+name+" issues="+name, "did you mean country?")
+		}
+		o.Post(t, "/payments", `{"amount":5,"paymentMethodId":"sbx_cash","country":"MEX","country_code":"MX","billing":{"country_code":"MX"}}`).Want(t, http.StatusCreated)
 	})
 }
 
