@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -66,6 +67,10 @@ func (b *Base) payload(ctx context.Context, e *pay.Event, withdrawals []pay.With
 	return view.NewEvent(e, cause, b.CheckoutURL)
 }
 
+// patientFrom is the try from which a use case waits a little, twice as long each time: a loop that works on the same row is otherwise
+// faster again and again.
+const patientFrom = 3
+
 // Decisions is how often a use case decides again if the rows that it read have changed.
 const Decisions = 8
 
@@ -86,7 +91,10 @@ func Decide[T any](decide func() (T, error)) (T, error) {
 // Again repeats a use case until its decision is not stale, at most Decisions times.
 func Again(try func() error) error {
 	var err error
-	for range Decisions {
+	for n := range Decisions {
+		if n >= patientFrom {
+			time.Sleep(time.Millisecond << (n - patientFrom))
+		}
 		if err = try(); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			return err
 		}
