@@ -24,6 +24,7 @@ type Settlements struct {
 	*base.Base
 	payouts   *payouts.Payouts
 	movements work.Turns // by merchant: lists of movements, if it has several shops
+	drawing   work.Turns // one receipt at a time: one with Chinese letters takes 100 MB for a moment
 }
 
 // NewSettlements returns the Settlements of a service.

@@ -68,6 +68,11 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 	if err != nil {
 		return nil, err
 	}
+	done, err := e.drawing.Lock(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	return statement.PDF(statement.Statement{Settlement: s, Merchant: merchant, Lines: lines})
 }
 
