@@ -215,10 +215,10 @@ type Service struct {
 // Start opens the database and the listener and returns when the service is ready. End it
 // with Shutdown.
 func Start(ctx context.Context, c Config) (*Service, error) {
-	tune(c.Database)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	tune(c.Database, c.Log)
 	c.Log = slog.New(ofRequests{c.Log.Handler()})
 	if c.Limits != nil {
 		if err := c.Limits.check(); err != nil {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
@@ -29,9 +30,13 @@ func budget(database string) int64 {
 }
 
 // paceHeap keeps the runtime within the budget (bytes), or within what it needs if that is
-// more, and always below most (bytes).
-func paceHeap(budget, most int64) {
+// more, and always below most (bytes). Its pages are large, if the system has such.
+func paceHeap(budget, most int64, log *slog.Logger) {
 	debug.SetGCPercent(heapGrowth)
+	if err := growHeap(min(budget, most)); err != nil {
+		log.Info("the heap has small pages: the service works, but slower", "error", err)
+	}
+	runtime.GC() // what growHeap made room for is free
 	debug.SetMemoryLimit(min(budget, most))
 	taken := []runtimemetrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

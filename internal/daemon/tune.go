@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"os"
 	"runtime"
 	"sync"
@@ -23,13 +24,13 @@ var tuned sync.Once
 // There are two more processors than cores, one for each committer: Go polls the network
 // when a processor runs out of work, and on a busy node the database's answer waited behind
 // dozens of requests while the database was idle.
-func tune(database string) {
-	tuned.Do(func() { setUp(database) })
+func tune(database string, log *slog.Logger) {
+	tuned.Do(func() { setUp(database, log) })
 }
 
-func setUp(database string) {
+func setUp(database string, log *slog.Logger) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		paceHeap(budget(database), memoryOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
+		paceHeap(budget(database), memoryOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)), log)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
