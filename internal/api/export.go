@@ -60,7 +60,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope,
 		for page := first; err == nil; {
 			web.Allow(w, readTime)
 			for _, p := range page {
-				if err = out.Write(cells(view.NewTransaction(p).ForShop(p, a.app.CheckoutURL), sheet)); err != nil {
+				if err = out.Write(cells(view.NewTransaction(&p, a.app.CheckoutURL), sheet)); err != nil {
 					break
 				}
 			}

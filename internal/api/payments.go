@@ -269,9 +269,9 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	if err != nil {
 		return nil, err
 	}
-	created := view.NewCreated(p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
+	created := view.NewCreated(&p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
 	if len(in.Body.Expand) > 0 {
-		created = created.WithData(p, a.app.CheckoutURL)
+		created = created.WithData(&p, a.app.CheckoutURL)
 	}
 	return &createOut{replayed, created}, nil
 }
@@ -382,7 +382,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	}
 	out := listOutBody{}
 	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
-		func(p pay.Payment) view.Transaction { return view.NewTransaction(p).ForShop(p, a.app.CheckoutURL) })
+		func(p pay.Payment) view.Transaction { return view.NewTransaction(&p, a.app.CheckoutURL) })
 	out.Pagination.TotalCapped = total == lists.MostCounted && in.filter.Capped()
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
@@ -401,7 +401,7 @@ func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, er
 
 // shown is a payment as GET shows it.
 func (a *API) shown(p pay.Payment) view.Transaction {
-	return view.NewTransaction(p).WithData(p, a.app.CheckoutURL).ForShop(p, a.app.CheckoutURL)
+	return view.NewTransactionWithData(&p, a.app.CheckoutURL)
 }
 
 // cancelPayment cancels a pending payment (CANCEL-1).

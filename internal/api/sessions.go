@@ -210,9 +210,9 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		if err != nil {
 			return nil, err
 		}
-		created := view.NewOneShot(p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
+		created := view.NewOneShot(&p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
 		if len(b.Expand) > 0 {
-			created = created.WithData(p, a.app.CheckoutURL)
+			created = created.WithData(&p, a.app.CheckoutURL)
 		}
 		return &sessionOut{replayed, created}, nil
 	}
@@ -259,7 +259,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 	if refusal := p.Refusal(); refusal != nil && p.Work.Answered == pay.Failed {
 		return nil, refusal
 	}
-	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))}, nil
+	return &selectOut{view.NewSelected(&p, in.Token, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))}, nil
 }
 
 // customerLacks is the error of a missing customer field (CHK-5).

@@ -142,7 +142,7 @@ type Attempts []Attempt
 
 // Reference is our name of an attempt at the provider. It is unique and made before the call, so
 // that we can query a call that got no answer.
-func (p Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
+func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
 // ParseReference returns the payment's id and the attempt's order.
 func ParseReference(ref string) (payment string, order int, ok bool) {
@@ -177,7 +177,7 @@ func (as Attempts) TakenAt(reference, account string) bool {
 
 // noted returns the attempts with the outcome recorded on the one with this order. The slice is
 // new: values that were handed out do not change.
-func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
+func (p *Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	attempts := make([]Attempt, len(p.Attempts), len(p.Attempts)+1)
 	copy(attempts, p.Attempts)
 	a := &attempts[order-1]
@@ -485,7 +485,7 @@ func (p Payment) partlyGone(order int, o Outcome) Payment {
 
 // bookedGone is the operator's task, once, when a query finds that stray money in the books went back whole, unless the books
 // know. Its inquiry is still open: only a notice of the provider's ends that by itself.
-func (p Payment) bookedGone(attempt Attempt, o Outcome, now time.Time) []KeptNotice {
+func (p *Payment) bookedGone(attempt Attempt, o Outcome, now time.Time) []KeptNotice {
 	at := p.strayed(attempt.Order, o.MoneyRef)
 	if !o.wholeBack() || at < 0 || p.Strays[at].End == GivenBack || slices.Contains(p.Attempts[attempt.Order-1].Gone, o.MoneyRef) {
 		return nil

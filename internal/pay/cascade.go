@@ -69,22 +69,25 @@ func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 	p.Work.caller = c.By
 	r, ok := c.next(p.Attempts)
 	if !ok {
-		p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
-		p, change := p.finish(from, now)
-		change.Events = append([]Event{from.written(from, now).early(hook.PaymentCreated, "", now)}, change.Events...)
+		p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now)
+		p.answer()
+		p, change := p.finish(&from, now)
+		made := from
+		made.written(&from, now)
+		change.Events = append([]Event{made.first(hook.PaymentCreated, "", now).showing(made)}, change.Events...)
 		return p, change
 	}
-	p = p.try(r, now).written(from, now)
-	return p, Change{Payments: []Payment{p}, Events: []Event{p.early(hook.PaymentCreated, "", now)}}
+	p.try(r, now)
+	p.written(&from, now)
+	return p, p.writes(p.first(hook.PaymentCreated, "", now))
 }
 
-func (p Payment) try(r Route, now time.Time) Payment {
+func (p *Payment) try(r Route, now time.Time) {
 	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
 		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Flight: Flight{}.begin(p.Work.caller),
 		Why: r.Why, Passed: r.Passed,
 	})
 	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
-	return p
 }
 
 // Resend is the intent to repeat the current attempt's call under the same reference, so that the
@@ -97,12 +100,12 @@ func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
 	a.Status, a.Flight = Sending, a.begin(p.Work.caller)
 	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 
 // inHand reports whether a node has something to finish: a call, or a create call without a reply.
-func (p Payment) inHand() bool {
+func (p *Payment) inHand() bool {
 	a, ok := p.Attempts.Current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Work.Answered == "")
 }
@@ -115,7 +118,10 @@ func (p Payment) inHand() bool {
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
 	attempt, _ := p.Attempts.Current()
 	next, change := p.resolve(o, c, now)
-	return next.also(p, change, attempt.Order, o, now)
+	if len(o.Also) == 0 {
+		return next, change
+	}
+	return next.also(&p, change, attempt.Order, o, now)
 }
 
 // resolve is Resolve without the further money that the outcome lists.
@@ -132,34 +138,38 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Times.Unsure = p.unsure(o, now)
 	if p.Canceling() && (o.Kind == Lapsed || o.Kind == Declined) {
-		return p.canceled(from, now) // nobody paid, and the shop asked to cancel
+		return p.canceled(&from, now) // nobody paid, and the shop asked to cancel
 	}
 	switch o.Kind {
 	case Approved:
 		if p.Page.FormURL == "" { // approved at once: the shopper has seen no other page
 			p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 		}
-		return p.complete(from, attempt.Order, o, now)
+		return p.complete(&from, attempt.Order, o, now)
 	case Awaiting:
-		p = p.await(o, now)
+		p.await(o, now)
 	case Lapsed:
-		p = p.lapse(o, now).answer()
-		return p.finish(from, now)
+		p.lapse(o, now)
+		p.answer()
+		return p.finish(&from, now)
 	case Reversed: // the shopper paid and has all of it back
-		p = p.fail(reversed(), now).answer()
-		return p.finish(from, now)
+		p.fail(reversed(), now)
+		p.answer()
+		return p.finish(&from, now)
 	case Unknown, Sending:
-		p = p.wait(o, now).answer()
+		p.wait(o, now)
+		p.answer()
 	default:
 		if p.Status == Pending && o.Kind != Declined {
 			// The shopper holds a voucher that the provider cannot find now. The payment ends when
 			// the provider finds it, or when its window ends.
 			p.Attempts = from.Attempts
-			p = p.wait(o, now)
+			p.wait(o, now)
 			break
 		}
 		if next, waits := p.refused(attempt.Order, o, c, now); waits {
-			p = next.wait(o, now)
+			p = next
+			p.wait(o, now)
 			break
 		}
 		next, more := c.next(p.Attempts)
@@ -169,25 +179,25 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 				stop = "another amount arrived: the shopper is not asked to pay more"
 			}
 			if stop == "" {
-				p = p.try(next, now)
+				p.try(next, now)
 				break
 			}
 			p.Attempts[attempt.Order-1].Stop = stop
 		}
-		p = p.fail(p.reason(o), now).answer()
-		return p.finish(from, now)
+		p.fail(p.reason(o), now)
+		p.answer()
+		return p.finish(&from, now)
 	}
-	p = p.written(from, now)
-	change := Change{Payments: []Payment{p}}
+	p.written(&from, now)
 	if p.Status == Pending && from.Times.Expires.IsZero() && p.Sequence == 0 {
-		change.Events = []Event{p.early(hook.PaymentPending, from.Status, now)}
+		return p, p.writes(p.first(hook.PaymentPending, from.Status, now))
 	}
-	return p, change
+	return p, p.writes()
 }
 
 // misfits reports whether the provider says that an amount other than the payment's was paid, now or
 // before: money that was booked with another amount does not complete the payment.
-func (p Payment) misfits(order int, o Outcome) bool {
+func (p *Payment) misfits(order int, o Outcome) bool {
 	return o.Kind == Approved && (o.Local.Currency != "" && o.Local != p.Price.Local ||
 		slices.ContainsFunc(p.Strays, func(s Stray) bool {
 			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch && s.Claim != ""
@@ -212,7 +222,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 	p = p.partlyGone(attempt.Order, o)
 	if !o.wholeBack() || p.strayed(attempt.Order, o.MoneyRef) < 0 {
 		var verdict Verdict
-		if p, told, verdict = p.misfit(attempt.Order, o.remaining(), claimID, from, now); len(told.Events) > 0 {
+		if p, told, verdict = p.misfit(attempt.Order, o.remaining(), claimID, &from, now); len(told.Events) > 0 {
 			told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
 		}
 	}
@@ -226,12 +236,16 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 		ends = p.Times.Created.Add(p.Way.Window)
 	}
 	if !now.Before(ends) {
-		p = p.lapse(Outcome{}, now).answer()
+		p.lapse(Outcome{}, now)
+		p.answer()
 		f := otherAmount()
 		p.End.Failure = &f
-		next, change = p.finish(from, now)
+		next, change = p.finish(&from, now)
 	} else {
-		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
+		p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now)
+		p.answer()
+		p.written(&from, now)
+		next = p
 		change.Payments = []Payment{next}
 	}
 	change.Notices, change.Events = told.Notices, append(told.Events, change.Events...)
@@ -267,7 +281,7 @@ func (b Budget) Spent(p Payment, now time.Time) string {
 
 // reason says why the payment fails when no route is left. A hard decline is the issuer's decision.
 // A soft decline with no route left means that all providers declined (ERR-18).
-func (p Payment) reason(o Outcome) Failure {
+func (p *Payment) reason(o Outcome) Failure {
 	if s, held := p.Strays.Attention(); held && s.Code == AmountMismatch {
 		return otherAmount()
 	}
@@ -286,22 +300,23 @@ func (p Payment) reason(o Outcome) Failure {
 }
 
 // await makes the payment pending: the shopper has to act.
-func (p Payment) await(o Outcome, now time.Time) Payment {
+func (p *Payment) await(o Outcome, now time.Time) {
 	if p.Status == Pending {
-		return p.wait(o, now)
+		p.wait(o, now)
+		return
 	}
-	p = p.move(Await, now)
+	p.move(Await, now)
 	p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 	p.Times.Expires = now.Add(p.Way.Window)
 	p.Page.Challenged = o.Code == problem.ThreeDSRequired
 	if p.Work.Answered == "" && !o.Played {
 		p.Work.Answered = Pending
 	}
-	return p.wait(o, now)
+	p.wait(o, now)
 }
 
 // wait sets the time at which the payment is looked at next.
-func (p Payment) wait(o Outcome, now time.Time) Payment {
+func (p *Payment) wait(o Outcome, now time.Time) {
 	p.Work.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {
 		attempt, _ := p.Attempts.Current()
@@ -316,16 +331,14 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	if expires := p.Times.Expires; p.Status == Pending && !expires.IsZero() && expires.Before(p.Work.DueAt) {
 		p.Work.DueAt = expires
 	}
-	return p
 }
 
 // answer records, once, the status that the create call replies with. Pending is not recorded here:
 // await has recorded it, or the create call continues.
-func (p Payment) answer() Payment {
+func (p *Payment) answer() {
 	if p.Work.Answered == "" && p.Status != Pending {
 		p.Work.Answered = p.Status
 	}
-	return p
 }
 
 // Reply records the payment's status as the create call's reply. The create call was to continue past
@@ -333,55 +346,59 @@ func (p Payment) answer() Payment {
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Work.Answered = p.Status
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 
-func (p Payment) fail(f Failure, now time.Time) Payment {
-	p = p.move(Fail, now)
+func (p *Payment) fail(f Failure, now time.Time) {
+	p.move(Fail, now)
 	p.End.Failure = &f
-	return p
 }
 
 // lapse ends a payment whose window is over, after a provider's answer. It is expired if the shopper had a voucher, a code or a
 // transfer to pay, and did not. It failed if the shopper tried on a page and was refused, for the last try's reason; if it is a
 // card whose page nobody used; and if it never became pending (PAY-28). The provider is queried for some days more: a
 // payment at the last moment may be reported late.
-func (p Payment) lapse(o Outcome, now time.Time) Payment {
+func (p *Payment) lapse(o Outcome, now time.Time) {
 	f := p.unpaid()
 	switch {
 	case p.Status == Pending && (f.Code == failedUnpaid || o.Played): // an expiry that is played is one (SBX-5)
-		p = p.move(Expire, now)
+		p.move(Expire, now)
 		f = expired()
 		p.End.Failure = &f
 	default:
-		p = p.fail(f, now)
+		p.fail(f, now)
 	}
 	p.Work.DueAt = now.Add(looks[0])
-	return p
 }
 
 // complete writes a payment that an attempt completed, with its capture. A payment completed by the
 // sandbox also sends payment.captured (EVT-1).
-func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
+func (p Payment) complete(from *Payment, order int, o Outcome, now time.Time) (Payment, Change) {
 	p.End.Captured, p.End.Plan = order, o.Installments.For(p.Price.Local)
-	p = p.move(Complete, now).answer().follow(from.Work.DueAt, now).written(from, now)
-	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
-	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
+	p.move(Complete, now)
+	p.answer()
+	p.follow(from.Work.DueAt, now)
+	p.written(from, now)
+	events := []Event{p.next(hook.PaymentCompleted, from.Status, now)}
 	if o.Played {
-		var alias Event
-		p, alias = p.event(hook.PaymentCaptured, from.Status, now)
-		change.Events = append(change.Events, alias)
+		completed := p
+		events[0].Payment = &completed
+		events = append(events, p.next(hook.PaymentCaptured, from.Status, now))
 	}
-	change.Payments = []Payment{p}
+	change := p.writes(events...)
+	change.Transfers = []ledger.Transfer{p.capture(now)}
+	if len(p.Disputes.Held) == 0 {
+		return p, change
+	}
 	return p.applyHeld(change, nil, now)
 }
 
 // finish writes a payment that failed or expired, with its event.
-func (p Payment) finish(from Payment, now time.Time) (Payment, Change) {
-	p = p.written(from, now)
-	p, event := p.event(hook.PaymentFailed, from.Status, now)
-	return p, Change{Payments: []Payment{p}, Events: []Event{event}}
+func (p Payment) finish(from *Payment, now time.Time) (Payment, Change) {
+	p.written(from, now)
+	failed := p.next(hook.PaymentFailed, from.Status, now)
+	return p, p.writes(failed)
 }
 
 // NoProvider is the reason (details.reason) if no provider account was available.
@@ -425,7 +442,7 @@ type Script struct {
 func (s Script) Plays(p Payment, now time.Time) (Payment, Change) {
 	from := p
 	p.Script = s
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 

@@ -104,7 +104,7 @@ type Event struct {
 	Previous Status // the object's status before, or ""
 
 	// The snapshot that the payload is made from.
-	Payment    Payment
+	Payment    *Payment    // of every event of a payment or a claim
 	Claim      *Claim      // of claim.* and chargeback.created
 	Refund     *Refund     // of payment.refunded
 	Withdrawal *Withdrawal // of withdrawal.*
@@ -127,22 +127,44 @@ type ToldEvent struct {
 	Payload []byte
 }
 
-// event returns the payment's next event, and p with the event counted.
-func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Payment, Event) {
+// writes returns the change that writes p, with the events that show p as it is written, unless they show something else.
+func (p *Payment) writes(events ...Event) Change {
+	c := Change{Payments: []Payment{*p}, Events: events}
+	for i := range events {
+		if events[i].Payment == nil {
+			events[i].Payment = &c.Payments[0]
+		}
+	}
+	return c
+}
+
+// next returns the payment's next event, and counts it. It has no snapshot yet.
+func (p *Payment) next(t hook.EventType, previous Status, now time.Time) Event {
 	p.Sequence++
-	return p, Event{
+	return Event{
 		ID: hook.EventID(p.suffix(), p.Sequence), Type: t, Scope: p.Scope,
-		Object: p.ID, Sequence: p.Sequence, At: now, Previous: previous, Payment: p,
+		Object: p.ID, Sequence: p.Sequence, At: now, Previous: previous,
 	}
 }
 
-// early returns an event that precedes the payment's numbered events. It is not counted, so an
-// endpoint that does not get it misses no number.
-func (p Payment) early(t hook.EventType, previous Status, now time.Time) Event {
+// first returns an event that precedes the payment's numbered events. It is not counted, so an
+// endpoint that does not get it misses no number. It has no snapshot yet.
+func (p *Payment) first(t hook.EventType, previous Status, now time.Time) Event {
 	return Event{
 		ID: hook.EarlyEventID(p.suffix(), t), Type: t, Scope: p.Scope,
-		Object: p.ID, At: now, Previous: previous, Payment: p,
+		Object: p.ID, At: now, Previous: previous,
 	}
+}
+
+// event is next, and shows p as it is now.
+func (p *Payment) event(t hook.EventType, previous Status, now time.Time) Event {
+	return p.next(t, previous, now).showing(*p)
+}
+
+// showing returns the event with a snapshot of its payment.
+func (e Event) showing(p Payment) Event {
+	e.Payment = &p
+	return e
 }
 
 // event returns the claim's next event, and c with the event counted.
@@ -151,7 +173,7 @@ func (c Claim) event(t hook.EventType, p Payment, now time.Time) (Claim, Event) 
 	snapshot := c
 	return c, Event{
 		ID: hook.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
-		Object: c.ID, Sequence: c.Sequence, At: now, Payment: p, Claim: &snapshot,
+		Object: c.ID, Sequence: c.Sequence, At: now, Payment: &p, Claim: &snapshot,
 	}
 }
 

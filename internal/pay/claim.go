@@ -192,7 +192,7 @@ const (
 const evidenceWindow = 7 * 24 * time.Hour
 
 // claim returns a claim on the payment that is not written yet.
-func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local money.Amount, usd int64, actor string, now time.Time) Claim {
+func (p *Payment) claim(id string, kind ClaimKind, status ClaimStatus, local money.Amount, usd int64, actor string, now time.Time) Claim {
 	return Claim{
 		ID: id, Scope: p.Scope, Version: 1, Kind: kind, Status: status,
 		Payment: p.ID, OrderID: p.Order.ID, Local: local, USD: usd,
@@ -394,7 +394,8 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
 	var change Change
 	if ended {
-		p = next.written(p, now)
+		next.written(&p, now)
+		p = next
 		change.Payments = []Payment{p}
 	}
 	rounding := int64(0)

@@ -43,7 +43,7 @@ func (n Notice) Unproved(p Payment, claims []Claim) (Attempt, bool) {
 
 // proves reports whether the dispute's amount proves that the charge was paid in the right amount:
 // a dispute of the full amount implies that the full amount was paid.
-func (p Payment) proves(n Notice, order int) bool {
+func (p *Payment) proves(n Notice, order int) bool {
 	return n.Outcome.Local == p.Price.Local && p.Attempts[order-1].Decline != amountMismatch
 }
 
@@ -439,7 +439,7 @@ func (d *docket) index(claim string) int {
 func (d *docket) done() (Payment, Change) {
 	change := d.change
 	if d.moved {
-		d.p = d.p.written(d.from, d.now)
+		d.p.written(&d.from, d.now)
 		change.Payments = []Payment{d.p}
 	}
 	for _, id := range d.touched {
@@ -451,6 +451,6 @@ func (d *docket) done() (Payment, Change) {
 }
 
 // named reports whether an inquiry is about money of another id.
-func (p Payment) named(inquiry, ref string) bool {
+func (p *Payment) named(inquiry, ref string) bool {
 	return slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Claim == inquiry && ref != "" && s.MoneyRef != "" && s.MoneyRef != ref })
 }

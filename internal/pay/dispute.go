@@ -100,7 +100,7 @@ func (t Taking) Disputed(p Price) money.Amount {
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
-func (p Payment) lost() (minor int64) {
+func (p *Payment) lost() (minor int64) {
 	for _, t := range p.Disputes.Takings {
 		if t.Attempt == 0 && !t.Open && !t.Followed && t.State().Pays() {
 			minor += t.Disputed(p.Price).Minor
@@ -140,7 +140,7 @@ func (d Disputes) Open() (list []string) {
 // uncontested is the part of the capture ("") or of an inquiry's late money that no refund and no
 // dispute holds or took, in USD cents. It is below zero only if the sandbox played a refund during
 // a dispute.
-func (p Payment) uncontested(inquiry string) int64 {
+func (p *Payment) uncontested(inquiry string) int64 {
 	left := p.worth(inquiry)
 	if inquiry == "" {
 		left -= p.given().USD
@@ -155,7 +155,7 @@ func (p Payment) uncontested(inquiry string) int64 {
 
 // inquiryOf is the inquiry about the money that a dispute took, "": the capture. In older rows an
 // attempt has at most one.
-func (p Payment) inquiryOf(t Taking) string {
+func (p *Payment) inquiryOf(t Taking) string {
 	if t.Attempt == 0 || t.Inquiry != "" {
 		return t.Inquiry
 	}
@@ -168,14 +168,14 @@ func (p Payment) inquiryOf(t Taking) string {
 }
 
 // taking returns the amount that a claim's dispute holds or took.
-func (p Payment) taking(claim string) Taking {
+func (p *Payment) taking(claim string) Taking {
 	if at := p.takingAt(claim); at >= 0 {
 		return p.Disputes.Takings[at]
 	}
 	return Taking{}
 }
 
-func (p Payment) takingAt(claim string) int {
+func (p *Payment) takingAt(claim string) int {
 	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
 }
 
@@ -217,7 +217,7 @@ func (o opening) late() bool { return o.inquiry != "" }
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
 	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late() {
-		p = p.move(Dispute, now)
+		p.move(Dispute, now)
 	}
 	p.Disputes.Any = true
 	claim := p.claim(o.claim, ChargebackClaim, ClaimNeedsEvidence, o.local, o.usd, PartyIssuer, now)
@@ -243,7 +243,8 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	hold := max(0, min(o.usd-back, p.uncontested(p.inquiryOf(taking))-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
-	p = p.take(taking).written(from, now)
+	p = p.take(taking)
+	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
 	}
@@ -286,7 +287,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	kept := c.Frozen - frozen
 	p = p.take(taking)
 	p, more := p.payShort(c.suffix(), now)
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(
 		c.transfer("paid", ledger.ChargebackPaid, now,
 			ledger.Posting{Account: ledger.Frozen, Amount: -frozen},
@@ -336,7 +337,7 @@ func (p Payment) stage(c Claim) (Payment, bool) {
 // What that dispute is about cannot be refunded any more (PAY-29).
 func (p Payment) gone(t Taking, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
-		return p.move(Dispute, now)
+		p.move(Dispute, now)
 	}
 	return p
 }

@@ -44,7 +44,7 @@ func (a Attempt) pause() time.Duration {
 }
 
 // unsure is when it became unknown whether the shopper paid, after the answer o; zero if it is known.
-func (p Payment) unsure(o Outcome, now time.Time) time.Time {
+func (p *Payment) unsure(o Outcome, now time.Time) time.Time {
 	switch {
 	case o.Kind != Unknown:
 		return time.Time{}
@@ -70,7 +70,7 @@ func expired() Failure {
 
 // unpaid is the failure of a payment whose window is over: that of the last try, if there was one. A card that nobody tried was
 // abandoned.
-func (p Payment) unpaid() Failure {
+func (p *Payment) unpaid() Failure {
 	if last, ok := p.Attempts.lastTry(); ok && p.Status != Expired {
 		return p.Way.Refused(last)
 	}
@@ -86,7 +86,7 @@ func reversed() Failure {
 }
 
 // Overdue reports whether the shopper's time is over.
-func (p Payment) Overdue(now time.Time) bool {
+func (p *Payment) Overdue(now time.Time) bool {
 	return p.Status == Pending && !p.Times.Expires.IsZero() && !now.Before(p.Times.Expires)
 }
 
@@ -103,8 +103,9 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		if p, _ = p.tried(attempt.Order, o, now); o.Kind == Lapsed { // the provider has ended it, too
 			p.Attempts = p.noted(attempt.Order, o, now)
 		}
-		p = p.lapse(o, now).answer()
-		return p.finish(from, now)
+		p.lapse(o, now)
+		p.answer()
+		return p.finish(&from, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	if end := p.Times.Expires.Add(unknownLimit); now.Before(end) {
@@ -112,16 +113,17 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		if p.Work.DueAt = now.Add(attempt.pause()); p.Work.DueAt.After(end) {
 			p.Work.DueAt = end
 		}
-		p = p.written(from, now)
+		p.written(&from, now)
 		return p, Change{Payments: []Payment{p}}
 	}
-	p = p.lapse(o, now).answer()
+	p.lapse(o, now)
+	p.answer()
 	p.End.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
-	return p.finish(from, now)
+	return p.finish(&from, now)
 }
 
 // Looking reports whether a payment that has ended is still queried.
-func (p Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZero() }
+func (p *Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZero() }
 
 // Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
 // all, that is late money, as if the provider had sent a notification.
@@ -134,7 +136,7 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 		return p, Change{}
 	}
 	next, change := p.look(attempt, o, claimID, now)
-	return next.also(p, change, attempt.Order, o, now)
+	return next.also(&p, change, attempt.Order, o, now)
 }
 
 func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
@@ -148,7 +150,7 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	var change Change
 	if left := o.remaining(); left.Kind == Approved && !o.wholeBack() && attempt.Status != Approved {
 		var verdict Verdict
-		if p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, left, claimID, from, now); len(change.Events) > 0 {
+		if p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, left, claimID, &from, now); len(change.Events) > 0 {
 			change.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
 		}
 	}
@@ -165,7 +167,7 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	}
 	p.Work.DueAt = p.nextLook(o, now)
 	updated := p.Times.Updated // the merchant does not see a look that changes nothing
-	p = p.written(from, now)
+	p.written(&from, now)
 	if len(change.Events) == 0 {
 		p.Times.Updated = updated
 	}
@@ -187,19 +189,18 @@ func (a Attempt) open() bool {
 
 // follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
 // call is under way, or its page can still be paid. due is when it was to be looked at.
-func (p Payment) follow(due, now time.Time) Payment {
+func (p *Payment) follow(due, now time.Time) {
 	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
 		p.Work.DueAt = now
 		if last.Status == Sending && due.After(now) { // its node has the call in hand
 			p.Work.DueAt = due
 		}
 	}
-	return p
 }
 
 // Following reports whether an earlier attempt completed the payment, and the last one is followed
 // to its end: it may charge the shopper too.
-func (p Payment) Following() bool {
+func (p *Payment) Following() bool {
 	last, ok := p.Attempts.Current()
 	return ok && !p.Times.Completed.IsZero() && p.Looking() && last.Order != p.End.Captured && last.open() && last.Decline != amountMismatch
 }
@@ -215,7 +216,7 @@ func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.T
 	switch {
 	case o.Kind == Approved, o.partlyBack():
 		var verdict Verdict
-		p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, o.remaining(), claimID, from, now)
+		p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, o.remaining(), claimID, &from, now)
 		change.Notices = append(change.Notices, from.answered(attempt, o, verdict, now))
 		o = Outcome{Kind: Unknown, Decline: amountMismatch}
 	case o.Kind == Reversed:
@@ -232,7 +233,7 @@ func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.T
 		next = p.nextOfLeft(now)
 	}
 	p.Work.DueAt = next
-	p = p.written(from, now)
+	p.written(&from, now)
 	if len(change.Events) == 0 {
 		p.Times.Updated = from.Times.Updated // the merchant does not see it
 	}
@@ -243,7 +244,7 @@ func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.T
 // nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
 // for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
 // for as long as the last look.
-func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
+func (p *Payment) nextFollow(o Outcome, now time.Time) time.Time {
 	attempt, _ := p.Attempts.Current()
 	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
 	switch {
@@ -268,7 +269,7 @@ func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
 }
 
 // nextLook is when to query again after an answer, zero after the last query.
-func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
+func (p *Payment) nextLook(o Outcome, now time.Time) time.Time {
 	ended, first, n := p.Times.Failed, 0, answeredLooks
 	switch {
 	case !p.Times.Completed.IsZero():
@@ -276,7 +277,7 @@ func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
 	case !p.Times.Expired.IsZero():
 		ended = p.Times.Expired
 	}
-	if o.Kind == Unknown || slices.ContainsFunc(Left(p), func(a Attempt) bool { return a.Unanswered > 0 }) {
+	if o.Kind == Unknown || slices.ContainsFunc(Left(*p), func(a Attempt) bool { return a.Unanswered > 0 }) {
 		n = len(looks)
 	}
 	for _, after := range looks[first:n] {
@@ -318,7 +319,7 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 
 // denied reports whether a provider says that an attempt was refused or never arrived, although the
 // operator resolved it as paid.
-func (p Payment) denied(order int, o Outcome) bool {
+func (p *Payment) denied(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
 	return a.Resolved && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
 }
@@ -369,12 +370,13 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 	case ok && p.Status.Open() && w == WordPaid:
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
-		next, change := p.complete(from, attempt.Order, said, now)
+		next, change := p.complete(&from, attempt.Order, said, now)
 		return next, change, nil
 	case ok && p.Status.Open():
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
-		p = p.fail(Failure{Code: failedNotCharged, Message: "nobody was charged"}, now).answer()
-		next, change := p.finish(from, now)
+		p.fail(Failure{Code: failedNotCharged, Message: "nobody was charged"}, now)
+		p.answer()
+		next, change := p.finish(&from, now)
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)
@@ -387,7 +389,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 			p.End.Failure = &f
 		}
 		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
-		p = p.written(from, now)
+		p.written(&from, now)
 		return p, Change{Payments: []Payment{p}}, nil
 	}
 	return p, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
@@ -407,7 +409,7 @@ func (e PaymentEnd) Reversed() bool { return e.Failure != nil && e.Failure.Code 
 
 // Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
 // the provider has ended the charge.
-func (p Payment) Canceling() bool { return p.Status == Pending && !p.Times.CancelAsked.IsZero() }
+func (p *Payment) Canceling() bool { return p.Status == Pending && !p.Times.CancelAsked.IsZero() }
 
 // CheckCancel returns an error if the shop may not cancel the payment (CANCEL-1).
 //
@@ -438,7 +440,7 @@ func (p Payment) AskCancel(now time.Time) (Payment, Change) {
 	}
 	from := p
 	p.Times.CancelAsked, p.Work.DueAt = now, now.Add(callLease)
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 
@@ -461,15 +463,16 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 		if expires := p.Times.Expires; expires.After(now) && expires.Before(p.Work.DueAt) {
 			p.Work.DueAt = expires
 		}
-		p = p.written(from, now)
+		p.written(&from, now)
 		return p, Change{Payments: []Payment{p}}
 	}
-	return p.canceled(from, now)
+	return p.canceled(&from, now)
 }
 
 // canceled ends an unpaid payment that its shop asked to cancel.
-func (p Payment) canceled(from Payment, now time.Time) (Payment, Change) {
-	p = p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now).answer()
+func (p Payment) canceled(from *Payment, now time.Time) (Payment, Change) {
+	p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now)
+	p.answer()
 	p.Work.DueAt = now.Add(looks[0])
 	return p.finish(from, now)
 }

@@ -40,7 +40,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 	}
 	from := p
 	p.Order.Buyer, p.Order.Purchase, p.Page.ReturnURL, p.Times.Erased = Buyer{}, Purchase{}, "", now
-	p = p.written(from, now)
+	p.written(&from, now)
 	p.Times.Updated = from.Times.Updated // for the merchant the payment has not changed
 	return p, nil
 }

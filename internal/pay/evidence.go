@@ -88,7 +88,8 @@ func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Cla
 	}
 	change := Change{Claims: []Claim{c}}
 	if next, staged := p.stage(c); staged {
-		change.Payments = []Payment{next.written(p, now)}
+		next.written(&p, now)
+		change.Payments = []Payment{next}
 	}
 	if e.File != nil {
 		change.Files = []File{{ID: e.ID, Scope: c.Scope, Claim: c.ID, Name: e.File.Name, Type: e.File.Type, Content: content, At: now}}

@@ -121,14 +121,15 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	p.Work.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
-		next, change = next.also(p, change, order, n.Outcome, now)
+		next, change = next.also(&p, change, order, n.Outcome, now)
 		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
 			tried, news := p.tried(order, n.Outcome, now)
 			if plan := n.Outcome.Installments.For(p.Price.Local); n.Outcome.Kind == Approved && order == p.End.Captured && plan.Known() && !p.End.Plan.Known() {
 				tried.End.Plan, news = plan, true
 			}
 			if news {
-				next = tried.written(p, now)
+				tried.written(&p, now)
+				next = tried
 				if change.Payments = []Payment{next}; !n.Unread { // what was not understood is still the operator's
 					verdict = Applied
 				}
@@ -188,7 +189,7 @@ func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (P
 		// that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
-		return p.complete(from, order, n.Outcome, now)
+		return p.complete(&from, order, n.Outcome, now)
 	}
 	return p.resolve(n.Outcome, c, now)
 }
@@ -260,7 +261,7 @@ func LastOpen(told []KeptNotice, one KeptNotice) bool {
 // answered keeps a provider's answer to a query as a notice. Its id contains the payment's version.
 // Only the writer of that version can write it, so it never exists already, which would make the
 // whole Change fail.
-func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) KeptNotice {
+func (p *Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) KeptNotice {
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
 		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),

@@ -252,7 +252,7 @@ func (p Price) rounding(local money.Amount, usd int64) int64 {
 }
 
 // net is what the merchant gets on capture, in USD cents.
-func (p Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
+func (p *Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
 // Refundable is what refunds may still give back to the shopper, in the local currency; zero while
 // the payment is disputed.
@@ -265,7 +265,7 @@ func (p Payment) Refundable() money.Amount {
 
 // unrefunded is what the shopper has not got back by refunds or by disputes that were lost; zero if
 // the payment cannot be refunded at all.
-func (p Payment) unrefunded() money.Amount {
+func (p *Payment) unrefunded() money.Amount {
 	left := money.New(0, p.Price.Local.Currency)
 	if _, ok := p.Status.After(Refunding); ok {
 		left.Minor = max(0, p.Price.Local.Minor-p.Refunds.Local-p.lost())
@@ -275,7 +275,7 @@ func (p Payment) unrefunded() money.Amount {
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made
 // from it, so that nothing can be written twice.
-func (p Payment) suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
+func (p *Payment) suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
 
 // String describes the payment in failing tests.
 func (p Payment) String() string {
@@ -290,9 +290,9 @@ func (p Payment) String() string {
 	return b.String()
 }
 
-// move returns p in the status to which the verb leads, with the time. The caller must have checked
+// move puts p into the status to which the verb leads, with the time. The caller must have checked
 // that the move is allowed: otherwise it panics.
-func (p Payment) move(v Verb, now time.Time) Payment {
+func (p *Payment) move(v Verb, now time.Time) {
 	next, ok := p.Status.After(v)
 	if !ok {
 		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
@@ -316,11 +316,10 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	if ends {
 		p.Work.DueAt = p.nextOfLeft(now)
 	}
-	return p
 }
 
-// written returns p with the version after from's.
-func (p Payment) written(from Payment, now time.Time) Payment {
+// written gives p the version after from's.
+func (p *Payment) written(from *Payment, now time.Time) {
 	p.Version = from.Version + 1
 	switch {
 	case !p.inHand():
@@ -333,7 +332,6 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 		p.Stored = from.Status
 	}
 	p.Times.Updated = now
-	return p
 }
 
 // transferID is the id of a transfer that a step of a payment, a claim, a settlement or a withdrawal makes. suffix is the id
@@ -353,7 +351,7 @@ func CaptureID(payment string) string {
 
 // capture is the transfer of a completed payment. Its id is made from the payment's, so a second
 // capture cannot be written.
-func (p Payment) capture(now time.Time) ledger.Transfer {
+func (p *Payment) capture(now time.Time) ledger.Transfer {
 	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
 	return ledger.Transfer{
 		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,

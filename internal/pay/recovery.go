@@ -238,7 +238,7 @@ func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, 
 		Flight: Flight{}.begin(p.Work.caller), Why: foundWhy, Found: true,
 	})
 	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
@@ -252,7 +252,7 @@ func (f Found) Listed(p Payment, order int, now time.Time) (Payment, Change, boo
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
 	p.Attempts[order-1].Found, p.Attempts[order-1].ProviderRef = true, cmp.Or(a.ProviderRef, f.ProviderRef)
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}, true
 }
 

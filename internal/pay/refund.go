@@ -60,10 +60,10 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	}
 
 	from := p
-	p = p.move(Refunding, now)
+	p.move(Refunding, now)
 	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.Terms.FeesOnRefund()
 	p.Refunds.Local += n.Amount.Minor
-	p = p.written(from, now)
+	p.written(&from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
 	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.captured()
 	claim.Freed = parts.Reserve - d.reserve
@@ -80,7 +80,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		claim, opened = claim.event(hook.ClaimOpened, p, now)
 		change.Events = append(change.Events, opened)
 	}
-	p, refunded := p.event(hook.PaymentRefunded, from.Status, now)
+	refunded := p.event(hook.PaymentRefunded, from.Status, now)
 	opened := claim.Opened()
 	refunded.Refund = &opened
 	change.Events = append(change.Events, refunded)
@@ -101,7 +101,7 @@ type drawing struct {
 // the merchant's balance once it was released.
 //
 // Errors: balance_insufficient.
-func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing, error) {
+func (p *Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing, error) {
 	var d drawing
 	floor := func(account ledger.Account, least int64) {
 		d.floors = append(d.floors, ledger.Floor{Merchant: p.Merchant, Live: p.Live, Account: account, Min: least})
@@ -124,13 +124,13 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	}
 	if d.reserve > 0 {
 		floor(ledger.Reserve, 0)
-		d.days = []string{ReserveOf(p)}
+		d.days = []string{ReserveOf(*p)}
 	}
 	return d, nil
 }
 
 // checkRefund says why a refund is not possible.
-func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
+func (p *Payment) checkRefund(n NewRefund, left money.Amount) error {
 	conflict := func(reason, message string) error {
 		return &problem.Error{Code: problem.ConflictState, Message: message, Details: problem.Details{From: string(p.Status), Action: "refund", Reason: reason}}
 	}
@@ -184,7 +184,7 @@ func (t PaymentTerms) FeesOnRefund() tenant.RefundFees {
 
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
 // the fees are kept, the merchant gives all of it.
-func (p Payment) whole() Parts {
+func (p *Payment) whole() Parts {
 	if p.Terms.FeesOnRefund() == tenant.FeesKept {
 		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
 	}
@@ -199,7 +199,7 @@ func (p Payment) whole() Parts {
 // Older rows differ in two ways. Some have no Given: none of their refunds had failed, and each
 // part was rounded by itself. And some refunds after the release of the reserve counted the
 // reserve's part in the net.
-func (p Payment) given() Parts {
+func (p *Payment) given() Parts {
 	g, whole := p.Refunds.USD, p.whole()
 	if g == (Parts{}) && p.Terms.RefundFees == "" {
 		of := func(usd int64, r money.Rounding) int64 {
@@ -222,7 +222,7 @@ func (p Payment) given() Parts {
 //
 // Shares are rounded down. The cents that are left over are paid by the first one who has some
 // left, the merchant first. Nobody pays more than they had.
-func (p Payment) partsOf(local int64) Parts {
+func (p *Payment) partsOf(local int64) Parts {
 	whole, given := p.whole(), p.given()
 	due := func(usd int64) int64 {
 		return money.New(usd, money.USD).Fraction(p.Refunds.Local+local, p.Price.Local.Minor, money.Down).Minor
@@ -257,7 +257,7 @@ func (p Payment) partsOf(local int64) Parts {
 }
 
 // captured is the order of the attempt whose money completed the payment.
-func (p Payment) captured() int {
+func (p *Payment) captured() int {
 	if p.End.Captured > 0 {
 		return p.End.Captured
 	}
@@ -281,7 +281,7 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 	p.Refunds.USD = p.given().add(c.Parts, -1)
 	p.Refunds.Local -= c.Local.Minor
 	p, owed := p.payShort(c.suffix(), now) // a dispute that was lost meanwhile takes it
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(c.transfer("release", ledger.RefundRelease, now,
 		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
 		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
@@ -306,17 +306,17 @@ func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
 	if b.origin == ByOperator {
 		actor = PartyOperator
 	}
-	p = p.move(Refunding, now)
+	p.move(Refunding, now)
 	p.Terms.RefundFees, p.Refunds.USD = p.Terms.FeesOnRefund(), p.given().add(parts, 1)
 	p.Refunds.Local += b.local.Minor
-	p = p.written(from, now)
+	p.written(&from, now)
 	c := p.claim(b.id, UserDispute, ClaimPending, b.local, parts.USD, actor, now)
 	c.Reason, c.Parts, c.Freed, c.Attempt, c.Origin = b.reason, parts, parts.Reserve, b.attempt, b.origin
 	c.Call = RefundCall{State: Approved, To: ClaimApproved, Ref: b.ref}
 	c, opened := c.event(hook.ClaimOpened, p, now)
 	c.Status, c.Resolved = ClaimApproved, now
 	c = c.step(actor, "", now)
-	p, refunded := p.event(hook.PaymentRefunded, from.Status, now)
+	refunded := p.event(hook.PaymentRefunded, from.Status, now)
 	refunded.Refund = &Refund{c}
 	c, resolved := c.event(hook.ClaimResolved, p, now)
 	resolved.Previous = Status(ClaimPending)
@@ -411,7 +411,8 @@ func (d *docket) comeBack(c Claim, id, note string) {
 		}
 		s.Local, s.Kept, s.Claim, s.End = c.Local, 0, id, ""
 		d.p.Strays = append(slices.Clip(d.p.Strays), s)
-		p := d.p.written(from, d.now)
+		p := d.p
+		p.written(&from, d.now)
 		back, opened := back.event(hook.ClaimOpened, p, d.now)
 		d.add(Change{Payments: []Payment{p}, Claims: []Claim{back}, Events: []Event{opened}, Transfers: moving(
 			back.transfer("return", ledger.LateReturn, d.now,
@@ -424,7 +425,7 @@ func (d *docket) comeBack(c Claim, id, note string) {
 	p.Refunds.USD = p.given().add(c.Parts, -1)
 	p.Refunds.Local -= back.Local.Minor
 	p, owed := p.payShort(back.suffix(), d.now) // a dispute that was lost meanwhile takes it
-	p = p.written(from, d.now)
+	p.written(&from, d.now)
 	_, change := back.resolved(p, Change{Payments: []Payment{p}, Events: []Event{opened}, Transfers: append(moving(
 		back.transfer("return", ledger.RefundReturn, d.now,
 			ledger.Posting{Account: ledger.Refunds, Amount: -c.Parts.USD},

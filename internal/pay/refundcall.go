@@ -288,7 +288,7 @@ func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Paymen
 	if current {
 		p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
 	}
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}, Applied
 }
 
@@ -337,7 +337,7 @@ func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time)
 		}
 	}
 	next, change := d.done()
-	next, change = next.also(p, change, order, n.Outcome, now)
+	next, change = next.also(&p, change, order, n.Outcome, now)
 	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
 }

@@ -305,9 +305,10 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	from := p
 	attempt, _ := p.Attempts.Current()
 	p, _ = p.tried(attempt.Order, o, now)
-	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
+	p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now)
+	p.answer()
 	p.Times.Unsure, p.Work.DueAt = time.Time{}, now.Add(looks[0])
-	next, change := p.finish(from, now)
+	next, change := p.finish(&from, now)
 	return next, change, nil
 }
 
@@ -430,11 +431,12 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 	p.Work.caller = c.By
 	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
-	p = p.move(Retry, now).try(next, now)
+	p.move(Retry, now)
+	p.try(next, now)
 	p.Attempts[len(p.Attempts)-1].Again = true
 	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
 	p.Times.Expires = now.Add(p.Way.Window) // the shopper's time begins again
-	p = p.written(from, now)
+	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
@@ -456,8 +458,8 @@ func Left(p Payment) (left []Attempt) {
 }
 
 // nextOfLeft is when to query Left again if nothing else is queried; zero if there is none, and after the last query.
-func (p Payment) nextOfLeft(now time.Time) time.Time {
-	if len(Left(p)) == 0 {
+func (p *Payment) nextOfLeft(now time.Time) time.Time {
+	if len(Left(*p)) == 0 {
 		return time.Time{}
 	}
 	return p.nextLook(Outcome{}, now)
@@ -482,7 +484,7 @@ func (as Attempts) Heard(order int, answered bool) Attempts {
 func LookedAtLeft(p Payment, now time.Time) (Payment, Change) {
 	from := p
 	p.Work.DueAt = p.nextOfLeft(now)
-	p = p.written(from, now)
+	p.written(&from, now)
 	p.Times.Updated = from.Times.Updated
 	return p, Change{Payments: []Payment{p}}
 }

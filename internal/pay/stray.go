@@ -75,7 +75,7 @@ func (ss Strays) Attention() (Stray, bool) {
 // order than the payment counts. Then the shopper must not be asked to pay again. Money that was
 // given back does not count. Money that the operator dealt with by hand does, since only the
 // operator knows where it is.
-func (p Payment) Holds() bool {
+func (p *Payment) Holds() bool {
 	return !p.Times.Unsure.IsZero() || p.Strays.kept()
 }
 
@@ -115,7 +115,7 @@ func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended boo
 // operator as a mismatched notice. The payment is written in any case, so that an operator who closes the last
 // notice at this moment must look again.
 func (p Payment) mismatched(order int, o Outcome, claimID string, now time.Time) (Payment, Change, Verdict) {
-	p, change, verdict := p.misfit(order, o, claimID, p, now)
+	p, change, verdict := p.misfit(order, o, claimID, &p, now)
 	change.Payments = []Payment{p}
 	return p, change, verdict
 }
@@ -123,7 +123,7 @@ func (p Payment) mismatched(order int, o Outcome, claimID string, now time.Time)
 // misfit records that a provider reports another amount. from is the stored payment; the caller
 // writes the returned one. The verdict is Late if the money was booked, else Mismatched. The Change
 // has no events if the amount is known.
-func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now time.Time) (Payment, Change, Verdict) {
+func (p Payment) misfit(order int, o Outcome, claimID string, from *Payment, now time.Time) (Payment, Change, Verdict) {
 	var change Change
 	s := Stray{Code: AmountMismatch, Order: order, Local: o.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef}
 	verdict := Mismatched
@@ -137,13 +137,16 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 		next, news := p.astray(s)
 		switch {
 		case p.Strays.booked(order, o): // the same report again
-			return p.written(from, now), change, Ignored
+			p.written(from, now)
+			return p, change, Ignored
 		case !news:
-			return p.written(from, now), change, verdict
+			p.written(from, now)
+			return p, change, verdict
 		}
-		p = next.written(from, now)
+		p = next
+		p.written(from, now)
 	}
-	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	told := p.event(hook.PaymentAttention, from.Status, now)
 	change.Events = append([]Event{told}, change.Events...)
 	return p, change, verdict
 }
@@ -157,7 +160,7 @@ func (ss Strays) booked(order int, o Outcome) bool {
 
 // share is what an amount is worth at the payment's own rate, in USD cents, rounded down; 0 in
 // another currency, and beyond every amount.
-func (p Payment) share(local money.Amount) int64 {
+func (p *Payment) share(local money.Amount) int64 {
 	switch {
 	case local.Currency != p.Price.Local.Currency, !local.IsPositive():
 		return 0
@@ -182,15 +185,15 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 	if !ended {
 		return from, Change{}, false
 	}
-	p = p.written(from, now)
-	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	p.written(&from, now)
+	told := p.event(hook.PaymentAttention, from.Status, now)
 	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
 }
 
 // has reports whether an attempt's money is in the books: the same id is the same money. If the
 // provider reports no id, an attempt is paid once. An attempt from before ids were kept, or that
 // the operator resolved as paid, gets the id of the money that is reported next.
-func (p Payment) has(order int, o Outcome) bool {
+func (p *Payment) has(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
 	switch {
 	case p.strayed(order, o.MoneyRef) >= 0:
@@ -206,7 +209,7 @@ func (p Payment) has(order int, o Outcome) bool {
 }
 
 // strayed finds the booked stray money of an attempt by its id; -1 if there is none.
-func (p Payment) strayed(order int, ref string) int {
+func (p *Payment) strayed(order int, ref string) int {
 	for i, s := range slices.Backward(p.Strays) { // one that was given back may have come back
 		if ref != "" && s.Order == order && s.MoneyRef == ref && s.Claim != "" {
 			return i
@@ -216,7 +219,7 @@ func (p Payment) strayed(order int, ref string) int {
 }
 
 // moneys is how many payments of an attempt's charge are in the books.
-func (p Payment) moneys(order int) (n int) {
+func (p *Payment) moneys(order int) (n int) {
 	refs := map[string]bool{}
 	if p.Attempts[order-1].Status == Approved {
 		refs[p.Attempts[order-1].MoneyRef] = true
@@ -241,7 +244,7 @@ func (p Payment) again(order int, o Outcome, now time.Time) (Payment, Change) {
 	if a.ProviderRef == "" {
 		p.Attempts[order-1].ProviderRef = o.ProviderRef
 	}
-	p = p.written(from, now)
+	p.written(&from, now)
 	p.Times.Updated = from.Times.Updated // the merchant does not see it
 	return p, Change{Payments: []Payment{p}}
 }
@@ -270,7 +273,7 @@ func (p Payment) late(order int, o Outcome, claimID string, now time.Time) (Paym
 		}
 	}
 	p, change := p.suspend(Stray{Code: code, Order: order, Local: p.Price.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef},
-		p.Price.Amount.Minor, claimID, reason, from, now)
+		p.Price.Amount.Minor, claimID, reason, &from, now)
 	change.Payments = []Payment{p}
 	return p.applyHeld(change, nil, now)
 }
@@ -278,7 +281,7 @@ func (p Payment) late(order int, o Outcome, claimID string, now time.Time) (Paym
 // suspend books money to suspense and opens the inquiry about it, of usd cents. from is the stored
 // payment; the caller adds the returned one to the Change. The transfer's id counts the attempt's
 // money, so that each is booked once, whichever claim it gets.
-func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from Payment, now time.Time) (Payment, Change) {
+func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from *Payment, now time.Time) (Payment, Change) {
 	step, before := "late", 1
 	for _, other := range p.Strays {
 		if other.Order == s.Order && other.Claim != "" {
@@ -290,7 +293,7 @@ func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from Paymen
 	}
 	s.Claim = claimID
 	p.Strays = append(slices.Clip(p.Strays), s)
-	p = p.written(from, now)
+	p.written(from, now)
 	claim := p.claim(claimID, Inquiry, ClaimPending, s.Local, usd, PartyProvider, now)
 	claim.Reason, claim.Attempt = reason, s.Order
 	claim, opened := claim.event(hook.ClaimOpened, p, now)
@@ -313,7 +316,7 @@ type Money struct {
 
 // also books the further money that an answer or a notice lists. change is the decision about the
 // first one, not written yet; from is the stored payment.
-func (p Payment) also(from Payment, change Change, order int, o Outcome, now time.Time) (Payment, Change) {
+func (p Payment) also(from *Payment, change Change, order int, o Outcome, now time.Time) (Payment, Change) {
 	for _, m := range o.Also {
 		if m.Claim == "" {
 			continue
@@ -323,7 +326,8 @@ func (p Payment) also(from Payment, change Change, order int, o Outcome, now tim
 		if verdict == Ignored || verdict == Mismatched && len(more.Events) == 0 {
 			continue
 		}
-		p = next.written(from, now)
+		p = next
+		p.written(from, now)
 		change.Payments = []Payment{p}
 		change.Claims, change.Transfers, change.Events = append(change.Claims, more.Claims...), append(change.Transfers, more.Transfers...), append(change.Events, more.Events...)
 		if verdict != Applied {
@@ -336,7 +340,7 @@ func (p Payment) also(from Payment, change Change, order int, o Outcome, now tim
 }
 
 // came is the amount of an inquiry's money; of the capture for "".
-func (p Payment) came(inquiry string) money.Amount {
+func (p *Payment) came(inquiry string) money.Amount {
 	for _, s := range p.Strays {
 		if inquiry != "" && s.Claim == inquiry {
 			return s.Local
@@ -346,7 +350,7 @@ func (p Payment) came(inquiry string) money.Amount {
 }
 
 // worth is came in USD cents, as it was booked.
-func (p Payment) worth(inquiry string) int64 {
+func (p *Payment) worth(inquiry string) int64 {
 	if came := p.came(inquiry); came != p.Price.Local {
 		return p.share(came)
 	}
@@ -363,7 +367,8 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	change := Change{Transfers: moving(c.transfer(step, kind, now,
 		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: account, Amount: c.USD}))}
 	if next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, end); ended {
-		p = next.written(p, now)
+		next.written(&p, now)
+		p = next
 		change.Payments = []Payment{p}
 	}
 	return p, change
@@ -422,9 +427,9 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	if complete {
 		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}
 		p.Attempts, p.Times.Unsure = p.noted(s.Order, said, now), time.Time{}
-		p, change = p.complete(from, s.Order, said, now)
+		p, change = p.complete(&from, s.Order, said, now)
 	} else {
-		p = p.written(from, now)
+		p.written(&from, now)
 		change.Payments = []Payment{p}
 	}
 	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)

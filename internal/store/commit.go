@@ -27,7 +27,7 @@ const (
 
 // waiting is a change in the queue.
 type waiting struct {
-	change pay.Change
+	change *pay.Change
 	kinds  table.KindSet // of its rows
 	guards []string      // ids that must be won
 	since  time.Time     // when it was queued; zero once a committer took it
@@ -36,11 +36,10 @@ type waiting struct {
 	span   *trace.Span
 }
 
-// newWaiting is separate to keep one copy of the large change on the heap.
-func newWaiting(change pay.Change) *waiting {
+func newWaiting(change *pay.Change) *waiting {
 	w := &waiting{change: change, since: time.Now(), done: make(chan error, 1)}
-	w.kinds = table.Touched(written, &w.change)
-	w.guards = guardedIDs(&w.change, w.kinds)
+	w.kinds = table.Touched(written, change)
+	w.guards = guardedIDs(change, w.kinds)
 	return w
 }
 
@@ -73,15 +72,15 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	if s.away.Load() {
 		return s.failed(FailedDown, engine.ErrDown)
 	}
-	w := newWaiting(change)
+	w := newWaiting(&change)
 	// Here, before the queue, where nobody else waits for it.
-	w.change.Files = slices.Clone(change.Files)
-	for i := range w.change.Files {
-		w.change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &w.change.Files[i])
+	change.Files = slices.Clone(change.Files)
+	for i := range change.Files {
+		change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()
-	about(span, &w.change)
+	about(span, w.change)
 	w.span = span
 	if id := repeated(w.guards); id != "" {
 		span.Fail(string(FailedRefused))

@@ -35,7 +35,7 @@ func TestOneBadChangeOfABatchCostsAFewTransactions(t *testing.T) {
 				key = "bad"
 			}
 			change := pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: time.Unix(1, 0)}}
-			batch = append(batch, newWaiting(change))
+			batch = append(batch, newWaiting(&change))
 		}
 		newCommitter(s.core).flush(batch)
 		for i, w := range batch {

@@ -18,7 +18,7 @@ func (w *write) dropForeseen() bool {
 	behind := func(id string) bool { _, found := w.Behind[id]; return found }
 	for _, c := range w.batch {
 		if slices.ContainsFunc(c.guards, behind) {
-			w.lost[c] = lostGuard(&c.change, behind)
+			w.lost[c] = lostGuard(c.change, behind)
 		} else {
 			w.keep(c)
 		}

@@ -53,7 +53,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 		flush := func(changes ...pay.Change) (results []error) {
 			var batch []*waiting
 			for _, change := range changes {
-				batch = append(batch, newWaiting(change))
+				batch = append(batch, newWaiting(&change))
 			}
 			newCommitter(s.core).flush(batch)
 			for _, w := range batch {

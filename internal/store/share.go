@@ -110,7 +110,7 @@ type company struct {
 // limit is how much of a batch one merchant's changes may take.
 func (c *company) limit(all []*waiting, now time.Time) int {
 	for _, w := range all {
-		who := owner(&w.change)
+		who := owner(w.change)
 		if who == "" || who == c.last {
 			continue
 		}
@@ -156,7 +156,7 @@ func (s *core) part(all []*waiting) (batch, held []*waiting) {
 		for _, id := range w.guards {
 			seen[id] = struct{}{}
 		}
-		if merchant := owner(&w.change); merchant != "" && !wait {
+		if merchant := owner(w.change); merchant != "" && !wait {
 			n := s.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries) + shareLimit*len(w.change.FanOuts)
 			if sum := writes[merchant]; sum > 0 && sum+n > most {
 				wait = true

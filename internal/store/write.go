@@ -51,7 +51,7 @@ func newWrite(c *committer, batch []*waiting) *write {
 		lost:  map[*waiting]error{},
 	}
 	for i, one := range batch {
-		w.Changes[i] = &one.change
+		w.Changes[i] = one.change
 		w.kinds |= one.kinds
 	}
 	return w
@@ -119,7 +119,7 @@ func (w *write) guards() []engine.Step {
 }
 
 // keep adds a change that lost no guard to those that are written.
-func (w *write) keep(c *waiting) { w.kept, w.Kept = append(w.kept, c), append(w.Kept, &c.change) }
+func (w *write) keep(c *waiting) { w.kept, w.Kept = append(w.kept, c), append(w.Kept, c.change) }
 
 // decide drops the changes that lost a guard, and returns the writes of the others.
 func (w *write) decide() ([]engine.Step, error) {
@@ -138,10 +138,10 @@ func (w *write) decide() ([]engine.Step, error) {
 		var err error
 		switch {
 		case held < len(ids):
-			err = lostGuard(&c.change, func(id string) bool { _, won := w.Won[id]; return !won })
-		case w.closed(&c.change):
+			err = lostGuard(c.change, func(id string) bool { _, won := w.Won[id]; return !won })
+		case w.closed(c.change):
 			err = base.ErrStale
-		case !w.fund(&c.change):
+		case !w.fund(c.change):
 			err = base.ErrInsufficient
 		}
 		if err == nil {
@@ -181,7 +181,7 @@ func (w *write) steps() []engine.Step {
 // report answers the callers once the transaction is durable.
 func (w *write) report() {
 	for _, c := range w.kept {
-		w.s.tell(&c.change)
+		w.s.tell(c.change)
 		c.tell(nil)
 	}
 	w.reportLost()

@@ -128,7 +128,7 @@ func outcome(s pay.ClaimStatus) *string {
 	return text(string(s))
 }
 
-func newSummary(p pay.Payment) *TransactionSummary {
+func newSummary(p *pay.Payment) *TransactionSummary {
 	return &TransactionSummary{
 		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, PaymentMethodID: p.Way.RailID,
@@ -137,7 +137,7 @@ func newSummary(p pay.Payment) *TransactionSummary {
 }
 
 // CheckoutURL is the hosted page of a payment (CHK-2).
-func CheckoutURL(base string, p pay.Payment) string {
+func CheckoutURL(base string, p *pay.Payment) string {
 	address := base + "/c/" + p.ID
 	if p.Page.ReturnURL != "" {
 		address += "?" + url.Values{"returnUrl": {p.Page.ReturnURL}}.Encode()

@@ -76,7 +76,7 @@ func NewEvent(e *pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 	case e.Withdrawal != nil:
 		v.Data.Object = NewWithdrawal(*e.Withdrawal)
 	default:
-		t := NewTransaction(e.Payment).WithData(e.Payment, checkoutURL).ForShop(e.Payment, checkoutURL)
+		t := NewTransactionWithData(e.Payment, checkoutURL)
 		if e.Refund != nil {
 			r := NewRefund(*e.Refund)
 			t.Refund = &r

@@ -17,7 +17,7 @@ type Installments struct {
 }
 
 // newInstallments is nil for a payment at once.
-func newInstallments(p pay.Payment) *Installments {
+func newInstallments(p *pay.Payment) *Installments {
 	plan := p.End.Plan
 	if !plan.Known() {
 		return nil

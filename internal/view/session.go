@@ -91,7 +91,7 @@ func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated 
 }
 
 // NewOneShot shows a hosted payment as a one-shot session.
-func NewOneShot(p pay.Payment, checkoutURL, key string) SessionCreated {
+func NewOneShot(p *pay.Payment, checkoutURL, key string) SessionCreated {
 	c, asked := NewCreated(p, checkoutURL, key), p.Price.Requested()
 	return SessionCreated{
 		SessionID: c.TransactionID, CheckoutURL: c.CheckoutURL, PaymentMethodID: &c.PaymentMethodID,
@@ -102,7 +102,7 @@ func NewOneShot(p pay.Payment, checkoutURL, key string) SessionCreated {
 }
 
 // WithData adds what the shopper of a one-shot session needed to pay at its creation.
-func (c SessionCreated) WithData(p pay.Payment, checkoutURL string) SessionCreated {
+func (c SessionCreated) WithData(p *pay.Payment, checkoutURL string) SessionCreated {
 	d := NewCreated(p, checkoutURL, "").WithData(p, checkoutURL).PaymentData
 	c.PaymentData = &d
 	return c
@@ -121,14 +121,14 @@ func NewSession(s pay.Session, token string, p *pay.Payment) Session {
 	if p != nil {
 		v.TransactionStatus = p.Status
 		if p.ID == token { // the id that the shop received
-			v.ExpiresAt = Time{deadline(*p)}
+			v.ExpiresAt = Time{deadline(p)}
 		}
 	}
 	return v
 }
 
 // NewSelected shows the choice of a method.
-func NewSelected(p pay.Payment, token, checkoutURL, key string) Selected {
+func NewSelected(p *pay.Payment, token, checkoutURL, key string) Selected {
 	return Selected{
 		SessionID: token, TransactionID: p.ID, CheckoutURL: Keyed(CheckoutURL(checkoutURL, p), key),
 		Status: pay.SessionPending, TransactionStatus: p.Status,

@@ -130,7 +130,7 @@ type Try struct {
 	DeclineCode *string         `json:"declineCode" doc:"As failure.declineCode"`
 }
 
-func newTries(p pay.Payment) (list []Try) {
+func newTries(p *pay.Payment) (list []Try) {
 	for _, t := range p.Attempts.Tries() {
 		f := p.Way.Refused(t)
 		list = append(list, Try{Time{time.UnixMicro(t.At).UTC()}, t.Reason.Meaning().Outcome, f.Code, text(f.Decline)})
@@ -146,7 +146,7 @@ type Dispute struct {
 	Amount  Money           `json:"amount" doc:"Local currency, as the claim's; it may be a part of the transaction"`
 }
 
-func newDisputes(p pay.Payment) (list []Dispute) {
+func newDisputes(p *pay.Payment) (list []Dispute) {
 	for _, t := range p.Disputes.Takings {
 		list = append(list, Dispute{t.Claim, t.State(), outcome(t.State()), Money{t.Disputed(p.Price)}})
 	}
@@ -178,16 +178,18 @@ type PaymentData struct {
 
 // NewCreated shows a payment as its create call replied, also on a replay. checkoutURL is the service's
 // address for shoppers.
-func NewCreated(p pay.Payment, checkoutURL, key string) Created {
+func NewCreated(p *pay.Payment, checkoutURL, key string) Created {
 	if p.Work.Answered == pay.Processing {
 		// A replay shows the state at creation; all these may have come since.
+		created := *p
+		p = &created
 		p.Page.FormURL, p.Page.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
 	}
 	c := Created{
 		TransactionID: p.ID, Status: p.Work.Answered, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, FxRate: Rate{p.Price.Rate},
 		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees),
-		Settlement:     CreatedSettlement{newSettling(pay.Payment{Terms: pay.PaymentTerms{Delay: p.Terms.Delay}}), USD(p.Terms.Reserve)},
+		Settlement:     CreatedSettlement{newSettling(&pay.Payment{Terms: pay.PaymentTerms{Delay: p.Terms.Delay}}), USD(p.Terms.Reserve)},
 		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.Order.ID),
 		ExpiresAt: Time{deadline(p)}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
@@ -203,7 +205,7 @@ func NewCreated(p pay.Payment, checkoutURL, key string) Created {
 }
 
 // WithData adds what the shopper needed to pay when the create call replied.
-func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
+func (c Created) WithData(p *pay.Payment, checkoutURL string) Created {
 	if p.Work.Answered != pay.Processing {
 		c.PaymentData = newPaymentData(p, checkoutURL)
 	}
@@ -212,7 +214,7 @@ func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
 
 // formURL is where a direct charge is paid. For a hosted checkout it is our own page or nil: the integrator
 // never sees the provider's page (CHK-1).
-func formURL(p pay.Payment, checkoutURL string) *string {
+func formURL(p *pay.Payment, checkoutURL string) *string {
 	if p.Page.Hosted && p.Page.FormURL != PageURL(checkoutURL, p.ID) {
 		return nil
 	}
@@ -220,7 +222,7 @@ func formURL(p pay.Payment, checkoutURL string) *string {
 }
 
 // deadline is the end of the shopper's payment window.
-func deadline(p pay.Payment) time.Time {
+func deadline(p *pay.Payment) time.Time {
 	if p.Times.Expires.IsZero() {
 		return p.Times.Created.Add(p.Way.Window)
 	}
@@ -228,7 +230,7 @@ func deadline(p pay.Payment) time.Time {
 }
 
 // requested is the amount that the shop requested, if not in USD.
-func requested(p pay.Payment) (*Money, money.Currency) {
+func requested(p *pay.Payment) (*Money, money.Currency) {
 	if p.Price.Asked.Currency == "" {
 		return nil, ""
 	}
@@ -243,7 +245,7 @@ func newLineItems(items []pay.LineItem) (list []LineItem) {
 }
 
 // NewTransaction shows a payment as lists do.
-func NewTransaction(p pay.Payment) Transaction {
+func NewTransaction(p *pay.Payment, checkoutURL string) Transaction {
 	t := Transaction{
 		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency,
@@ -260,11 +262,6 @@ func NewTransaction(p pay.Payment) Transaction {
 	if s, open := p.Strays.Attention(); open {
 		t.Attention = &Attention{Code: s.Code, AmountLocal: Money{s.Local}, CurrencyLocal: s.Local.Currency, ClaimID: text(s.Claim)}
 	}
-	return t
-}
-
-// ForShop adds the create reply's fields and the customer.
-func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
 	t.FxRate, t.PaymentFormURL, t.ExpiresAt = &Rate{p.Price.Rate}, formURL(p, checkoutURL), &Time{deadline(p)}
 	if p.Page.Hosted {
 		t.CheckoutURL = CheckoutURL(checkoutURL, p)
@@ -273,14 +270,15 @@ func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
 	return t
 }
 
-// WithData adds what the shopper needs to pay, as get shows it.
-func (t Transaction) WithData(p pay.Payment, checkoutURL string) Transaction {
+// NewTransactionWithData is NewTransaction with what the shopper needs to pay, as get shows it.
+func NewTransactionWithData(p *pay.Payment, checkoutURL string) Transaction {
+	t := NewTransaction(p, checkoutURL)
 	d := newPaymentData(p, checkoutURL)
 	t.PaymentData = &d
 	return t
 }
 
-func newPaymentData(p pay.Payment, checkoutURL string) PaymentData {
+func newPaymentData(p *pay.Payment, checkoutURL string) PaymentData {
 	d := PaymentData{ExpiresAt: at(p.Times.Expires)}
 	image := checkoutURL + "/pay/" + p.ID
 	switch p.Way.Method {
@@ -304,7 +302,7 @@ func newFees(f tenant.Fees) Fees {
 	return Fees{USD(f.Platform), USD(f.Provider + f.Flat), USD(f.Network), USD(f.Total())}
 }
 
-func newSettling(p pay.Payment) Settling {
+func newSettling(p *pay.Payment) Settling {
 	s := Settling{Type: "delayed", Delay: duration(p.Terms.Delay), Status: "pending"}
 	switch p.Settlement {
 	case pay.BatchClosed:

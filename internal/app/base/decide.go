@@ -48,11 +48,11 @@ func (b *Base) payloadOf(e *pay.Event, cause view.Cause) func() ([]byte, error) 
 // payload makes an event's payload. withdrawals are those of the same change.
 func (b *Base) payload(ctx context.Context, e *pay.Event, withdrawals []pay.Withdrawal, cause view.Cause) ([]byte, error) {
 	if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
-		one := []pay.Payment{e.Payment}
+		one := []pay.Payment{*e.Payment}
 		if err := b.SettledAs(ctx, one); err != nil {
 			return nil, err
 		}
-		e.Payment = one[0]
+		e.Payment = &one[0]
 	}
 	if e.Settlement != nil {
 		seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, withdrawals)

@@ -79,7 +79,7 @@ func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (s *sales) shopperPage(p pay.Payment) string {
 	switch {
 	case p.Page.Hosted:
-		return view.CheckoutURL(s.App.CheckoutURL, p)
+		return view.CheckoutURL(s.App.CheckoutURL, &p)
 	case p.Page.FormURL != "":
 		return view.PageURL(s.App.CheckoutURL, p.ID)
 	}
@@ -101,7 +101,7 @@ func plays(p pay.Payment) []sandbox.Action {
 
 // json is the payment as the API shows it.
 func (s *sales) json(p pay.Payment) (string, error) {
-	shown := view.NewTransaction(p).WithData(p, s.App.CheckoutURL).ForShop(p, s.App.CheckoutURL)
+	shown := view.NewTransactionWithData(&p, s.App.CheckoutURL)
 	text, err := json.Marshal(shown)
 	if err != nil {
 		return "", fmt.Errorf("show payment %s: %w", p.ID, err)

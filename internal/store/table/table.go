@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -274,8 +275,11 @@ func Encode(doc any) string {
 	if err != nil {
 		panic("store: a document that is no JSON: " + err.Error()) // our own types
 	}
-	return string(text)
+	return Text(text)
 }
+
+// Text is b as a string, without a copy of it. b must not be changed any more.
+func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // RateText is a rate as stored, "" for none.
 func RateText(r money.Rate) string {
