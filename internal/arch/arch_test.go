@@ -58,7 +58,7 @@ var dependencies = map[string]string{
 	"golang.org/x/sys":                      "internal/growth",
 	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/delivery internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/pdftest internal/reconcile internal/typeface internal/wire",
-	"github.com/redis/go-redis":             "internal/limit",
+	"github.com/gomodule/redigo":            "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",
 	"rsc.io/qr":                             "internal/checkout internal/dashboard/account",
@@ -83,6 +83,7 @@ var clocks = map[string]string{
 	"internal/store/check":    "counts how long a check takes",
 	"internal/store/schema":   "waits for older programs, and counts how long a migration took",
 	"internal/e2e/harness":    "is the clock that tests move",
+	"internal/limit":          "knows how long a connection of Redis was idle",
 	"internal/store/engine":   "asks a server again after a while, and counts how long who waited",
 	"client":                  "runs in somebody else's program",
 }
