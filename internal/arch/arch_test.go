@@ -41,6 +41,8 @@ var dependencies = map[string]string{
 	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest internal/e2e/harness cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"go.opentelemetry.io/otel":              "internal/trace",
+	"go.opentelemetry.io/proto/slim/otlp":   "internal/trace",
+	"google.golang.org/protobuf":            "internal/trace",
 	"github.com/alexedwards/argon2id":       "internal/app/people",
 	"github.com/pquerna/otp":                "internal/app/people",
 	"github.com/go-webauthn/webauthn":       "internal/app/people",
