@@ -65,6 +65,7 @@ test: tools lint build ## install what tests need, lint, and run everything, wit
 .PHONY: raced program plain
 raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
+	cd client/e2e && $(TEST) $(RACE) $(PARALLEL) -timeout 10m . ..
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
 program: build
 	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
@@ -105,7 +106,7 @@ cost: build ## run most tests as make test does, and list what each package cost
 fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
 	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | sed -E 's,/[^/:]+:func , ,' | sort -u | while read -r dir target; do \
 	  echo "$$dir $$target"; \
-	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$dir </dev/null || exit 1; done
+	  $(GO) -C $$dir test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s . </dev/null || exit 1; done
 
 .PHONY: sheet
 sheet: ## take a picture of every page of the checkout and the dashboard, on phone and desktop, light and dark: bin/sheet
@@ -121,13 +122,15 @@ lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run w
 	$(ALIKE) $(GO) vet ./...
 	cd conform && $(ALIKE) $(GO) vet ./...
 	$(ALIKE) $(STATICCHECK) ./...
+	cd client && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
+	cd client/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
 	@$(MAKE) --no-print-directory vulns
 
 VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)
 .PHONY: vulns
 vulns: ## look for known vulnerabilities in the code that is called, if their database can be reached
 	@if curl -fsS -m 10 -o /dev/null $(VULNDB)/index/db.json 2>/dev/null; then \
-	  $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db $(VULNDB) ./...; \
+	  $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db $(VULNDB) ./... && cd client && $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db $(VULNDB) .; \
 	else echo "lint: $(VULNDB) cannot be reached: known vulnerabilities were not checked"; fi
 
 .PHONY: sbom

@@ -2,7 +2,8 @@ package client_test
 
 import (
 	"context"
-	"errors"
+	"crypto/hmac"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,48 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
-
-func Example() {
-	url, publishable, secret, stop := demo() // your service's URL and the shop's keys
-	defer stop()
-	ctx := context.Background()
-
-	shop, err := client.New(client.Config{URL: url, PublishableKey: publishable, SecretKey: secret})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	paid, err := shop.CreatePayment(ctx, client.NewPayment{
-		Amount: "25.50", PaymentMethodID: "sbx_card", MerchantOrderID: "order-1", IdempotencyKey: "order-1",
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(paid.Status, paid.Amount, paid.Currency)
-
-	// In the sandbox the cents decide how the card's issuer answers.
-	_, err = shop.CreatePayment(ctx, client.NewPayment{Amount: "25.51", PaymentMethodID: "sbx_card", MerchantOrderID: "order-2"})
-	var refused *client.Error
-	if errors.As(err, &refused) {
-		fmt.Println(refused.Status, refused.Code)
-	}
-
-	for p, err := range shop.AllPayments(ctx, client.PaymentFilter{}) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(p.Status, p.Amount, p.MerchantOrderID)
-	}
-	// Output:
-	// completed 25.5 USD
-	// 402 insufficient_funds
-	// failed 25.51 order-2
-	// completed 25.5 order-1
-}
 
 func ExampleReceiver() {
 	const secret = "whsec_of-the-webhook" // Webhook.Secret, from CreateWebhook
@@ -81,7 +41,10 @@ func ExampleReceiver() {
 // deliver sends a body to /cascada as the service does.
 func deliver(to http.Handler, secret, body string) {
 	request := httptest.NewRequest(http.MethodPost, "/cascada", strings.NewReader(body))
-	request.Header.Set(webhook.SignatureHeader, webhook.Sign(time.Now(), []byte(body), secret, ""))
+	now := time.Now().Unix()
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%d.%s", now, body)
+	request.Header.Set("X-Service-Signature", fmt.Sprintf("t=%d,v1=%x", now, mac.Sum(nil)))
 	reply := httptest.NewRecorder()
 	to.ServeHTTP(reply, request)
 	fmt.Println(reply.Code)

@@ -110,7 +110,7 @@ var bounds = []struct{ says, file, code string }{
 
 // unmeasured are packages with a fuzz target whose parsers no test measures, and why.
 var unmeasured = map[string]string{
-	"client":                    "a shop's program reads what our service sends",
+	"client/e2e":                "a shop's program reads what our service sends",
 	"internal/bench":            "it reads replies of its own service",
 	"internal/checkout":         "it draws codes that an adapter let through, which bounds them",
 	"internal/daemon":           "the operator's own file of keys",

@@ -145,7 +145,7 @@ var layers = map[string]layer{
 	"internal/daemon":                          {"pay/... fx id identity limit mail vault payout/simulated provider routing provider/adapters provider/sandbox store store/engine trace webhook work app app/... web wire api api/gate admin checkout dashboard dashboard/frame verify evidencelink apireference", "the daemon wires and does nothing else"},
 	"internal/statement":                       {"money pay pay/... typeface", "a receipt is drawn from the core's values, whoever sends it"},
 	"client":                                   {"", "the client speaks HTTP, as a stranger's program does"},
-	"internal/bench":                           {"webhook client", "the measure looks at the service from outside"},
+	"internal/bench":                           {"webhook", "the measure looks at the service from outside"},
 	"internal/arch":                            {"", "the rules look at the sources alone"},
 	"internal/simulation":                      {"", "worlds are tests only"},
 	"internal/e2e":                             {"", "the end-to-end tests are tests only"},

@@ -15,13 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/cascadapay/cascada/client"
 )
 
 // Shop is the credentials of a shop whose payments are measured. Use it for nothing else,
@@ -100,6 +99,8 @@ const (
 	// awaitTime is how long events may take to arrive after the end.
 	awaitTime = 30 * time.Second
 	awaitPoll = 100 * time.Millisecond
+	// firstEvents is the version of the events that every service knows.
+	firstEvents = "2026-11-21"
 )
 
 // Check refuses a run that would measure nothing.
@@ -113,7 +114,7 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	if c, err = c.checked(); err != nil {
 		return r, err
 	}
-	shops, pong, err := login(ctx, c)
+	shops, apiVersion, err := login(ctx, c)
 	if err != nil {
 		return r, err
 	}
@@ -136,7 +137,7 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 		return r, err
 	}
 	r = measured.result(c)
-	r.Settings = c.settings(pong)
+	r.Settings = c.settings(apiVersion)
 	if s != nil {
 		r.Webhooks = s.await(ctx, measured)
 	}
@@ -144,44 +145,35 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	return r, err
 }
 
-// shop is a shop during a run.
-type shop struct {
-	api     *client.Client
-	bearer  string
-	webhook string // id of its subscription
-}
-
 // login gets each shop's credential for the hot path and checks it.
-func login(ctx context.Context, c Config) ([]*shop, client.Pong, error) {
-	var pong client.Pong
-	shops := make([]*shop, 0, len(c.Shops))
+func login(ctx context.Context, c Config) (shops []*shop, apiVersion string, err error) {
 	for _, keys := range c.Shops {
-		api, err := client.New(client.Config{URL: c.URL, SecretKey: keys.Secret})
-		if err != nil {
-			return nil, pong, err
-		}
-		s := &shop{api: api, bearer: keys.Secret}
+		s := &shop{url: c.URL, secret: keys.Secret, bearer: keys.Secret}
 		if c.Auth == Token {
 			if s.bearer, err = token(ctx, c, keys); err != nil {
-				return nil, pong, err
+				return nil, "", err
 			}
 		}
 		shops = append(shops, s)
 	}
-	pong, err := shops[0].api.Ping(ctx)
-	return shops, pong, err
+	var pong struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	err = shops[0].call(ctx, http.MethodGet, "/ping", nil, &pong)
+	return shops, pong.APIVersion, err
 }
 
 // subscribe sends the shops' events to the sink, but only those that every version knows,
 // because results of two versions are compared.
 func subscribe(ctx context.Context, shops []*shop, s *sink) error {
 	for i, shop := range shops {
-		w, err := shop.api.CreateWebhook(ctx, client.NewWebhook{URL: s.url(i), Events: []client.EventType{client.AllEvents}, EventsVersion: client.FirstEvents, Description: "cascada bench"})
-		if err != nil {
+		var made struct{ ID, Secret string }
+		wanted := map[string]any{"url": s.url(i), "events": []string{"*"}, "eventsVersion": firstEvents, "description": "cascada bench"}
+		if err := shop.call(ctx, http.MethodPost, "/webhooks", wanted, &made); err != nil {
 			return fmt.Errorf("subscribe (a server reaches a sink on loopback only with --allow-private-webhooks): %w", err)
 		}
-		shop.webhook = w.ID
-		s.expect(w.Secret)
+		shop.webhook = made.ID
+		s.expect(made.Secret)
 	}
 	return nil
 }
@@ -192,7 +184,7 @@ func unsubscribe(ctx context.Context, shops []*shop) error {
 		if shop.webhook == "" {
 			continue
 		}
-		if err := shop.api.DeleteWebhook(ctx, shop.webhook); err != nil {
+		if err := shop.call(ctx, http.MethodDelete, "/webhooks/"+shop.webhook, nil, nil); err != nil {
 			return fmt.Errorf("unsubscribe: %w", err)
 		}
 	}
@@ -203,11 +195,11 @@ func unsubscribe(ctx context.Context, shops []*shop) error {
 func listed(ctx context.Context, shops []*shop) (int64, error) {
 	var total int64
 	for _, shop := range shops {
-		page, err := shop.api.Payments(ctx, client.PaymentFilter{Limit: 1})
+		n, err := shop.total(ctx, "/payments")
 		if err != nil {
 			return 0, fmt.Errorf("count what the service lists: %w", err)
 		}
-		total += page.Pagination.Total
+		total += n
 	}
 	return total, nil
 }
@@ -268,11 +260,11 @@ func (m *measured) watch(ctx context.Context, c Config) (err error) {
 	return err
 }
 
-func (c Config) settings(pong client.Pong) Settings {
+func (c Config) settings(apiVersion string) Settings {
 	return Settings{
 		URL: c.URL, Merchants: len(c.Shops), Connections: c.Connections,
 		Warmup: c.Warmup.String(), Duration: c.Duration.String(), Method: c.Method, Amount: c.Amount,
 		Idempotency: c.Idempotency, Webhooks: c.Webhooks, Auth: c.Auth, Rate: c.Rate, DeadPercent: c.DeadPercent, SlowPercent: c.SlowPercent,
-		APIVersion: pong.APIVersion, ServerBuild: build(c.ServerPID), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		APIVersion: apiVersion, ServerBuild: build(c.ServerPID), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 	}
 }

@@ -1,8 +1,10 @@
 package checkout
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
@@ -73,4 +75,21 @@ func speed(r acquirer.Rail) string {
 		return "time_days"
 	}
 	return "time_minutes"
+}
+
+// countryNames has the names of the rails' countries that are others than in English, by language and code.
+var countryNames = map[string]map[string]string{
+	"es": {
+		"BR": "Brasil", "DO": "República Dominicana", "MX": "México", "PA": "Panamá", "PE": "Perú", "US": "Estados Unidos",
+	},
+	"pt": {
+		"BO": "Bolívia", "BR": "Brasil", "CO": "Colômbia", "DO": "República Dominicana", "EC": "Equador", "MX": "México", "PA": "Panamá",
+		"PY": "Paraguai", "US": "Estados Unidos", "UY": "Uruguai",
+	},
+}
+
+// countryName is what a country is called in a language.
+func countryName(lang, alpha3 string) string {
+	c, _ := geo.Parse(alpha3)
+	return cmp.Or(countryNames[lang][c.Alpha2], c.Name)
 }

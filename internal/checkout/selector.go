@@ -16,7 +16,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/document"
-	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
@@ -25,8 +24,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 )
 
 // selectorView is the page on which a shopper chooses how to pay.
@@ -311,11 +308,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop, grant
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
 	v.Back, v.BackHost = abandoned(s, shop)
-	names := display.Regions(language.Make(v.Lang))
-	name := func(alpha3 string) string {
-		c, _ := geo.Parse(alpha3)
-		return names.Name(language.MustParseRegion(c.Alpha2))
-	}
+	name := func(alpha3 string) string { return countryName(v.Lang, alpha3) }
 	v.Places = placesOf(rails, name)
 	for _, rail := range rails {
 		if country != "" && rail.Country != country && !p.elsewhere(s, rails, country) {

@@ -11,6 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+
+	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 )
 
@@ -160,6 +165,22 @@ func TestDeadlinesAreInTheShoppersTime(t *testing.T) {
 	for country, place := range places {
 		if _, err := time.LoadLocation(place.zone); err != nil {
 			t.Errorf("%s: %v", country, err)
+		}
+	}
+}
+
+// Each country in which a rail is paid has its name in each language. Unicode's table has the same names: as a part of the
+// program it would have those of all countries in 260 languages.
+func TestCountriesOfRailsHaveTheirNames(t *testing.T) {
+	for _, rail := range append(catalog.Rails(), catalog.Sandbox()...) {
+		c, ok := geo.Parse(rail.Country)
+		if !ok {
+			t.Fatalf("%s is paid in %q, which is no country", rail.ID, rail.Country)
+		}
+		for _, lang := range languages {
+			if got, want := countryName(lang, rail.Country), display.Regions(language.Make(lang)).Name(language.MustParseRegion(c.Alpha2)); got != want {
+				t.Errorf("%s in %s is %q, want %q", c.Alpha2, lang, got, want)
+			}
 		}
 	}
 }

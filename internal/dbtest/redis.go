@@ -16,18 +16,19 @@ import (
 type RedisServer struct {
 	URL     string
 	socket  string
+	more    []string
 	process *exec.Cmd
 }
 
-// Redis returns a Redis that runs until the test ends.
-func Redis(t testing.TB) *RedisServer {
+// Redis returns a Redis that runs until the test ends. It has these options in addition to its own.
+func Redis(t testing.TB, options ...string) *RedisServer {
 	t.Helper()
 	// Not t.TempDir: a socket's path is limited to 107 bytes.
 	dir, err := os.MkdirTemp("/tmp", "cascada-redis")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &RedisServer{socket: filepath.Join(dir, "redis.sock")}
+	r := &RedisServer{socket: filepath.Join(dir, "redis.sock"), more: options}
 	r.URL = "unix://" + r.socket
 	t.Cleanup(func() {
 		r.Kill(t)
@@ -40,7 +41,8 @@ func Redis(t testing.TB) *RedisServer {
 // Start starts the server, which is empty, and waits until it answers.
 func (r *RedisServer) Start(t testing.TB) {
 	t.Helper()
-	r.process = exec.Command("redis-server", "--port", "0", "--unixsocket", r.socket, "--save", "", "--appendonly", "no", "--dir", filepath.Dir(r.socket))
+	options := append([]string{"--port", "0", "--unixsocket", r.socket, "--save", "", "--appendonly", "no", "--dir", filepath.Dir(r.socket)}, r.more...)
+	r.process = exec.Command("redis-server", options...)
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := r.process.Start(); err != nil {
 		t.Fatalf("start Redis for the tests (make test installs it): %v", err)

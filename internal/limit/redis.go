@@ -9,9 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/gomodule/redigo/redis"
 )
 
 const (
@@ -25,7 +23,7 @@ const (
 // script is Bucket.take in Redis, by Redis' own clock, so that the nodes' clocks need not
 // agree. Times are in microseconds, which a Lua number holds exactly. It returns whether
 // there was a token, and the time until the bucket is full.
-var script = redis.NewScript(`
+var script = redis.NewScript(1, `
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local every, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -43,33 +41,24 @@ return {1, full}`)
 // answer, this node counts alone, and it returns to Redis as soon as it can. The caller
 // must close it.
 type Redis struct {
-	client *redis.Client
-	local  *Local // while Redis does not answer
-	log    *slog.Logger
-	down   atomic.Bool
-	lost   chan struct{} // wakes the probe
-	stop   context.CancelFunc
-	probe  sync.WaitGroup
+	pool  *redis.Pool
+	local *Local // while Redis does not answer
+	log   *slog.Logger
+	down  atomic.Bool
+	lost  chan struct{} // wakes the probe
+	stop  context.CancelFunc
+	probe sync.WaitGroup
 }
-
-// quiet keeps the client from writing to the process's log. The setting is global in the
-// client library, so it is set once.
-var quiet = sync.OnceFunc(logging.Disable)
 
 // OpenRedis returns buckets in the Redis at redis://[user:password@]host:port/db, or
 // rediss:// for TLS. A Redis that cannot be reached is not an error: it may come up later.
 func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error) {
-	o, err := options(url)
+	at, err := parseAddress(url)
 	if err != nil {
 		return nil, err
 	}
-	quiet()
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
-	o.DisableIdentity = true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	ctx, stop := context.WithCancel(ctx)
-	r := &Redis{client: redis.NewClient(o), local: NewLocal(), log: log, lost: make(chan struct{}, 1), stop: stop}
+	r := &Redis{pool: at.pool(), local: NewLocal(), log: log, lost: make(chan struct{}, 1), stop: stop}
 	if _, err := r.run(Key{Kind: "probe"}, Bucket{Every: time.Second, Burst: 1}, true); err != nil {
 		r.lose(err)
 	}
@@ -77,26 +66,11 @@ func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error
 	return r, nil
 }
 
-// CheckRedis refuses an invalid Redis address. It does not connect.
-func CheckRedis(url string) error {
-	_, err := options(url)
-	return err
-}
-
-func options(url string) (*redis.Options, error) {
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		// The library's error may quote the address with its password.
-		return nil, errors.New("redis: want redis://[user:password@]host:port[/db], or rediss://…")
-	}
-	return o, nil
-}
-
-// Close ends the connection.
+// Close ends the connections.
 func (r *Redis) Close() error {
 	r.stop()
 	r.probe.Wait()
-	if err := r.client.Close(); err != nil {
+	if err := r.pool.Close(); err != nil {
 		return fmt.Errorf("close redis: %w", err)
 	}
 	return nil
@@ -128,9 +102,14 @@ func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	rule.Every = max(rule.Every.Truncate(time.Microsecond), time.Microsecond)
 	// Not the request's context: a client that disconnects is not a failure of Redis. The
 	// connection's own timeouts bound the call.
-	got, err := script.Run(context.Background(), r.client, []string{keyPrefix + k.Kind + ":" + k.Owner + ":" + k.Object},
-		rule.Every.Microseconds(), rule.Burst, btoi(keep)).Int64Slice()
+	ctx, cancel := context.WithTimeout(context.Background(), redisTimeout)
+	defer cancel()
+	conn, err := r.pool.GetContext(ctx)
 	if err != nil {
+		return State{}, err
+	}
+	got, err := redis.Int64s(script.Do(conn, keyPrefix+k.Kind+":"+k.Owner+":"+k.Object, rule.Every.Microseconds(), rule.Burst, keep))
+	if err = errors.Join(err, conn.Close()); err != nil { // it returns to the pool
 		return State{}, err
 	}
 	if len(got) != 2 {
@@ -143,13 +122,6 @@ func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	_, s := rule.take(full)
 	s.OK = got[0] == 1
 	return s, nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // lose switches to the local buckets, and logs that once.

@@ -2,7 +2,13 @@ package limit_test
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/pem"
 	"log/slog"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -152,12 +158,74 @@ func TestRedisMayComeLater(t *testing.T) {
 }
 
 func TestBadRedisAddressIsRefusedWithoutItsPassword(t *testing.T) {
-	for _, url := range []string{"", "localhost:6379", "http://user:hunter2@localhost", "redis://user:hunter2@local host:x"} {
+	for _, url := range []string{
+		"", "localhost:6379", "http://user:hunter2@localhost", "redis://user:hunter2@local host:x", "redis:hunter2", "redis://", "redis:///0", "unix://", "unix://host/socket",
+		"redis://user:hunter2@localhost/x", "redis://user:hunter2@localhost/-1", "redis://user:hunter2@localhost/1/2", "redis://localhost?password=hunter2", "redis://localhost#0",
+		"redis://user@localhost", "redis://user:@localhost",
+	} {
 		if r, err := limit.OpenRedis(t.Context(), url, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%q was taken", url)
 			_ = r.Close()
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+// An address may ask for TLS, a user, a password and a database, and gets all of them.
+func TestRedisAddressIsKeptToInFull(t *testing.T) {
+	web := httptest.NewUnstartedServer(nil)
+	web.StartTLS()
+	pair := web.TLS.Certificates[0]
+	web.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	certificate := file("certificate", "CERTIFICATE", pair.Certificate[0])
+	t.Setenv("SSL_CERT_FILE", certificate) // nothing else in this package asks for the machine's
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	dbtest.Redis(t, "--tls-port", port, "--tls-cert-file", certificate, "--tls-key-file", file("key", "PRIVATE KEY", key), "--tls-auth-clients", "no",
+		"--user", "default", "off", "--user", "ana", "on", ">s3cret/", "~cascada:*", "+@all", "--user", "bob", "on", ">other", "~cascada:*", "+@all")
+	third, _ := node(t, "rediss://ana:s3cret%2F@127.0.0.1:"+port+"/3")
+	again, _ := node(t, "rediss://bob:other@127.0.0.1:"+port+"/3")
+	first, _ := node(t, "rediss://ana:s3cret%2F@127.0.0.1:"+port)
+	for _, n := range []*limit.Redis{third, again, first} {
+		eventually(t, "the node has found Redis", n.Up) // a busy machine may take long for TLS
+		n.Take(acme, slow, epoch)
+	}
+	if a, b, c := third.Peek(acme, slow, epoch), again.Peek(acme, slow, epoch), first.Peek(acme, slow, epoch); a.Left != 17 || b.Left != 17 || c.Left != 18 {
+		t.Errorf("database 3 has %d and %d left, the first one %d, want 17, 17 and 18 after a look", a.Left, b.Left, c.Left)
+	}
+	if !third.Up() || !again.Up() || !first.Up() {
+		t.Error("a node has lost Redis")
+	}
+	for what, url := range map[string]string{
+		"a wrong password":             "rediss://ana:wrong-one@127.0.0.1:" + port,
+		"another name":                 "rediss://ana:s3cret%2F@localhost:" + port, // the certificate is of 127.0.0.1
+		"no user":                      "rediss://127.0.0.1:" + port,
+		"no TLS":                       "redis://ana:s3cret%2F@127.0.0.1:" + port,
+		"a database that is not there": "rediss://ana:s3cret%2F@127.0.0.1:" + port + "/99",
+	} {
+		n, log := node(t, url)
+		if n.Up() || !n.Take(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
+			t.Errorf("with %s, want a node that says so and counts by itself", what)
+		}
+		if log.count("wrong-one")+log.count("s3cret") > 0 {
+			t.Errorf("with %s, the log has the password", what)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -31,12 +30,10 @@ type Config struct {
 	Sent func(spans int, err error)
 }
 
-// The OpenTelemetry variables that we read ourselves; the library reads the others.
+// OpenTelemetry's variables for where, and whether, traces are sent. readOptions has those for how, and the library reads the others.
 const (
 	endpointVar      = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	traceEndpointVar = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	protocolVar      = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	traceProtocolVar = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
 	disabledVar      = "OTEL_SDK_DISABLED"
 	exporterVar      = "OTEL_TRACES_EXPORTER"
 	samplerVar       = "OTEL_TRACES_SAMPLER"
@@ -86,9 +83,9 @@ func Open(ctx context.Context, c Config) (*Tracer, error) {
 	if err := check(address); err != nil {
 		return nil, err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(address))
+	with, err := readOptions()
 	if err != nil {
-		return nil, fmt.Errorf("send traces: %w", err)
+		return nil, err
 	}
 	about, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -97,20 +94,18 @@ func Open(ctx context.Context, c Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", "OTEL_RESOURCE_ATTRIBUTES", err)
 	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporter{SpanExporter: exporter, log: c.Log, sent: c.Sent}), sdk.WithResource(about))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporter{SpanExporter: newExporter(address, c.Version, with), log: c.Log, sent: c.Sent}), sdk.WithResource(about))
 	return &Tracer{provider.Tracer("github.com/cascadapay/cascada"), provider}, nil
 }
 
-// check refuses an address that the library would only log and ignore.
+// check refuses an address, and variables that cannot be read.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return errors.New("the address of the collector of traces: want http:// or https:// and a host, such as http://127.0.0.1:4318")
 	}
-	for _, name := range []string{protocolVar, traceProtocolVar} {
-		if p := os.Getenv(name); p != "" && p != "http/protobuf" {
-			return fmt.Errorf("%s is %q: traces are sent only by http/protobuf", name, p)
-		}
+	if _, err := readOptions(); err != nil {
+		return err
 	}
 	sampler := os.Getenv(samplerVar)
 	if known := []string{"", "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}; !slices.Contains(known, sampler) {

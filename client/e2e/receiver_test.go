@@ -1,4 +1,4 @@
-package client_test
+package e2e
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type vectors struct {
 // documented returns the first code block in a language after a heading of docs/WEBHOOKS.md.
 func documented(t *testing.T, heading, language string) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/WEBHOOKS.md")
+	text, err := os.ReadFile("../../docs/WEBHOOKS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 
 // The Go code on the page is that of the example, which compiles and works.
 func TestTheDocumentedReceiverIsTheExample(t *testing.T) {
-	source, err := os.ReadFile("example_test.go")
+	source, err := os.ReadFile("../example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
