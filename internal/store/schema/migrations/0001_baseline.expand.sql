@@ -532,7 +532,6 @@ CREATE TABLE audit (
   live BOOLEAN NOT NULL,
   actor_kind TEXT NOT NULL,
   actor TEXT NOT NULL,
-  ip TEXT NOT NULL,
   request TEXT NOT NULL,
   act TEXT NOT NULL,
   object TEXT NOT NULL,
@@ -1016,7 +1015,7 @@ CREATE TABLE watermarks (
   id TEXT NOT NULL PRIMARY KEY,
   day BIGINT NOT NULL -- since 1970: the ones before it are done
 );
-INSERT INTO watermarks (id, day) VALUES ('counters', 0), ('row hashes', 0);
+INSERT INTO watermarks (id, day) VALUES ('counters', 0);
 
 -- What each committer wrote last. Its batches change its row first, so that of a commit whose answer was lost it can
 -- be told whether it was done.
