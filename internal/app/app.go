@@ -259,7 +259,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Analytics = &payments.Analytics{Base: a.Base}
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
-	a.Privacy = privacy.NewPrivacy(a.Base, a.Secrets, a.Config.Retention)
+	a.Privacy = privacy.NewPrivacy(a.Base, a.Config.Retention)
 	a.Verifications = verification.NewVerifications(a.Base)
 	a.Wallets = payouts.NewWallets(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Floats = payouts.NewFloats(a.Base, a.Providers)
@@ -396,7 +396,6 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),
 		a.Polled("signing keys", auth.SigningKeysEvery, a.Secrets.RotateSigningKey),
 		base.TableByTable(a.Polled("texts under another master key", auth.ReencryptEvery, a.Secrets.ReencryptTexts)),
-		base.TableByTable(work.Loop{Name: "personal data from before", Every: max(auth.ReencryptEvery, a.Look), Do: a.Privacy.EncryptPersonal}),
 		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
 		a.Polled("routing rules", acquiring.AccountsEvery, a.Rules.Read),
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),

@@ -82,18 +82,9 @@ const markSize = 10
 // Mark replaces the random part of an id if the same request must be recognized by the id
 // alone: 80 bits of an HMAC-SHA-256 of its name. It has 16 characters. Who does not have the key
 // cannot compute it, even from a name that he knows.
-func Mark(mac [sha256.Size]byte) string { return markOf(mac[:]) }
-
-// OldMark is the mark that ids had before marks were keyed: a hash that anybody can compute. It
-// is for comparing only.
-func OldMark(about string) string {
-	sum := sha256.Sum256([]byte(about))
-	return markOf(sum[:])
-}
-
-func markOf(sum []byte) string {
+func Mark(mac [sha256.Size]byte) string {
 	var b [16]byte
-	copy(b[len(b)-markSize:], sum)
+	copy(b[len(b)-markSize:], mac[:])
 	return encode(b)[26-16:]
 }
 

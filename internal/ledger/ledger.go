@@ -152,7 +152,7 @@ type Transfer struct {
 	Local    money.Amount // memo: the amount that the shopper sees
 	Memo     string       // what was agreed beyond the amounts, for a later proof; ""
 	At       time.Time
-	Settles  time.Time // of a capture: when its payment's terms make it available; zero if it is older than this field, and for others
+	Settles  time.Time // of a capture: when its payment's terms make it available; zero for others
 	Postings []Posting
 }
 

@@ -143,7 +143,7 @@ func (d Disputes) Open() (list []string) {
 func (p *Payment) uncontested(inquiry string) int64 {
 	left := p.worth(inquiry)
 	if inquiry == "" {
-		left -= p.given().USD
+		left -= p.Refunds.USD.USD
 	}
 	for _, t := range p.Disputes.Takings {
 		if p.inquiryOf(t) == inquiry {

@@ -171,7 +171,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 					rt.Fatalf("%s is %d", a, h.books[a])
 				}
 			}
-			g := h.p.given()
+			g := h.p.Refunds.USD
 			if w := h.p.whole(); g.Net > w.Net || g.Reserve > w.Reserve || g.USD > w.USD || g.Net < 0 || g.USD < 0 || g.platform() < 0 {
 				rt.Fatalf("given %+v of %+v", g, w)
 			}
@@ -204,7 +204,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "end", Local: c.Local}, noon)
 			apply(change)
 			if h.wentBack() != cents {
-				rt.Fatalf("all was refunded, and %d of %d went back: %+v %+v", h.wentBack(), cents, h.p.Disputes.Takings, h.p.given())
+				rt.Fatalf("all was refunded, and %d of %d went back: %+v %+v", h.wentBack(), cents, h.p.Disputes.Takings, h.p.Refunds.USD)
 			}
 		}
 	})

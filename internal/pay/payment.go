@@ -73,13 +73,11 @@ type Way struct {
 
 // PaymentTerms is what was agreed with the merchant when the payment was made.
 type PaymentTerms struct {
-	Fees       tenant.Fees
-	Reserve    int64 // USD cents held back on capture
-	Delay      time.Duration
-	DisputeFee int64 // USD cents for a dispute, as agreed when the payment was made
-	// RefundFees is the merchant's term when the payment was made. "" is a payment from before the
-	// term existed, which means FeesReturned.
-	RefundFees   tenant.RefundFees
+	Fees         tenant.Fees
+	Reserve      int64 // USD cents held back on capture
+	Delay        time.Duration
+	DisputeFee   int64             // USD cents for a dispute, as agreed when the payment was made
+	RefundFees   tenant.RefundFees // the merchant's term when the payment was made
 	Installments installment.Terms // that the shopper may choose; zero: pays at once
 }
 

@@ -61,7 +61,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 
 	from := p
 	p.move(Refunding, now)
-	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.Terms.FeesOnRefund()
+	p.Refunds.USD = p.Refunds.USD.add(parts, 1)
 	p.Refunds.Local += n.Amount.Minor
 	p.written(&from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
@@ -174,46 +174,16 @@ func (a Parts) add(b Parts, sign int64) Parts {
 		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
 }
 
-// FeesOnRefund is what happens to the fees. Payments from before the term existed return them.
-func (t PaymentTerms) FeesOnRefund() tenant.RefundFees {
-	if t.RefundFees == "" {
-		return tenant.FeesReturned
-	}
-	return t.RefundFees
-}
-
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
 // the fees are kept, the merchant gives all of it.
 func (p *Payment) whole() Parts {
-	if p.Terms.FeesOnRefund() == tenant.FeesKept {
+	if p.Terms.RefundFees == tenant.FeesKept {
 		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
 	}
 	return Parts{
 		USD: p.Price.Amount.Minor, Net: p.net(), Reserve: p.Terms.Reserve,
 		Provider: p.Terms.Fees.Provider, Flat: p.Terms.Fees.Flat, Network: p.Terms.Fees.Network,
 	}
-}
-
-// given is what all refunds that have not failed give back.
-//
-// Older rows differ in two ways. Some have no Given: none of their refunds had failed, and each
-// part was rounded by itself. And some refunds after the release of the reserve counted the
-// reserve's part in the net.
-func (p *Payment) given() Parts {
-	g, whole := p.Refunds.USD, p.whole()
-	if g == (Parts{}) && p.Terms.RefundFees == "" {
-		of := func(usd int64, r money.Rounding) int64 {
-			return money.New(usd, money.USD).Fraction(p.Refunds.Local, p.Price.Local.Minor, r).Minor
-		}
-		return Parts{
-			USD: of(whole.USD, money.Down), Net: of(whole.Net, money.Up), Reserve: of(whole.Reserve, money.Up),
-			Provider: of(whole.Provider, money.Down), Flat: of(whole.Flat, money.Down), Network: of(whole.Network, money.Down),
-		}
-	}
-	if over := g.Net - whole.Net; over > 0 {
-		g.Net, g.Reserve = g.Net-over, g.Reserve+over
-	}
-	return g
 }
 
 // partsOf splits the next local minor units, each part by its share of the whole: the amount due
@@ -223,7 +193,7 @@ func (p *Payment) given() Parts {
 // Shares are rounded down. The cents that are left over are paid by the first one who has some
 // left, the merchant first. Nobody pays more than they had.
 func (p *Payment) partsOf(local int64) Parts {
-	whole, given := p.whole(), p.given()
+	whole, given := p.whole(), p.Refunds.USD
 	due := func(usd int64) int64 {
 		return money.New(usd, money.USD).Fraction(p.Refunds.Local+local, p.Price.Local.Minor, money.Down).Minor
 	}
@@ -278,7 +248,7 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 			ledger.Posting{Account: ledger.Refunds, Amount: c.Parts.USD}))}
 	}
 	from := p
-	p.Refunds.USD = p.given().add(c.Parts, -1)
+	p.Refunds.USD = p.Refunds.USD.add(c.Parts, -1)
 	p.Refunds.Local -= c.Local.Minor
 	p, owed := p.payShort(c.suffix(), now) // a dispute that was lost meanwhile takes it
 	p.written(&from, now)
@@ -307,7 +277,7 @@ func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
 		actor = PartyOperator
 	}
 	p.move(Refunding, now)
-	p.Terms.RefundFees, p.Refunds.USD = p.Terms.FeesOnRefund(), p.given().add(parts, 1)
+	p.Refunds.USD = p.Refunds.USD.add(parts, 1)
 	p.Refunds.Local += b.local.Minor
 	p.written(&from, now)
 	c := p.claim(b.id, UserDispute, ClaimPending, b.local, parts.USD, actor, now)
@@ -422,7 +392,7 @@ func (d *docket) comeBack(c Claim, id, note string) {
 	}
 	back, opened := back.event(hook.ClaimOpened, d.p, d.now)
 	from, p := d.p, d.p
-	p.Refunds.USD = p.given().add(c.Parts, -1)
+	p.Refunds.USD = p.Refunds.USD.add(c.Parts, -1)
 	p.Refunds.Local -= back.Local.Minor
 	p, owed := p.payShort(back.suffix(), d.now) // a dispute that was lost meanwhile takes it
 	p.written(&from, d.now)

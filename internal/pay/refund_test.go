@@ -102,7 +102,7 @@ func (w *trade) sell() {
 	o.Rail.Limits = []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
 	o.Rail.Fee = money.Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
 	o.Terms = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(w.t, "tier"))
-	o.Terms.RefundFees = rapid.SampledFrom([]tenant.RefundFees{"", tenant.FeesKept, tenant.FeesReturned}).Draw(w.t, "refund fees")
+	o.Terms.RefundFees = rapid.SampledFrom([]tenant.RefundFees{tenant.FeesKept, tenant.FeesReturned}).Draw(w.t, "refund fees")
 	p, err := Create(o, w.now)
 	if err != nil {
 		w.t.Fatal(err)
@@ -260,7 +260,7 @@ func (w *trade) check() {
 		b := w.sums(s.p)
 		for account, fee := range feesByAccount(s.p) {
 			least := int64(0)
-			if s.p.Terms.FeesOnRefund() == tenant.FeesKept {
+			if s.p.Terms.RefundFees == tenant.FeesKept {
 				least = fee
 			}
 			if b[account] < least || b[account] > fee {
@@ -270,7 +270,7 @@ func (w *trade) check() {
 		if back := b[ledger.Refunds] + b[ledger.Chargebacks]; back < 0 || back > s.p.Price.Amount.Minor {
 			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Price.Amount, s.p)
 		}
-		if s.p.Terms.FeesOnRefund() == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
+		if s.p.Terms.RefundFees == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
 			w.t.Fatalf("the merchant gave %d more than they got\n%s", -merchantHas(b), s.p)
 		}
 	}
@@ -338,14 +338,14 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 			}
 			gave := p.net() + p.Terms.Reserve - merchantHas(b)
 			want := p.net() + p.Terms.Reserve
-			if p.Terms.FeesOnRefund() == tenant.FeesKept {
+			if p.Terms.RefundFees == tenant.FeesKept {
 				want = p.Price.Amount.Minor
 			}
 			if gave != want {
 				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.Terms.RefundFees, p.net()+p.Terms.Reserve, gave, want, p)
 			}
 			for account, fee := range feesByAccount(p) {
-				if p.Terms.FeesOnRefund() == tenant.FeesReturned {
+				if p.Terms.RefundFees == tenant.FeesReturned {
 					fee = 0
 				}
 				if b[account] != fee {
@@ -364,7 +364,6 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 		parts [3]int64 // of 100.00; the first one before the release
 		want  int64
 	}{
-		{"", [3]int64{100, 9800, 100}, 9530},
 		{tenant.FeesReturned, [3]int64{100, 9800, 100}, 9530},
 		{tenant.FeesReturned, [3]int64{0, 9500, 500}, 9530},
 		{tenant.FeesReturned, [3]int64{5000, 4000, 1000}, 9530},
@@ -405,39 +404,6 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 		}
 		if want := p.Terms.Fees.Total() - (10000 - c.want); gave != c.want || back != 10000 || fees != want {
 			t.Errorf("%q %v: the merchant gave %d, want %d; the shopper got %d; %d of the fees is left", c.term, c.parts, gave, c.want, back, fees)
-		}
-	}
-}
-
-// Payments that were partly refunded by the old arithmetic, which did not record the parts, are
-// refunded to the end by the new one: the sum must be right.
-func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
-	p := sent(t, cardRail(), 10000)
-	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	p.Status, p.Refunds.Local = Refunded, p.Price.Local.Minor/2
-	held := (p.net() + p.Terms.Reserve) / 2
-	fees := Parts{Provider: p.Terms.Fees.Provider / 2, Flat: p.Terms.Fees.Flat / 2}
-	for name, given := range map[string]Parts{
-		"nothing recorded of what was given": {},
-		"after the release, all as net":      {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
-		"a capture that was nearly all":      {USD: 5000, Net: p.net() + 20, Provider: fees.Provider, Flat: fees.Flat},
-		"more than the account ever had":     {USD: 5000, Net: p.net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
-	} {
-		before := p
-		before.Refunds.USD = given
-		want := (p.net() + p.Terms.Reserve) / 2
-		if given != (Parts{}) {
-			want = max(0, p.net()+p.Terms.Reserve-given.Net)
-		}
-		next, claim, _, err := before.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Available: 1_000_000, ledger.Reserve: 1_000_000}, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if claim.Parts.held() != want || claim.Parts.USD != 5000 || claim.Parts.Net < 0 || claim.Parts.Reserve < 0 {
-			t.Errorf("%s: the rest takes %+v, want %d from the merchant of 50.00", name, claim.Parts, want)
-		}
-		if next.Terms.RefundFees != tenant.FeesReturned {
-			t.Errorf("%s: it continues as %q", name, next.Terms.RefundFees)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (w Withdrawal) agreed(to Wallet) string {
 }
 
 // Differs says how a withdrawal differs from what the ledger has of it before its money leaves: "" if it does not. booked are the
-// withdrawal's transfers. Those from before there were memos prove the amount alone.
+// withdrawal's transfers.
 func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 	taken, gone := int64(0), int64(0)
 	for _, t := range booked {
@@ -189,7 +189,7 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 				gone += p.Amount
 			}
 		}
-		if t.Kind == ledger.WithdrawalOpened && t.Memo != "" && t.Memo != w.agreed(to) {
+		if t.Kind == ledger.WithdrawalOpened && t.Memo != w.agreed(to) {
 			return "the amount that arrives, the fee, the rate or the destination is not the one of its transfer"
 		}
 	}

@@ -51,10 +51,8 @@ func partsOf(w pay.Withdrawal) []money.Amount {
 	switch {
 	case w.Returns == 0 && w.Status == pay.WithdrawalRefused:
 		return []money.Amount{w.Local}
-	case w.Local.IsZero() || w.Returns > 1 && len(w.ReturnedParts) != w.Returns:
+	case w.Local.IsZero():
 		return make([]money.Amount, w.Returns) // the worth of a token is not known here
-	case len(w.ReturnedParts) != w.Returns: // from before parts were listed
-		return []money.Amount{money.New(w.ReturnedLocal, w.Local.Currency)}
 	}
 	var parts []money.Amount
 	for _, minor := range w.ReturnedParts {

@@ -99,9 +99,6 @@ func (h *Hasher) RowSum() string {
 	return base64.RawURLEncoding.EncodeToString(h.sum()[:rowSize])
 }
 
-// FieldsSize is the length of what FieldsSum returns.
-const FieldsSize = 16
-
 // fieldsBytes is how many bytes of the HMAC of a row that changes are kept: there is one in each row, and nobody can try
 // hashes without a check that reads them.
 const fieldsBytes = 12

@@ -294,7 +294,7 @@ func (w *world) checkRefunds(all *books) {
 // part, because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
-	if p.Terms.FeesOnRefund() == tenant.FeesReturned {
+	if p.Terms.RefundFees == tenant.FeesReturned {
 		of -= p.Terms.Fees.Total()
 	}
 	return of*local/p.Price.Local.Minor + 6*refunds

@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
-	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
 // misfit is a payment in a scope with that many notices that did not fit it.
@@ -152,77 +151,6 @@ func TestBalanceFindsItsMisfitsByIndex(t *testing.T) {
 		plan := planOf(t, s, payments.SelectMisfits, "mer_7", false)
 		if text := plan; !strings.Contains(text, "misfits_merchant") || strings.Contains(text, "receipts") || strings.Contains(text, "Seq Scan") {
 			t.Errorf("the balance's warning reads:\n%s", text)
-		}
-	})
-}
-
-// beforeMisfits is the schema from before the terms of refunds.
-const beforeMisfits = `
-ALTER TABLE merchants DROP COLUMN refund_fees;
-ALTER TABLE reserves DROP COLUMN closed_at;
-DROP TABLE misfits;
-CREATE INDEX receipts_mismatched ON receipts (payment) WHERE verdict = 'mismatched';`
-
-// Merchants of an older database keep their terms, released reserves are
-// closed, and open notices still wait for the operator.
-func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
-		ctx := t.Context()
-		s, err := Open(ctx, database, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
-		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-		kept := misfit(t, s, scope, "A", pay.Pending, 1000, 2)
-		misfit(t, s, scope, "B", pay.Processing, 500, 1)
-		closing, err := kept[0].Close("seen to", at.Add(20*time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		closing.Merchants = []tenant.Merchant{{ID: "mer_1", Version: 1, Name: "Old", RefundFees: tenant.FeesKept, CreatedAt: at}}
-		closing.Reserves = []pay.Reserve{
-			{ID: "rsv_out", Scope: scope, Version: 1, Day: at, Held: 5, Released: 5, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
-			{ID: "rsv_in", Scope: scope, Version: 1, Day: at.AddDate(0, 0, 1), Held: 5, DueAt: at, CreatedAt: at, UpdatedAt: at.Add(time.Hour)},
-		}
-		if err := s.Commit(ctx, closing); err != nil {
-			t.Fatal(err)
-		}
-		list, err := schema.Read(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ran := 0
-		err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
-			if err := m.Exec(beforeMisfits); err != nil {
-				return err
-			}
-			for _, text := range list.Texts() {
-				if strings.Contains(text, "CREATE TABLE misfits") {
-					ran++
-					if err := m.Exec(s.b.DB.Dialect().SQL(text)); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil || ran != 1 {
-			t.Fatalf("%d migrations ran: %v", ran, err)
-		}
-		if m, err := s.Merchants().Get(ctx, "mer_1"); err != nil || m.RefundFees != tenant.FeesReturned {
-			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
-		}
-		days, err := s.Reserves().ByID(ctx, []string{"rsv_out", "rsv_in"})
-		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
-			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
-		}
-		if got, err := s.Notices().Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
-			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
-		}
-		if found, err := s.Notices().Unclosed(ctx, 10); err != nil || len(found) != 2 {
-			t.Errorf("the operator sees %d notices (%v), want 2", len(found), err)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestCheckContinuesFromAProof(t *testing.T) {
 	}{
 		"an old row":                {"UPDATE transfers SET amount_local = 7 WHERE id = 'tr_b1a'", "as it was written", "tr_b1a", true},
 		"an old row removed":        {"DELETE FROM transfers WHERE id = 'tr_b2a'", "as it was written", "tr_b2a", true},
-		"an old row put in":         {"INSERT INTO audit SELECT 'aud_old', merchant, shop, live, actor_kind, actor, ip, request, act, object, at, doc, commitment, note_commitment FROM audit WHERE id = 'aud_b1a'", "is sealed, or waits", "aud_old", true},
+		"an old row put in":         {"INSERT INTO audit SELECT 'aud_old', merchant, shop, live, actor_kind, actor, request, act, object, at, doc, commitment, note_commitment FROM audit WHERE id = 'aud_b1a'", "is sealed, or waits", "aud_old", true},
 		"an old block":              {"UPDATE blocks SET at = at + 1 WHERE n = 2", "a block follows", "mer_acme sandbox block 2", true},
 		"a new row":                 {"UPDATE transfers SET amount_local = 7 WHERE id = 'tr_new'", "as it was written", "tr_new", false},
 		"a new row removed":         {"DELETE FROM audit WHERE id = 'aud_new'", "as it was written", "aud_new", false},
@@ -215,8 +215,8 @@ func TestCheckReleasesItsSnapshots(t *testing.T) {
 	s := openSealed(t, database, store.Options{})
 	withShop(t, s)
 	v := newVandal(t, database)
-	v.exec(`INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, ip, request, act, object, at, doc)
-		SELECT 'aud_' || lpad(n::text, 26, '0'), '', '', FALSE, '', '', '', '', '', '', 1, '{}' FROM generate_series(1, 10000) AS n`)
+	v.exec(`INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, request, act, object, at, doc)
+		SELECT 'aud_' || lpad(n::text, 26, '0'), '', '', FALSE, '', '', '', '', '', 1, '{}' FROM generate_series(1, 10000) AS n`)
 	v.exec(`INSERT INTO audit_addresses (id, address, salt) SELECT id, '', '' FROM audit WHERE id LIKE 'aud_0%'`)
 	r, err := check.OpenReader(ctx, database, nil)
 	must(t, err)

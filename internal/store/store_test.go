@@ -86,11 +86,13 @@ func rate(t testing.TB) money.Rate {
 // that writes it.
 func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	t.Helper()
+	terms := tenant.TermsOf(tenant.Standard)
+	terms.RefundFees = tenant.FeesReturned
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
 		Rail: acquirer.Rail{ID: "sbx_pix", Method: "pix", Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 99, Flat: 10}, Window: time.Hour},
-		Country: "BRA", OrderID: "order-" + id, Terms: tenant.TermsOf(tenant.Standard),
+		Country: "BRA", OrderID: "order-" + id, Terms: terms,
 	}, noon)
 	if err != nil {
 		t.Fatal(err)

@@ -203,7 +203,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		fact("rate", strings.TrimSpace("of "+p.Price.Source+" "+moment(p.Price.At)))
 	}
 	if p.Refunds.Local != 0 {
-		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.Terms.FeesOnRefund()))
+		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.Terms.RefundFees))
 	}
 	if t := p.Terms.Installments; t.Offered() {
 		fact("may pay in", fmt.Sprintf("up to %d installments, %d without interest", t.Max, t.InterestFree))

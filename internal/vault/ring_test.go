@@ -30,82 +30,57 @@ func ring(t *testing.T, root []byte, seeds ...byte) *vault.Vault {
 // A master key goes through its life: it takes over from another one, everything is sealed again,
 // and the other one is not needed any more. Hashes and derived keys stay what they are.
 func TestAMasterKeyTakesOver(t *testing.T) {
-	legacy := ring(t, nil, 1)
-	old, err := legacy.OldRoot("jwt/1", legacy.Encrypt("jwt/1", []byte("a key")))
-	if err != nil {
+	root := ring(t, nil, 1).NewRoot()
+	before := ring(t, root, 1)
+	sealed := before.Encrypt("wh_1", []byte("secret"))
+	hash, derived := before.Hash("sk_test_x"), before.Key("blocks")
+	data := before.EncryptData("receipts.body 1", []byte("Ana"))
+
+	both := ring(t, root, 1, 2)
+	if both.Current() != before.Current() || both.Newest() == both.Current() || len(both.Keys()) != 2 {
+		t.Fatalf("a key that was added seals already: %s of %v", both.Current(), both.Keys())
+	}
+	if _, changed, err := both.Reencrypt("wh_1", sealed); changed || err != nil {
+		t.Errorf("sealed again under the same key: %v, %v", changed, err)
+	}
+	passed := both.Pass()
+	if err := both.Unlock(passed); err != nil {
 		t.Fatal(err)
 	}
-	for name, root := range map[string][]byte{"a root of its own": legacy.NewRoot(), "a database from before there was one": old} {
-		t.Run(name, func(t *testing.T) {
-			before := ring(t, root, 1)
-			sealed := before.Encrypt("wh_1", []byte("secret"))
-			hash, derived := before.Hash("sk_test_x"), before.Key("blocks")
-			data := before.EncryptData("receipts.body 1", []byte("Ana"))
-
-			both := ring(t, root, 1, 2)
-			if both.Current() != before.Current() || both.Newest() == both.Current() || len(both.Keys()) != 2 {
-				t.Fatalf("a key that was added seals already: %s of %v", both.Current(), both.Keys())
-			}
-			if _, changed, err := both.Reencrypt("wh_1", sealed); changed || err != nil {
-				t.Errorf("sealed again under the same key: %v, %v", changed, err)
-			}
-			passed := both.Pass()
-			if err := both.Unlock(passed); err != nil {
-				t.Fatal(err)
-			}
-			if both.Current() != both.Newest() || both.EncryptedBy("wh_1", sealed) != before.Current() {
-				t.Errorf("%s seals, want %s; the text is of %s", both.Current(), both.Newest(), both.EncryptedBy("wh_1", sealed))
-			}
-			fresh, changed, err := both.Reencrypt("wh_1", sealed)
-			if !changed || err != nil {
-				t.Fatalf("not sealed again: %v, %v", changed, err)
-			}
-			if _, changed, _ := both.Reencrypt("wh_1", fresh); changed {
-				t.Error("sealed again twice")
-			}
-
-			after := ring(t, passed, 2)
-			for what, text := range map[string][]byte{"the text that was sealed again": fresh, "a new text": both.Encrypt("wh_1", []byte("secret"))} {
-				if plain, err := after.Decrypt("wh_1", text); err != nil || string(plain) != "secret" {
-					t.Errorf("%s: %q, %v", what, plain, err)
-				}
-				if _, err := before.Decrypt("wh_1", text); !errors.Is(err, vault.ErrEncrypted) {
-					t.Errorf("%s opens under the key of before: %v", what, err)
-				}
-				if _, err := after.Decrypt("wh_2", text); !errors.Is(err, vault.ErrEncrypted) {
-					t.Errorf("%s opens about something else: %v", what, err)
-				}
-			}
-			if _, err := after.Decrypt("wh_1", sealed); !errors.Is(err, vault.ErrEncrypted) || after.EncryptedBy("wh_1", sealed) != "" {
-				t.Errorf("the old text opens without its key: %v", err)
-			}
-			if after.Hash("sk_test_x") != hash || !bytes.Equal(after.Key("blocks"), derived) {
-				t.Error("hashes and derived keys changed with the master key")
-			}
-			if plain, err := after.DecryptData("receipts.body 1", data); err != nil || string(plain) != "Ana" {
-				t.Errorf("data from before the rotation: %q, %v", plain, err)
-			}
-			if err := ring(t, nil, 1).Unlock(passed); !errors.Is(err, vault.ErrEncrypted) {
-				t.Errorf("the key of before opens the root: %v", err)
-			}
-		})
+	if both.Current() != both.Newest() || both.EncryptedBy("wh_1", sealed) != before.Current() {
+		t.Errorf("%s seals, want %s; the text is of %s", both.Current(), both.Newest(), both.EncryptedBy("wh_1", sealed))
 	}
-}
+	fresh, changed, err := both.Reencrypt("wh_1", sealed)
+	if !changed || err != nil {
+		t.Fatalf("not sealed again: %v, %v", changed, err)
+	}
+	if _, changed, _ := both.Reencrypt("wh_1", fresh); changed {
+		t.Error("sealed again twice")
+	}
 
-// A database from before there were several keys: nodes of the version before read what this one
-// seals, until a key is rotated.
-func TestOneKeyAloneSealsAsItDid(t *testing.T) {
-	legacy := ring(t, nil, 1)
-	root, err := legacy.OldRoot("jwt/1", legacy.Encrypt("jwt/1", []byte("a key")))
-	if err != nil {
-		t.Fatal(err)
+	after := ring(t, passed, 2)
+	for what, text := range map[string][]byte{"the text that was sealed again": fresh, "a new text": both.Encrypt("wh_1", []byte("secret"))} {
+		if plain, err := after.Decrypt("wh_1", text); err != nil || string(plain) != "secret" {
+			t.Errorf("%s: %q, %v", what, plain, err)
+		}
+		if _, err := before.Decrypt("wh_1", text); !errors.Is(err, vault.ErrEncrypted) {
+			t.Errorf("%s opens under the key of before: %v", what, err)
+		}
+		if _, err := after.Decrypt("wh_2", text); !errors.Is(err, vault.ErrEncrypted) {
+			t.Errorf("%s opens about something else: %v", what, err)
+		}
 	}
-	v := ring(t, root, 1)
-	if plain, err := legacy.Decrypt("wh_1", v.Encrypt("wh_1", []byte("secret"))); err != nil || string(plain) != "secret" {
-		t.Errorf("%q, %v", plain, err)
+	if _, err := after.Decrypt("wh_1", sealed); !errors.Is(err, vault.ErrEncrypted) || after.EncryptedBy("wh_1", sealed) != "" {
+		t.Errorf("the old text opens without its key: %v", err)
 	}
-	if v.Hash("x") != legacy.Hash("x") || !bytes.Equal(v.Key("use"), legacy.Key("use")) {
-		t.Error("the root is not the master key that it was")
+	if after.Hash("sk_test_x") != hash || !bytes.Equal(after.Key("blocks"), derived) {
+		t.Error("hashes and derived keys changed with the master key")
+	}
+	if plain, err := after.DecryptData("receipts.body 1", data); err != nil || string(plain) != "Ana" {
+		t.Errorf("data from before the rotation: %q, %v", plain, err)
+	}
+	if err := ring(t, nil, 1).Unlock(passed); !errors.Is(err, vault.ErrEncrypted) {
+		t.Errorf("the key of before opens the root: %v", err)
 	}
 }
 

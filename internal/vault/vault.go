@@ -58,10 +58,8 @@ type unlocked struct {
 	macs       sync.Map // of uses: the *sync.Pool of each one's hash.Hash
 }
 
-// version begins the mark of an encrypted text. Texts from the time of a single master key
-// have no mark: they begin with a nonce.
 const (
-	version         = 1
+	version         = 1 // begins the mark of an encrypted text
 	fingerprintSize = 5
 )
 
@@ -116,26 +114,14 @@ func (v *Vault) NewRoot() []byte {
 	root := make([]byte, KeySize)
 	_, _ = rand.Read(root) // never fails
 	newest := v.masters[len(v.masters)-1]
-	return newest.encrypt(RootID, root, false)
-}
-
-// OldRoot returns the root of a database that was made before roots existed: the master key that encrypts a
-// text in it.
-//
-// Errors: ErrEncrypted.
-func (v *Vault) OldRoot(about string, encrypted []byte) ([]byte, error) {
-	_, by, err := v.decrypt(about, encrypted)
-	if err != nil {
-		return nil, err
-	}
-	return by.encrypt(RootID, by.key, true), nil
+	return newest.encrypt(RootID, root)
 }
 
 // Pass returns the root, encrypted under the newest master key. Once it has replaced the previous one and
 // Unlock has read it, new texts are encrypted under that key.
 func (v *Vault) Pass() []byte {
 	u, newest := v.unlocked.Load(), v.masters[len(v.masters)-1]
-	return newest.encrypt(RootID, u.root, bytes.Equal(u.root, newest.key))
+	return newest.encrypt(RootID, u.root)
 }
 
 // Current names the master key that encrypts new texts.
@@ -185,19 +171,11 @@ func derive(secret []byte, use string) []byte {
 // another place it cannot be decrypted.
 func (v *Vault) Encrypt(about string, plain []byte) []byte {
 	u := v.unlocked.Load()
-	return u.current.encrypt(about, plain, u.unmarked(u.current))
+	return u.current.encrypt(about, plain)
 }
 
-// unmarked reports whether a master key encrypts without a mark, as in the time of a single
-// key.
-func (u *unlocked) unmarked(m *master) bool { return bytes.Equal(u.root, m.key) }
-
-func (m *master) encrypt(about string, plain []byte, unmarked bool) []byte {
-	var out []byte
-	if !unmarked {
-		out = append(out, m.mark...)
-	}
-	return m.aead.Seal(out, nil, plain, []byte(about))
+func (m *master) encrypt(about string, plain []byte) []byte {
+	return m.aead.Seal(bytes.Clone(m.mark), nil, plain, []byte(about))
 }
 
 // Decrypt decrypts a text of Encrypt, or fails with ErrEncrypted.
@@ -212,11 +190,6 @@ func (v *Vault) decrypt(about string, encrypted []byte) (plain []byte, by *maste
 			if plain, err := m.aead.Open(nil, nil, text, []byte(about)); err == nil {
 				return plain, m, nil
 			}
-		}
-	}
-	for _, m := range v.masters {
-		if plain, err := m.aead.Open(nil, nil, encrypted, []byte(about)); err == nil {
-			return plain, m, nil
 		}
 	}
 	return nil, nil, fmt.Errorf("%w: %s", ErrEncrypted, about)

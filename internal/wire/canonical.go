@@ -7,37 +7,24 @@ import (
 	"strconv"
 )
 
-// Form says which differences between two bodies count.
-type Form struct{ written bool }
-
-// The two forms.
-var (
-	// ByValue compares what a body says: 5 and 5.00 are one number, and a member that is null is one that is absent.
-	ByValue = Form{}
-	// AsWritten compares numbers as they are written, and null with absent: keys of requests had this form once.
-	AsWritten = Form{written: true}
-)
-
 // Canonical is a body in the form that is compared with an earlier one of the same key: members of objects
-// sorted by name, no spaces. Invalid JSON stays as it is.
-func (f Form) Canonical(body []byte) []byte {
-	if flat, ok := f.flat(body); ok {
+// sorted by name, no spaces. It compares what a body says: 5 and 5.00 are one number, and a member that is null is one
+// that is absent. Invalid JSON stays as it is.
+func Canonical(body []byte) []byte {
+	if flat, ok := flat(body); ok {
 		return flat
 	}
-	return f.deep(body)
+	return deep(body)
 }
 
-func (f Form) deep(body []byte) []byte {
+func deep(body []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	var v any
 	if decoder.Decode(&v) != nil {
 		return body
 	}
-	if !f.written {
-		v = valued(v)
-	}
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(valued(v))
 	if err != nil {
 		return body
 	}
@@ -118,7 +105,7 @@ func Shortest(number []byte) []byte {
 
 // flat is Canonical for nearly all bodies: an object of plain texts, numbers and literals, which
 // needs no decoding. It reports false for any other body.
-func (f Form) flat(body []byte) ([]byte, bool) {
+func flat(body []byte) ([]byte, bool) {
 	type member struct{ name, value []byte }
 	var room [16]member
 	members := room[:0]
@@ -149,13 +136,13 @@ func (f Form) flat(body []byte) ([]byte, bool) {
 		if i > 0 && bytes.Equal(m.name, members[i-1].name) {
 			return nil, false
 		}
-		if !f.written && m.value[0] == 'n' {
+		if m.value[0] == 'n' {
 			continue
 		}
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		if c := m.value[0]; !f.written && (c == '-' || c >= '0' && c <= '9') {
+		if c := m.value[0]; c == '-' || c >= '0' && c <= '9' {
 			m.value = Shortest(m.value)
 		}
 		text = append(append(append(text, m.name...), ':'), m.value...)

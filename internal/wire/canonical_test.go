@@ -15,25 +15,19 @@ func TestCanonical(t *testing.T) {
 		`{"a":1e31,"b":1e-31,"c":1e99999999999999999999}`:            `{"a":1e31,"b":1e-31,"c":1e99999999999999999999}`,
 		`{"a":1e30,"b":123e-5,"c":1.5e-3}`:                           `{"a":1000000000000000000000000000000,"b":0.00123,"c":0.0015}`,
 		`{"a":1,"a":null}`:                                           `{}`,
+		`{"b":1, "a" : "x"}`:                                         `{"a":"x","b":1}`,
+		"{\n\t\"amount\": 25.50\n}":                                  `{"amount":25.5}`,
+		`{"a!":1,"a":2,"a b":3}`:                                     `{"a":2,"a b":3,"a!":1}`,
+		`{"n":-0.5e+3,"t":true,"f":false,"z":null}`:                  `{"f":false,"n":-500,"t":true}`,
+		`{"a":1,"a":2}`:                                              `{"a":2}`,
+		`{"s":"\u0041<"}`:                                            `{"s":"A\u003c"}`,
+		`{"b":{"d":1,"c":[1, 2]}}`:                                   `{"b":{"c":[1,2],"d":1}}`,
+		`{"a":01}`:                                                   `{"a":01}`,
+		`not JSON`:                                                   `not JSON`,
+		`{}`:                                                         `{}`,
 	} {
-		if got := string(ByValue.Canonical([]byte(body))); got != want {
+		if got := string(Canonical([]byte(body))); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
-		}
-	}
-	for body, want := range map[string]string{
-		`{"b":1, "a" : "x"}`:                        `{"a":"x","b":1}`,
-		"{\n\t\"amount\": 25.50\n}":                 `{"amount":25.50}`,
-		`{"a!":1,"a":2,"a b":3}`:                    `{"a":2,"a b":3,"a!":1}`,
-		`{"n":-0.5e+3,"t":true,"f":false,"z":null}`: `{"f":false,"n":-0.5e+3,"t":true,"z":null}`,
-		`{"a":1,"a":2}`:                             `{"a":2}`,
-		`{"s":"\u0041<"}`:                           `{"s":"A\u003c"}`,
-		`{"b":{"d":1,"c":[1, 2]}}`:                  `{"b":{"c":[1,2],"d":1}}`,
-		`{"a":01}`:                                  `{"a":01}`,
-		`not JSON`:                                  `not JSON`,
-		`{}`:                                        `{}`,
-	} {
-		if got := string(AsWritten.Canonical([]byte(body))); got != want {
-			t.Errorf("as written, %s: %s, want %s", body, got, want)
 		}
 	}
 }
@@ -70,14 +64,12 @@ func FuzzCanonical(f *testing.F) {
 }
 
 func sameCanonical(t interface{ Errorf(string, ...any) }, body []byte) {
-	for _, f := range []Form{ByValue, AsWritten} {
-		got, ok := f.flat(body)
-		if want := string(f.deep(body)); ok && string(got) != want {
-			t.Errorf("%q: %q, but encoding/json makes it %q", body, got, want)
-		}
-		// Whatever is canonical stays as it is.
-		if once := f.Canonical(body); string(f.Canonical(once)) != string(once) {
-			t.Errorf("%q is %q, and then %q", body, once, f.Canonical(once))
-		}
+	got, ok := flat(body)
+	if want := string(deep(body)); ok && string(got) != want {
+		t.Errorf("%q: %q, but encoding/json makes it %q", body, got, want)
+	}
+	// Whatever is canonical stays as it is.
+	if once := Canonical(body); string(Canonical(once)) != string(once) {
+		t.Errorf("%q is %q, and then %q", body, once, Canonical(once))
 	}
 }

@@ -91,14 +91,10 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 // firstSecrets makes the secrets that a database lacks: the root, then a signing key.
 func (sc *Secrets) firstSecrets(list []tenant.Encrypted) ([]tenant.Encrypted, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
-		root := sc.Vault.NewRoot()
-		if len(list) > 0 { // a database from before the root existed: the master key was the root
-			var err error
-			if root, err = sc.Vault.OldRoot(list[0].ID, list[0].Text); err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
-			}
+		if len(list) > 0 { // another root would open none of them
+			return nil, fmt.Errorf("the database lacks its root secret (secrets, id %q), under which its hashes and keys were made: restore it from a backup", vault.RootID)
 		}
-		return []tenant.Encrypted{sc.NewEncrypted(vault.RootID, root)}, nil
+		return []tenant.Encrypted{sc.NewEncrypted(vault.RootID, sc.Vault.NewRoot())}, nil
 	}
 	if !slices.ContainsFunc(list, func(s tenant.Encrypted) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
 		return []tenant.Encrypted{sc.newSigningKey(1)}, nil

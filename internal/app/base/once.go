@@ -17,17 +17,9 @@ type Idempotency struct {
 	Route string
 	Key   string
 	Hash  string // SHA-256 of the canonical body; "" for what can be done only once ever
-	// Was returns the hash that an earlier version of the service made of this request, whose keys are still kept; nil if
-	// there was none.
-	Was func() string
 	// Headers lists headers that differ between this request and a request with the given hash and
 	// the same body; nil if headers do not count.
 	Headers func(hash string) []string
-}
-
-// Made reports whether a key's hash is of this request.
-func (i Idempotency) Made(hash string) bool {
-	return hash == i.Hash || i.Was != nil && hash == i.Was()
 }
 
 // KeyIn returns the request's once-key in a scope (IDEM-2).
@@ -55,7 +47,7 @@ func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (
 		return "", false, nil
 	case err != nil:
 		return "", false, err
-	case i.Hash != "" && !i.Made(once.Hash):
+	case i.Hash != "" && once.Hash != i.Hash:
 		return "", false, i.Reused(once.Hash)
 	}
 	return once.Object, true, nil

@@ -47,25 +47,15 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 }
 
 // Mark is a part of the ids that a request makes, and so of our references at providers. A request
-// that is repeated makes the same. The zero value is for a request without a key.
-type Mark struct {
-	// ID is for new ids. It is keyed, so that nobody can compute a payment's id from a key that he guesses.
-	ID   string
-	name string // of the request; "" if ID is a mark that an earlier version of the service gave it
-}
-
-// Earlier lists the marks that earlier versions of the service gave the same request. Providers may have these.
-func (m Mark) Earlier() []Mark {
-	if m.name == "" {
-		return nil
-	}
-	return []Mark{{ID: id.OldMark(m.name)}}
-}
+// that is repeated makes the same. "" is for a request without a key.
+//
+// It is keyed, so that nobody can compute a payment's id from a key that he guesses.
+type Mark string
 
 // Mark is the mark of a request with a key.
 func (i Idempotency) Mark(v *vault.Vault, scope tenant.Scope) Mark {
 	if i.Key == "" {
-		return Mark{}
+		return ""
 	}
 	return MarkAbout(v, i.KeyIn(scope))
 }
@@ -73,16 +63,16 @@ func (i Idempotency) Mark(v *vault.Vault, scope tenant.Scope) Mark {
 // MarkAbout is the mark of a request that the service makes itself, by its name. Its key is made from the
 // root, which is in every copy of the database and outlives the master keys: a repeat finds it after a restore too.
 func MarkAbout(v *vault.Vault, name string) Mark {
-	return Mark{ID: id.Mark(v.MAC("mark", name)), name: name}
+	return Mark(id.Mark(v.MAC("mark", name)))
 }
 
 // MarkedID is an id with the mark of its request; a random id without a mark.
 func (b *Base) MarkedID(prefix string, now time.Time, mark Mark) string {
 	made := b.NewID(prefix, now)
-	if mark.ID == "" {
+	if mark == "" {
 		return made
 	}
-	return id.Marked(made, mark.ID)
+	return id.Marked(made, string(mark))
 }
 
 // FoundOf returns the entries that providers have of a request that our books do not know: the last
@@ -90,19 +80,12 @@ func (b *Base) MarkedID(prefix string, now time.Time, mark Mark) string {
 //
 // Errors: conflict_state if the operator has dealt with it.
 func (b *Base) FoundOf(ctx context.Context, mark Mark, kind pay.FoundKind) (last pay.Found, others []pay.Found, found bool, err error) {
-	if mark.ID == "" || !b.RecoveryState.Load().Active(b.Now()) {
+	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
 	}
-	var list []pay.Found
-	for _, each := range append([]Mark{mark}, mark.Earlier()...) {
-		more, err := b.Store.Recoveries().FoundBy(ctx, each.ID, kind)
-		if err != nil {
-			return last, nil, false, err
-		}
-		list = append(list, more...)
-	}
-	if len(list) == 0 {
-		return last, nil, false, nil
+	list, err := b.Store.Recoveries().FoundBy(ctx, string(mark), kind)
+	if err != nil || len(list) == 0 {
+		return last, nil, false, err
 	}
 	slices.SortFunc(list, func(x, y pay.Found) int { return strings.Compare(tryOf(y), tryOf(x)) })
 	for _, f := range list {

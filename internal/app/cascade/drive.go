@@ -279,7 +279,7 @@ func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempot
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	if !i.Made(once.Hash) {
+	if once.Hash != i.Hash {
 		return pay.Payment{}, i.Reused(once.Hash)
 	}
 	return c.awaitAnswer(ctx, scope, once.Object)

@@ -97,12 +97,8 @@ func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Se
 	if err != nil {
 		return s, "", err
 	}
-	mark, err := ss.sessionMark(ctx, s.Scope, i)
-	if err != nil {
-		return s, "", err
-	}
 	now := ss.TimeOf(s.Scope)
-	s.ID, s.Rate, s.RateSource, s.RateAt = ss.MarkedID(pay.SessionPrefix, now, mark), rate.Rate, rate.Source, rate.At
+	s.ID, s.Rate, s.RateSource, s.RateAt = ss.MarkedID(pay.SessionPrefix, now, i.Mark(ss.Vault, s.Scope)), rate.Rate, rate.Source, rate.At
 	token := ss.SessionToken(s.ID)
 	s.Hash = ss.Vault.Hash(token)
 	s, change, err := s.Open(now)
@@ -459,31 +455,12 @@ func (ss *Sessions) PurgeSessions(ctx context.Context) (int, error) {
 	return ss.Store.Sessions().Purge(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
 }
 
-// sessionMark is the mark of a session's id. A session that an earlier version of the service made and the database lost
-// gets its old mark again if its payment was found at a provider: the customer's choice is then known by it.
-func (ss *Sessions) sessionMark(ctx context.Context, scope tenant.Scope, i base.Idempotency) (base.Mark, error) {
-	mark := i.Mark(ss.Vault, scope)
-	for _, old := range mark.Earlier() {
-		_, _, found, err := ss.FoundOf(ctx, base.MarkAbout(ss.Vault, chosenBy(old.ID)), pay.FoundCharge)
-		if found || errors.Is(err, base.ErrDealtWith) {
-			return old, nil
-		}
-		if err != nil {
-			return mark, err
-		}
-	}
-	return mark, nil
-}
-
 // chosenMark is the mark of the payment that a session's customer makes. It is derived from the
 // mark at the end of the session's id, so that the same request for a session leads to the same mark.
 func (ss *Sessions) chosenMark(s pay.Session) base.Mark {
 	mark, ok := id.MarkOf(s.ID)
 	if !ok {
-		return base.Mark{}
+		return ""
 	}
-	return base.MarkAbout(ss.Vault, chosenBy(mark))
+	return base.MarkAbout(ss.Vault, "chosen|"+mark)
 }
-
-// chosenBy names the customer's choice in a session with a mark.
-func chosenBy(mark string) string { return "chosen|" + mark }

@@ -45,7 +45,7 @@ type Arrives struct {
 
 // mark is the part of its ids that is derived from the request.
 func (po *Payouts) mark(n NewWithdrawal, scope tenant.Scope) base.Mark {
-	if n.Mark.ID != "" {
+	if n.Mark != "" {
 		return n.Mark
 	}
 	return n.Idempotency.Mark(po.Vault, scope)

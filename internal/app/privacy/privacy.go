@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -21,13 +20,12 @@ import (
 // Privacy deletes personal data after its retention, and exports or erases a shopper's data.
 type Privacy struct {
 	*base.Base
-	secrets   *auth.Secrets
 	retention Retention
 }
 
 // NewPrivacy returns the Privacy of a service; keep has the retention periods.
-func NewPrivacy(b *base.Base, secrets *auth.Secrets, keep Retention) *Privacy {
-	return &Privacy{Base: b, secrets: secrets, retention: keep}
+func NewPrivacy(b *base.Base, keep Retention) *Privacy {
+	return &Privacy{Base: b, retention: keep}
 }
 
 // ErrUnread says that rows cannot be read, so it is not known whether they are the shopper's.

@@ -3,14 +3,12 @@ package access
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -210,84 +208,6 @@ func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
 	})
 }
 
-// unseal stores the texts in plain text, as old versions of the service did.
-func unseal(t *testing.T, s *harness.Instance) {
-	t.Helper()
-	query, closeDB := s.Open(t)
-	defer closeDB()
-	exec, closeExec := s.Exec(t)
-	defer closeExec()
-	plain := func(about, text string) string {
-		sealed, ok := strings.CutPrefix(text, "sealed:1:")
-		if !ok {
-			return text
-		}
-		raw, err := base64.StdEncoding.DecodeString(sealed)
-		harness.Must(t, err)
-		opened, err := s.Vault.DecryptData(about, raw)
-		harness.Must(t, err)
-		if strings.HasPrefix(about, "files.content ") {
-			return base64.StdEncoding.EncodeToString(opened)
-		}
-		return string(opened)
-	}
-	for _, of := range []string{"receipts.body", "files.name", "files.content", "inbox.body", "events.payload"} {
-		table, column, _ := strings.Cut(of, ".")
-		for _, row := range query("SELECT id, " + column + " FROM " + table) {
-			id, text, _ := strings.Cut(row, "\x1f")
-			exec("UPDATE "+table+" SET "+column+" = $1 WHERE id = $2", plain(of+" "+id, text), id)
-		}
-	}
-	for _, row := range query("SELECT id, doc FROM claims") {
-		id, doc, _ := strings.Cut(row, "\x1f")
-		pieces, _ := harness.At(harness.Decode(t, []byte(doc)), "evidence")
-		list, _ := pieces.([]any)
-		for _, piece := range list {
-			for _, field := range []string{"text", "file.name"} {
-				if text, ok := harness.At(piece, field); ok {
-					about := fmt.Sprintf("claims.doc %s %s %s", id, piece.(map[string]any)["id"], strings.ReplaceAll(field, "file.", ""))
-					doc = strings.Replace(doc, text.(string), plain(about, text.(string)), 1)
-				}
-			}
-		}
-		exec("UPDATE claims SET doc = $1 WHERE id = $2", doc, id)
-	}
-	exec("DELETE FROM secrets WHERE id = 'resealed/personal'")
-	harness.Unhash(t, s, "files", "inbox", "events", "claims", "receipts")
-}
-
-// The service reads an old database whose evidence and notifications are not encrypted, and
-// encrypts it while it runs.
-func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		c := &harness.Clock{}
-		s := harness.Start(t, database, c)
-		p := told(t, s)
-		s.End(t)
-		unseal(t, s)
-		if found := secret(t, s); len(found) < 8 {
-			t.Fatalf("the database is not like an old one: it has in plain text only %q", found)
-		}
-		s = harness.Start(t, database, c)
-		p.shows(t, s, "before it is encrypted")
-		_, err := s.App.Privacy.EncryptPersonal(ctx)
-		harness.Must(t, err)
-		harness.Eventually(t, "the database has no personal data in plain text", func() bool { return len(secret(t, s)) == 0 })
-		p.shows(t, s, "after it was encrypted")
-		if n, err := s.App.Privacy.EncryptPersonal(ctx); n != 0 || err != nil {
-			t.Errorf("the second run encrypts %d texts with the error %v, want none", n, err)
-		}
-		s.End(t)
-		if strings.HasPrefix(database, "sqlite:") {
-			exec, closeDB := s.Exec(t)
-			exec("VACUUM")
-			closeDB()
-			noWordInFiles(t, s)
-		}
-	})
-}
-
 // A text that cannot be decrypted is named in the log, and does not affect other texts.
 func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
@@ -365,46 +285,4 @@ func namedBy(t *testing.T, s *harness.Instance, want ...string) {
 	if !slices.Equal(named, want) {
 		t.Errorf("the check names %q, want %q: %v", named, want, broken)
 	}
-}
-
-// When all personal data is encrypted, the service looks once more, a day later: nodes of an older
-// version may have written plain text since then.
-func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		p := told(t, s)
-		done := func() string {
-			query, closeDB := s.Open(t)
-			defer closeDB()
-			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
-		}
-		seal := func() { _, err := s.App.Privacy.EncryptPersonal(ctx); harness.Must(t, err) }
-		seal()
-		if done() != "1" {
-			t.Fatalf("after the first run the mark has version %q, want 1", done())
-		}
-		seal()
-		if done() != "1" {
-			t.Errorf("after a second run at once the mark has version %q, want 1", done())
-		}
-		exec, closeDB := s.Exec(t)
-		defer closeDB()
-		exec("UPDATE receipts SET body = 'name=Ana' WHERE id = $1", p.receipt)
-		harness.Unhash(t, s, "receipts")
-		s.Clock.Advance(25 * time.Hour)
-		seal()
-		seal()
-		if done() != "2" {
-			t.Errorf("after a run a day later the mark has version %q, want 2", done())
-		}
-		n, err := s.App.Notices.Notification(ctx, p.receipt)
-		harness.Must(t, err)
-		if !bytes.Equal(n.Body, []byte("name=Ana")) {
-			t.Errorf("the notification reads as %q, want name=Ana", n.Body)
-		}
-		for _, row := range dump(t, s)["receipts"] {
-			if strings.Contains(row, "name=Ana") {
-				t.Errorf("a row is still in plain text: %s", row)
-			}
-		}
-	})
 }

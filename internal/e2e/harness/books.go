@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -117,16 +119,43 @@ func (s *Instance) Exec(t *testing.T) (exec func(text string, args ...any), clos
 	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); Must(t, err) }, func() { Must(t, conn.Close(ctx)) }
 }
 
-// Unhash makes the database one in which a program from before rows had hashes wrote all rows of these tables: they have no
-// hash, and only later rows of production must have one. A test calls it after it wrote such rows.
-func Unhash(t *testing.T, s *Instance, tables ...string) {
+// Rehash gives all rows of a table the hashes that belong to them, as if the service had written them. A test calls it after it
+// changed rows without the service.
+func Rehash(t *testing.T, s *Instance, name string) {
 	t.Helper()
+	of := table.Hashings()
+	hashing := of[slices.IndexFunc(of, func(h *table.Hashing) bool { return h.Table == name })]
+	read, hashes := hashing.Reader(s.Vault.Key("blocks")), map[string]string{}
+	add := func(row interface{ Scan(into ...any) error }) {
+		found, err := read(row)
+		Must(t, err)
+		hashes[found.ID] = found.Want
+	}
+	text := "SELECT " + hashing.List("t") + " FROM " + name + " AS t"
+	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
+		db, err := sql.Open("sqlite", path)
+		Must(t, err)
+		rows, err := db.QueryContext(ctx, text)
+		Must(t, err)
+		for rows.Next() {
+			add(rows)
+		}
+		Must(t, errors.Join(rows.Err(), rows.Close(), db.Close()))
+	} else {
+		conn, err := pgx.Connect(ctx, s.Database)
+		Must(t, err)
+		rows, err := conn.Query(ctx, text)
+		Must(t, err)
+		for rows.Next() {
+			add(rows)
+		}
+		Must(t, errors.Join(rows.Err(), conn.Close(ctx)))
+	}
 	exec, closeDB := s.Exec(t)
 	defer closeDB()
-	for _, table := range tables {
-		exec("UPDATE " + table + " SET row_hash = ''")
+	for id, hash := range hashes {
+		exec("UPDATE "+name+" SET row_hash = $1 WHERE id = $2", hash, id)
 	}
-	exec("UPDATE watermarks SET day = $1 WHERE id = 'row hashes'", s.Clock.Now().Unix()/86400+1)
 }
 
 // Open returns a function that reads rows, and one that closes the connection. The values of a row

@@ -3,7 +3,6 @@ package payouts
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -103,25 +102,6 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 				t.Errorf("the withdrawal says %s, and %s was paid", r, paid.Local)
 			}
 		}
-	})
-}
-
-// A withdrawal from before rows had hashes, and its transfer a memo, is paid as before. So is one that an older program wrote
-// beside this one.
-func TestWithdrawalFromBeforeTheProofIsPaid(t *testing.T) {
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		exec, closeDB := o.Exec(t)
-		defer closeDB()
-		id := o.Withdraw(t, "37")
-		exec("UPDATE watermarks SET day = $1 WHERE id = 'row hashes'", o.Clock.Now().Unix()/86400+2)
-		exec("UPDATE withdrawals SET row_hash = '' WHERE id = $1", id)
-		exec("UPDATE wallets SET version = version + 1")
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		o.PayOut(t, id, "completed")
-		if sends, _, ok := b.Told(id); sends != 1 || !ok {
-			t.Errorf("it was sent %d times", sends)
-		}
-		o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
 	})
 }
 

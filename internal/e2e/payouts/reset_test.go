@@ -174,7 +174,7 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 			id := o.Withdraw(t, "53")
 			exec(fmt.Sprintf("UPDATE withdrawals SET batch = 'bat_gone%d' WHERE id = '%s'", i, id))
 		}
-		harness.Unhash(t, s, "withdrawals")      // so that the payouts' loop does not set them aside
+		harness.Rehash(t, s, "withdrawals")      // so that the payouts' loop does not set them aside
 		for _, o := range append(broken, well) { // in this order
 			s.Clock.Advance(time.Millisecond)
 			_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), tenant.Scope{Merchant: o.Merchant.ID})

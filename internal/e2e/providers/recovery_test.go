@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -142,17 +143,20 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// An earlier version of the service made payments in the lost time, with marks that had no key. They are found by the
-// requests that are repeated, and nobody is charged again: a payment, and one that a shopper chose in a checkout.
-func TestPaymentWithAMarkFromBeforeIsFound(t *testing.T) {
+// Payments of the lost time are found by the requests that are repeated, and nobody is charged again: a payment, and one that
+// a shopper chose in a checkout.
+func TestLostPaymentIsFoundByItsRequest(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		upstream := providertest.NewUpstream(t, "key-1")
 		s.OpenAccount(t, "first", upstream)
 		live := s.NewShop(t).Production()
-		lost := func(mark string) string { return id.Marked(s.App.NewID("", s.App.Now().Add(-time.Second)), mark) }
+		mark := func(about string) string { return string(base.MarkAbout(s.Vault, about)) }
+		lost := func(about string) string {
+			return id.Marked(s.App.NewID("", s.App.Now().Add(-time.Second)), mark(about))
+		}
 		in := "production|" + live.Shop.ID + "|"
-		direct := lost(id.OldMark(in + "POST /payments|order-1"))
-		chosen := lost(id.OldMark("chosen|" + id.OldMark(in+"POST /checkout/sessions|order-2")))
+		direct := lost(in + "POST /payments|order-1")
+		chosen := lost("chosen|" + mark(in+"POST /checkout/sessions|order-2"))
 		putBack(t, s)
 		if done := readList(t, s, "first", direct+"-1,up-1,,,charge,54.00,BRL\n"+chosen+"-1,up-2,,,charge,54.00,BRL\n"); len(done.Found) != 2 {
 			t.Fatalf("reading the list returns %+v, want two charges that are not known", done)

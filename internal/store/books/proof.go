@@ -33,23 +33,19 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 	if err != nil {
 		return err
 	}
-	since, err := base.One(ctx, s.b, base.SelectHashedSince, base.ScanHashedSince)
-	if err != nil && !errors.Is(err, base.ErrNotFound) {
-		return err
-	}
 	for _, row := range []struct {
-		text, prefix, id string
-		version          int64
-		of               *table.Hashing
+		text, id string
+		version  int64
+		of       *table.Hashing
 	}{
-		{hashedWithdrawal, pay.WithdrawalPrefix, w.ID, w.Version, WithdrawalsTable.Hashing()},
-		{hashedWallet, pay.WalletPrefix, to.ID, to.Version, WalletsTable.Hashing()},
+		{hashedWithdrawal, w.ID, w.Version, WithdrawalsTable.Hashing()},
+		{hashedWallet, to.ID, to.Version, WalletsTable.Hashing()},
 	} {
 		found, err := base.One(ctx, s.b, row.text, row.of.Reader(s.b.Personal.RowKey), row.id)
 		switch {
 		case err != nil:
 			return err
-		case found.State == table.HashBroken || found.State == table.Unhashed && since.Must(row.prefix, found.ID, found.Live):
+		case found.State != table.HashFits:
 			return fmt.Errorf("%w: the service did not write the row %s of %s as it is", ErrNotProved, row.id, row.of.Table)
 		case found.Version != row.version:
 			return base.ErrStale

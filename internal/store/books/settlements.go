@@ -167,17 +167,8 @@ func (s Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error
 // Claimed is true if a settlement has collected t.
 const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 
-// A capture names the time at which its payment settles (SVC-18). For a capture that is older than this column the payment's
-// terms say it: matures returns the time, and termsOf joins the payment as p, which a capture that names it does not read.
-func matures(capture string) string {
-	return fmt.Sprintf(`CASE WHEN %[1]s.settles_at > 0 THEN %[1]s.settles_at ELSE %[1]s.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000 END`, capture)
-}
-
-func termsOf(capture string) string {
-	return fmt.Sprintf(`LEFT JOIN payments AS p ON p.id = CASE WHEN %[1]s.settles_at = 0 THEN %[1]s.payment ELSE '' END`, capture)
-}
-
-// captureOf joins the capture of a transfer's payment, whose id pay.CaptureID makes, as c.
+// captureOf joins the capture of a transfer's payment, whose id pay.CaptureID makes, as c. A capture names the time at which
+// its payment settles (SVC-18).
 const captureOf = `LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'`
 
 // firstDue finds the uncollected transfer that is due first: a capture when its payment settles, any other the merchant's
@@ -187,11 +178,11 @@ var firstDue = engine.Statement(func() string {
 	var parts []string
 	for _, kind := range pay.SettledKinds() {
 		if kind == ledger.Capture {
-			parts = append(parts, `SELECT `+matures("t")+` AS due FROM transfers AS t `+termsOf("t")+fmt.Sprintf("\n  "+of, kind))
+			parts = append(parts, `SELECT t.settles_at AS due FROM transfers AS t`+fmt.Sprintf("\n  "+of, kind))
 			continue
 		}
 		parts = append(parts, `SELECT CASE WHEN x.matures > x.at + $4 THEN x.matures ELSE x.at + $4 END AS due FROM (
-  SELECT t.at, coalesce(`+matures("c")+`, 0) AS matures FROM transfers AS t `+captureOf+` `+termsOf("c")+fmt.Sprintf("\n  "+of, kind)+`) AS x`)
+  SELECT t.at, coalesce(c.settles_at, 0) AS matures FROM transfers AS t `+captureOf+fmt.Sprintf("\n  "+of, kind)+`) AS x`)
 	}
 	return "SELECT coalesce(min(due), 0) FROM (\n" + strings.Join(parts, "\nUNION ALL ") + ") AS first"
 }())
@@ -210,13 +201,13 @@ func (s Settlements) FirstDue(ctx context.Context, scope tenant.Scope, since tim
 // a payment comes with its capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
-SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t ` + termsOf("t") + `
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND ` + matures("t") + ` <= $5 AND NOT ` + Claimed + `
+SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND t.settles_at <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
 SELECT ` + TransfersTable.ListOf("t") + `, coalesce(c.at, 0)
-FROM transfers AS t ` + captureOf + ` ` + termsOf("c") + `
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(` + matures("c") + `, 0) <= $5 AND NOT ` + Claimed + `
+FROM transfers AS t ` + captureOf + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.settles_at, 0) <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 )
 

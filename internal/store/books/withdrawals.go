@@ -1,7 +1,6 @@
 package books
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -49,10 +48,6 @@ var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 })
 
 type withdrawalDoc struct {
-	// Before version 30 the location was here; nodes older than that still write it here.
-	Provider    string `json:"provider,omitempty"`
-	ProviderRef string `json:"providerRef,omitempty"`
-
 	Checks         int    `json:"checks,omitempty"`
 	FailureCode    string `json:"failureCode,omitempty"`
 	FailureMessage string `json:"failureMessage,omitempty"`
@@ -86,23 +81,19 @@ type withdrawalDoc struct {
 }
 
 func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
-	*d = withdrawalDoc{"", "", w.Payout.Checks, w.FailureCode, w.FailureMessage,
+	*d = withdrawalDoc{w.Payout.Checks, w.FailureCode, w.FailureMessage,
 		table.Micros(w.Payout.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Payout.Accepted, w.Payout.Found, w.Payout.Flight,
 		w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
 		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency, w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs}
 }
 
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
-	w.Payout.Provider, w.Payout.ProviderRef = cmp.Or(w.Payout.Provider, d.Provider), cmp.Or(w.Payout.ProviderRef, d.ProviderRef)
 	w.Payout.Checks, w.FailureCode, w.FailureMessage, w.Payout.Accepted, w.Payout.Found, w.Payout.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
 	w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
 	w.Conversion = exchange.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Payout.Float = money.New(d.Float, d.FloatOf)
 	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
 	w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs = d.ReturnedLocal, d.Returns, d.ReturnedParts, d.ReturnRefs
-	if w.Status == pay.WithdrawalRefused && !w.CompletedAt.IsZero() && w.Returned == 0 { // from before parts were counted
-		w.Returned, w.ReturnedLocal, w.Returns = w.Net(), d.Local, 1
-	}
 	w.Rate, err = table.ParseRate(d.Rate)
 	return err
 }

@@ -80,9 +80,8 @@ type checker struct {
 	unclaimedSince sinceWhen
 	tallies        map[string]counts  // of a part's rows, by invariant
 	resets         map[string]emptied // as the check began, by merchant
-	hashed         base.HashedSince
-	since          *Proof // nil: check everything
-	kept           *Proof // the proof whose heads the chains continue
+	since          *Proof             // nil: check everything
+	kept           *Proof             // the proof whose heads the chains continue
 	sealsOnly      bool
 	// rowsAtOnce is the current number of rows per snapshot: smaller after the server ended one.
 	rowsAtOnce int

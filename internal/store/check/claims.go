@@ -131,9 +131,8 @@ WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> '' AND (b.id IS NUL
 UNION ALL SELECT {json c.doc previous}, 'is followed by ' || c.id || ' and ' || n.id FROM claims AS c
 JOIN claims AS n ON n.payment = c.payment AND n.id > c.id AND {json n.doc previous} = {json c.doc previous}
 WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> ''`},
-	// Payments older than this term lack it: their fees are returned.
 	{"a refund leaves the fees where its payment's term says", `
-SELECT p.id, coalesce({json p.doc refundFees}, 'returned') || ': ' || s.kept || ' of ' || s.taken || ' cents of fees are left after refunds of ' || s.back
+SELECT p.id, coalesce({json p.doc refundFees}, '') || ': ' || s.kept || ' of ' || s.taken || ' cents of fees are left after refunds of ' || s.back
 FROM (
   SELECT m.payment, sum(CASE WHEN j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS kept,
     sum(CASE WHEN m.kind = 'capture' AND j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS taken,

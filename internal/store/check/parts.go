@@ -86,7 +86,7 @@ func lookedAt(parts []part) []part {
 		if at < 0 {
 			at, parts = len(parts), append(parts, part{table: s.Table, when: always})
 		}
-		parts[at].hash = newRowHash(s, parts[at].prefix)
+		parts[at].hash = newRowHash(s)
 	}
 	for i := range parts {
 		parts[i].next = engine.Statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")

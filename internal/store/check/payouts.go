@@ -8,11 +8,10 @@ FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5
 WHERE {part w.id} AND (t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
   OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> -w.amount
   OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount)`},
-	// A transfer from before there were memos has none.
 	{"a withdrawal pays what, where and at which rate its transfer says", `
 SELECT w.id, ` + agreed + ` || ' for ' || t.memo FROM withdrawals AS w
 JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' LEFT JOIN wallets AS l ON l.id = w.wallet
-WHERE {part w.id} AND t.memo <> '' AND t.memo <> ` + agreed},
+WHERE {part w.id} AND t.memo <> ` + agreed},
 	{"a withdrawal was paid out once if it is completed or came back, and never otherwise", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, paid ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-paid' AND t.kind = 'withdrawal_paid'
@@ -28,7 +27,6 @@ LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.k
 WHERE {part w.id} AND ((w.status IN ('failed', 'canceled') AND r.id IS NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount))`},
-	// What came back before parts were counted came back as a whole.
 	{"what came back of a withdrawal was given back, part by part", `
 SELECT v.id, v.status || ' of ' || v.amount || ' cents, returned ' || v.returned || ', given back ' || v.back FROM (
   SELECT w.id, w.status, w.amount, w.fee, w.returned, (SELECT coalesce(sum(CAST({json r.postings available} AS BIGINT)), 0) FROM transfers AS r
@@ -36,7 +34,7 @@ SELECT v.id, v.status || ' of ' || v.amount || ' cents, returned ' || v.returned
     (SELECT coalesce(sum(CAST({json r.postings paid_out} AS BIGINT)), 0) FROM transfers AS r
     WHERE {named r.id tr_ w.id} AND r.kind = 'withdrawal_return' AND r.merchant = w.merchant AND r.live = w.live) AS taken
   FROM withdrawals AS w WHERE {part w.id}) AS v
-WHERE v.back + v.taken <> 0 OR v.back <> v.returned AND NOT (v.returned = 0 AND v.status = 'failed' AND v.back = v.amount - v.fee)
+WHERE v.back + v.taken <> 0 OR v.back <> v.returned
   OR v.returned < 0 OR v.returned > v.amount - v.fee OR v.returned > 0 AND v.status NOT IN ('completed', 'failed')
   OR v.returned > 0 AND (v.returned = v.amount - v.fee) <> (v.status = 'failed')`},
 	{"a withdrawal took its part of a float once, and gave it back or spent it", `

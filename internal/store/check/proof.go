@@ -109,9 +109,6 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		if err != nil {
 			return err
 		}
-		if c.hashed, err = readHashedSince(ask); err != nil {
-			return err
-		}
 		c.resets = resets
 		c.walked.forgetEmptied(resets)
 		err = ask(selectNow, nil, func(r engine.Row) error {

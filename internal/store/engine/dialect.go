@@ -14,7 +14,6 @@ import (
 //	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
 //	{hot}                       storage of small rows that are updated all the time
 //	{json doc key}              the text of a key of a JSON column
-//	{put doc key}x{end}         a JSON column with one key set to the JSON in the text x
 //	{each doc}                  the keys and values of a JSON column as rows
 //	{lines t doc}               a table t with the column value, for each line of a text
 //	{word t 3}                  a line's word with this number, from 0 on; the text has no quotes and no backslashes
@@ -43,9 +42,8 @@ import (
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
-//	{append only in production t}  instead of those: triggers that let the rows of sandboxes be deleted
+//	{append only in production t}  the same, but the rows of sandboxes may be deleted
 //	{concurrently}              an index is made while others write
-//	{collate a b}               compares all text of older tables byte by byte
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,
 // whatever the locale of the database.
@@ -119,7 +117,6 @@ func (d Dialect) SQL(text string) string {
 		text = lostOf.ReplaceAllString(text, "CASE WHEN set_config('cascada.lost', 'yes', TRUE) = 'yes' THEN $1 END")
 		text = sizeOf.ReplaceAllString(text, "(SELECT CAST(greatest(reltuples, pg_relation_size(oid) / 1000) AS BIGINT) FROM pg_class WHERE oid = '$1'::regclass)")
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
-		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
 		text = linesOf.ReplaceAllString(text, "LATERAL unnest(string_to_array($2, chr(10))) AS $1(value)")
 		text = wordOf.ReplaceAllString(text, "(string_to_array($1.value, ' '))[1 + $2]")
@@ -128,13 +125,11 @@ func (d Dialect) SQL(text string) string {
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 		text = appendOnlyLive.ReplaceAllString(text, postgresAppendOnlyLive)
-		text = collate.ReplaceAllString(text, postgresCollate)
 	} else {
 		text = given.ReplaceAllString(text, "$1 IN (SELECT value ->> 0 FROM jsonb_each($$1))")
 		text = lostOf.ReplaceAllString(text, "$1")
 		text = sizeOf.ReplaceAllString(text, "(SELECT coalesce(max(rowid), 0) FROM $1)")
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
-		text = jsonPut.ReplaceAllString(text, "json_set($1, '$$.$2', json($3))")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
 		text = linesOf.ReplaceAllString(text, `json_each('["' || replace($2, char(10), '","') || '"]') AS $1`)
 		text = wordOf.ReplaceAllString(text, `(('["' || replace($1.value, ' ', '","') || '"]') ->> $2)`)
@@ -143,7 +138,6 @@ func (d Dialect) SQL(text string) string {
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 		text = appendOnlyLive.ReplaceAllString(text, sqliteAppendOnlyLive)
-		text = collate.ReplaceAllString(text, "")
 	}
 	text = d.limits(d.documents(text))
 	before, rest, found := strings.Cut(text, "{rows:")
@@ -217,7 +211,6 @@ func (d Dialect) shopperDocuments(text string) string {
 
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
-	jsonPut  = regexp.MustCompile(`(?s)\{put (\S+) (\w+)\}(.+?)\{end\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
 	linesOf  = regexp.MustCompile(`\{lines (\w+) (\S+)\}`)
 	wordOf   = regexp.MustCompile(`\{word (\w+) (\d+)\}`)
@@ -247,8 +240,6 @@ var (
 	// value.
 	limited = regexp.MustCompile(`LIMIT (\$\d+)`)
 
-	collate = regexp.MustCompile(`\{collate ([\w ]+)\}`)
-
 	appendOnly     = regexp.MustCompile(`\{append only (\w+)\}`)
 	appendOnlyLive = regexp.MustCompile(`\{append only in production (\w+)\}`)
 )
@@ -266,33 +257,19 @@ const beforeAsked = `"asked":{`
 // Triggers of an insert-only table. They stop our own mistakes and everybody but the tables' owner; the
 // seals reveal the rest.
 const (
-	sqliteAppendOnly = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
-CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
-	postgresAppendOnly = `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
-  $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;
-CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
+	sqliteAppendOnly     = sqliteKeep + " BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;"
+	sqliteAppendOnlyLive = sqliteKeep + " WHEN OLD.live BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;"
+	sqliteKeep           = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
+CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1}`
 
-	sqliteAppendOnlyLive = `DROP TRIGGER ${1}_no_delete;
-CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} WHEN OLD.live BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
-	postgresAppendOnlyLive = `DROP TRIGGER ${1}_append_only ON ${1};
+	postgresAppendOnly = refuseChange + `
+CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
+	postgresAppendOnlyLive = refuseChange + `
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} FOR EACH ROW WHEN (OLD.live) EXECUTE FUNCTION refuse_change();`
+	refuseChange = `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+  $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;`
 )
-
-// postgresCollate rebuilds the indexes of tables whose text is compared by a language's rules.
-const postgresCollate = `
-DO $$$$
-DECLARE t record;
-BEGIN
-  FOR t IN
-    SELECT table_name, string_agg(format('ALTER COLUMN %I TYPE TEXT COLLATE "C"', column_name), ', ') AS changes
-    FROM information_schema.columns
-    WHERE table_schema = current_schema() AND table_name = ANY(string_to_array('$1', ' ')) AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
-    GROUP BY table_name ORDER BY table_name
-  LOOP
-    EXECUTE format('ALTER TABLE %I %s', t.table_name, t.changes);
-  END LOOP;
-END $$$$;`
 
 // rows returns the table expression of the columns. PostgreSQL takes one array of rows, or one array per
 // column if there are few; SQLite takes one JSON array of arrays.

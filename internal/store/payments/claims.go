@@ -68,7 +68,7 @@ type ClaimDocument struct {
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Defense: c.Defense, Carry: c.Defense.Since, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
+		Case: c.Case, Defense: c.Defense, Carry: c.Defense.Since, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: encryptEvidence(f.Personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }

@@ -27,8 +27,8 @@ func openFile(p table.Personal, id, text string) ([]byte, error) {
 	return content, nil
 }
 
-// EncryptEvidence returns evidence as stored, with texts and file names encrypted.
-func EncryptEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
+// encryptEvidence returns evidence as stored, with texts and file names encrypted.
+func encryptEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	var stored []pay.Evidence
 	for _, e := range list {
 		said, named := evidenceText(claim, e.ID), evidenceName(claim, e.ID)
@@ -47,7 +47,7 @@ func EncryptEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.
 	return stored
 }
 
-// openEvidence reverses EncryptEvidence. A claim is about money, so it is readable even if its evidence cannot
+// openEvidence reverses encryptEvidence. A claim is about money, so it is readable even if its evidence cannot
 // be opened: the evidence then says so, and stays as it is.
 func openEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	open := func(about string, text, kept *string) {

@@ -107,8 +107,7 @@ type paymentDoc struct {
 	Window    time.Duration     `json:"window"`
 	Sync      bool              `json:"sync,omitempty"`
 	Hosted    bool              `json:"hosted,omitempty"`
-	Selected  bool              `json:"selected,omitempty"` // Opened is known; older payments have this without Opened
-	Opened    int64             `json:"opened,omitempty"`   // microseconds UTC
+	Opened    int64             `json:"opened,omitempty"` // microseconds UTC
 	Strict    bool              `json:"redirect,omitempty"`
 	Asks      string            `json:"asks,omitempty"`
 	ReturnURL string            `json:"returnUrl,omitempty"`
@@ -150,7 +149,7 @@ type paymentDoc struct {
 func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 	*d = paymentDoc{
 		Buyer: p.Order.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
-		Hosted: p.Page.Hosted, Selected: !p.Page.Opened.IsZero(), Opened: table.Micros(p.Page.Opened), Strict: p.Script.Strict, Asks: p.Script.Challenge, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
+		Hosted: p.Page.Hosted, Opened: table.Micros(p.Page.Opened), Strict: p.Script.Strict, Asks: p.Script.Challenge, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
 		Attempts: p.Attempts, Answered: p.Work.Answered, Action: p.Script.Action, Failure: p.End.Failure, Disputed: p.Disputes.Any, Challenge: p.Page.Challenged,
 		Captured: p.End.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
 		Dispute: strings.Join(p.Disputes.Open(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
@@ -166,9 +165,6 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Stored = p.Status
 	p.Order.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
 	p.Page.Hosted, p.Page.Opened, p.Script, p.Page.ReturnURL, p.Page.Lang, p.Page.FormURL, p.Page.Data = d.Hosted, table.FromMicros(d.Opened), pay.Script{Action: d.Action, Strict: d.Strict, Challenge: d.Asks}, d.ReturnURL, d.Lang, d.FormURL, d.Data
-	if d.Selected && d.Opened == 0 {
-		p.Page.Opened = p.Times.Created
-	}
 	p.Attempts, p.Work.Answered, p.End.Failure, p.Disputes.Any, p.Page.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
 	p.End.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
 	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)

@@ -52,7 +52,7 @@ func TestMigrationsStopNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range list[baseline:] {
+	for _, m := range list[1:] { // nobody runs beside the first
 		if why := m.hazard(); why != "" {
 			t.Errorf("%s: %s", m, why)
 		}

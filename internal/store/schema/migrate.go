@@ -35,8 +35,7 @@ const (
 var ErrOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
-	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY)`
-	insertVersion   = `INSERT INTO schema_version (n) VALUES (%d)`
+	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY, contract BOOLEAN NOT NULL DEFAULT TRUE)`
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
 	// olderAlive is how long an older program's committer counts as alive after its last write.
@@ -57,8 +56,7 @@ const (
 var (
 	selectMade     = engine.Statement(`SELECT count(*) FROM {tables} AS t WHERE t.name = 'schema_version'`)
 	selectMigrated = engine.Statement(`SELECT n FROM schema_version`)
-	// SelectContracts reads the newest contract migration that was done, 0 for none. The column exists
-	// since the first migration from a file.
+	// SelectContracts reads the newest contract migration that was done, 0 for none.
 	SelectContracts = engine.Statement(`SELECT coalesce(max(n), 0) FROM schema_version WHERE contract`)
 	selectOlder     = engine.Statement(`SELECT count(*), coalesce(max(at), 0), {now} FROM committers WHERE schema < CAST($1 AS BIGINT) AND at > {now} - CAST($2 AS BIGINT)`)
 )
@@ -79,17 +77,12 @@ func readVersions(query engine.QueryFunc) (versions, error) {
 
 // known refuses a database with a contract migration that the program does not know.
 func (done versions) known(newest int, query engine.QueryFunc) error {
-	floor := 0
-	for n := range done {
-		floor = max(floor, n)
-	}
-	if floor <= newest {
+	if len(done) == 0 {
 		return nil
 	}
-	if done[baseline+1] {
-		if err := query(SelectContracts, func(r engine.Row) error { return r.Scan(&floor) }); err != nil {
-			return err
-		}
+	floor := 0
+	if err := query(SelectContracts, func(r engine.Row) error { return r.Scan(&floor) }); err != nil {
+		return err
 	}
 	if floor > newest {
 		return fmt.Errorf("the database has version %d, this program knows up to %d: start a newer one", floor, newest)
@@ -124,7 +117,7 @@ func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) 
 		}
 		left = done.left(known)
 		fresh := len(done) == 0
-		for len(left) > 0 && (fresh || left[0].version <= baseline) { // nobody uses the database, or all programs must be stopped
+		for fresh && len(left) > 0 { // nobody uses the database
 			if err := m.Exec(db.Dialect().SQL(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
 				return fmt.Errorf("%s: %w", left[0], err)
 			}
@@ -163,9 +156,6 @@ func (known Known) Bring(ctx context.Context, db engine.DB, mode Mode, log *slog
 
 // note is the statement that records a migration as done.
 func (m migration) note() string {
-	if m.version <= baseline {
-		return fmt.Sprintf(insertVersion, m.version)
-	}
 	return fmt.Sprintf(insertMigration, m.version, m.contract)
 }
 
@@ -370,8 +360,8 @@ func List(ctx context.Context, database string, more fs.FS) ([]Migration, error)
 	}
 	var told []Migration
 	for _, m := range list {
-		t := Migration{Version: m.version, Name: m.name, Contract: m.contract && m.version > baseline, Done: done[m.version]}
-		if t.Contract && !t.Done && done[baseline+1] {
+		t := Migration{Version: m.version, Name: m.name, Contract: m.contract, Done: done[m.version]}
+		if t.Contract && !t.Done && db != nil {
 			err := m.older(engine.Outside(ctx, db))
 			if _, waits := errors.AsType[*errOlder](err); err != nil && !waits {
 				return nil, err
@@ -443,7 +433,7 @@ func (known Known) Suits(query engine.QueryFunc) error {
 		return err
 	}
 	for _, m := range done.left(known) {
-		if !m.contract || m.version <= baseline {
+		if !m.contract {
 			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", engine.ErrOldSchema, m)
 		}
 	}

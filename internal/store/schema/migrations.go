@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// The schema is what its migrations make of an empty database, one after the other. Those of
-// baseline.sql are from before there was a service that could not be stopped. Each of the others
-// is a file, NNNN_what_it_is.KIND.sql:
+// The schema is what its migrations make of an empty database, one after the other. The first is the
+// baseline, which makes every table; an empty database gets all migrations in one transaction. Each is a file,
+// NNNN_what_it_is.KIND.sql:
 //
 //   - an expand migration leaves all that older programs use. It runs beside them, and they go on to
 //     run when it is done;
@@ -26,24 +26,6 @@ import (
 //
 //go:embed migrations
 var ownMigrations embed.FS
-
-//go:embed migrations/baseline.sql
-var baselineFile string
-
-var madeTable = regexp.MustCompile(`(?:CREATE TABLE|RENAME TO) (\w+)`)
-
-// Baseline is baseline.sql, with {collate} naming the tables that it makes.
-var Baseline = func() string {
-	var names []string
-	for _, found := range madeTable.FindAllStringSubmatch(baselineFile, -1) {
-		names = append(names, found[1])
-	}
-	return strings.Replace(baselineFile, "{collate}", "{collate "+strings.Join(names, " ")+"}", 1)
-}()
-
-// baseline is the number of migrations in baseline.sql. Programs older than the migration files know that
-// number.
-const baseline = 33
 
 // migration is one version of the schema.
 type migration struct {
@@ -72,7 +54,7 @@ var migrationFile = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(expand|contract)
 // Known is all schema versions that a program knows, oldest first.
 type Known []migration
 
-// Texts are the migrations' texts as in their files, for tests that run one again.
+// Texts are the migrations' texts as in their files, for tests that read them.
 func (known Known) Texts() []string {
 	texts := make([]string, len(known))
 	for i, m := range known {
@@ -83,10 +65,7 @@ func (known Known) Texts() []string {
 
 // Read lists all migrations: the program's own, then those of more, which may be nil.
 func Read(more fs.FS) (Known, error) {
-	list, err := cutBaseline(Baseline)
-	if err != nil {
-		return nil, err
-	}
+	var list Known
 	own, err := fs.Sub(ownMigrations, "migrations")
 	if err != nil {
 		return nil, err
@@ -109,23 +88,6 @@ func Read(more fs.FS) (Known, error) {
 			}
 			list = append(list, m)
 		}
-	}
-	return list, nil
-}
-
-// cutBaseline cuts the text at its "-- version N" lines.
-func cutBaseline(text string) (list Known, err error) {
-	parts := strings.Split(text, "\n-- version ")
-	for i, part := range parts[1:] {
-		number, text, _ := strings.Cut(part, "\n")
-		n, err := strconv.Atoi(strings.TrimSpace(number))
-		if err != nil || n != i+1 {
-			return nil, fmt.Errorf("schema: version %q stands where %d should", number, i+1)
-		}
-		list = append(list, migration{version: n, name: "baseline", contract: true, text: text})
-	}
-	if len(list) != baseline {
-		return nil, fmt.Errorf("schema: the baseline has %d versions, want %d: what is new is a file of its own", len(list), baseline)
 	}
 	return list, nil
 }

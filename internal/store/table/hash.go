@@ -4,29 +4,24 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// HashColumn is the column of a table with hashes, for the row's hash, and the row's version behind it. It is empty in a row that
-// a program wrote that knew no such hash.
+// HashColumn is the column of a table with hashes, for the row's hash, and the row's version behind it.
 const HashColumn = "row_hash"
 
 // Hashing is how the rows of such a table are hashed: keyed, so that nobody without the key makes a valid row; over all
 // columns but the loose ones, sorted by name. A value that is "", 0 or false is left out, so that a new column changes no
 // hash of an existing row.
-//
-// The hash has the row's version behind it. A program from before there were hashes leaves the hash as it was when it
-// changes a row, and raises the version: the row counts as one without a hash.
 type Hashing struct {
 	Table   string
 	Columns []engine.Column // without HashColumn
-	// ID, Version and Live are the places of these columns; -1: the table has none.
-	ID, Version, Live int
-	loose             []bool
-	order             []int // of the hashed columns, by name
+	// ID and Version are the places of these columns; -1: the table has none.
+	ID, Version int
+	loose       []bool
+	order       []int // of the hashed columns, by name
 }
 
 var hashings []*Hashing // of all tables with hashes
@@ -36,15 +31,13 @@ func Hashings() []*Hashing { return slices.Clone(hashings) }
 
 // registerHashed adds the hash's column to the table's.
 func registerHashed[T any](t *Table[T]) {
-	s := &Hashing{Table: t.Name, Columns: slices.Clone(t.Columns), ID: -1, Version: -1, Live: -1}
+	s := &Hashing{Table: t.Name, Columns: slices.Clone(t.Columns), ID: -1, Version: -1}
 	for i, c := range s.Columns {
 		switch c.Name {
 		case "id":
 			s.ID = i
 		case "version":
 			s.Version = i
-		case "live":
-			s.Live = i
 		}
 		loose := c.Name == "due_at" || slices.Contains(t.Loose, c.Name)
 		s.loose = append(s.loose, loose)
@@ -68,7 +61,7 @@ type HashState int
 const (
 	// HashFits: the service wrote the row as it is.
 	HashFits HashState = iota
-	// Unhashed: a program that knew no hashes wrote the row.
+	// Unhashed: the row has no hash, so somebody else wrote it.
 	Unhashed
 	// HashBroken: somebody else changed the row.
 	HashBroken
@@ -78,8 +71,8 @@ const (
 type HashedRow struct {
 	ID      string
 	Version int64 // 0: the table has none
-	Live    bool
 	State   HashState
+	Want    string // the hash that belongs to it
 }
 
 // List is the columns that Reader reads, of an alias.
@@ -117,26 +110,20 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 		if s.Version >= 0 {
 			of.Version = values[s.Version].number
 		}
-		of.Live = s.Live >= 0 && values[s.Live].flag
 		r.values = append(r.values[:0], values...)
-		of.State = state(hash, r.sum(), of.Version)
+		of.Want = r.sum()
+		of.State = state(hash, of.Want)
 		return of, nil
 	}
 }
 
 // state compares the hash of a row with the one that it should have.
-func state(hash, want string, version int64) HashState {
-	if hash == want {
+func state(hash, want string) HashState {
+	switch hash {
+	case want:
 		return HashFits
-	}
-	if hash == "" {
+	case "":
 		return Unhashed
-	}
-	if len(hash) > seal.FieldsSize {
-		written, err := strconv.ParseInt(hash[seal.FieldsSize:], 10, 64)
-		if err == nil && written > 0 && written < version && !strings.HasPrefix(want, hash[:seal.FieldsSize]) {
-			return Unhashed
-		}
 	}
 	return HashBroken
 }

@@ -16,8 +16,8 @@ type Cipher interface {
 }
 
 const (
-	// encryptedMark starts an encrypted text; base64 follows. Older texts have no mark and are read as they
-	// are.
+	// encryptedMark starts an encrypted text; base64 follows. A text without it was written without a cipher, and is read
+	// as it is.
 	encryptedMark = "sealed:1:"
 	// Shut replaces a text in a list that cannot be decrypted.
 	Shut = "[cannot be opened]"

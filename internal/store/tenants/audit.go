@@ -29,7 +29,6 @@ var AuditTable = table.Describe(table.Table[audit.Entry]{
 		f.Flag("live!", &e.Live)
 		table.Word(f, "actor_kind!", &e.By.Kind)
 		f.Text("actor!", &e.By.ID)
-		f.Written("ip!", "") // for entries older than AddressesTable
 		f.Text("request!", &e.By.Request)
 		table.Word(f, "act!", &e.Act)
 		f.Text("object!", &e.Object)
@@ -89,7 +88,7 @@ SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS
 )
 
 var selectAudit = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
+SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
@@ -108,7 +107,7 @@ var latestAudit = func() map[string]string {
 			}
 		}
 		all[by] = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
+SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
 	}
@@ -171,7 +170,7 @@ var listNewest = engine.Statement(func() string {
 	return `WITH page AS (
   SELECT id FROM (` + strings.Join(parts, "\n    UNION ALL") + `
   ) AS found ORDER BY id DESC LIMIT $7)
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip)
+SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id WHERE e.id {in SELECT id FROM page} ORDER BY e.id DESC`
 }())
 

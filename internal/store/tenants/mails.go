@@ -61,7 +61,7 @@ type noticeDoc struct {
 	AddedAt     int64           `json:"addedAt"`
 	ActiveAt    int64           `json:"activeAt"`
 	Link        string          `json:"link,omitempty"` // of an e-mail with a link
-	Shop        string          `json:"shop,omitempty"` // "" and no user: written before the dashboard
+	Shop        string          `json:"shop,omitempty"`
 	User        string          `json:"user,omitempty"`
 	Receipt     string          `json:"receipt,omitempty"` // of an e-mail with a receipt
 	Alert       string          `json:"alert,omitempty"`   // of an e-mail with an alert
