@@ -99,10 +99,20 @@ type failure struct {
 	fields               []string
 }
 
+// latest is the source of the entry before; nil for none.
+func (r *ring) latest() *source {
+	if len(r.entries) == 0 {
+		return nil
+	}
+	return r.entries[(r.next+len(r.entries)-1)%len(r.entries)].from
+}
+
 func (r *ring) keep(e Entry) kept {
 	k := kept{id: e.ID, object: e.Object, at: e.At.UnixMicro(), took: e.Took, status: e.Status}
 	from := source{e.Shop, e.Method, e.Route, e.Key, e.Preview}
-	if k.from = r.sources[from]; k.from == nil {
+	if last := r.latest(); last != nil && *last == from { // as most of a busy shop's requests
+		k.from = last
+	} else if k.from = r.sources[from]; k.from == nil {
 		if r.sources == nil || len(r.sources) >= mostSources {
 			r.sources = map[source]*source{} // entries keep theirs
 		}
