@@ -110,7 +110,11 @@ rate() { # program, engine, merchants
   esac
   start_server
   "$cascada" bench --url "$url" --database "$database" --merchants "$3" --warmup 2s --duration "${SECONDS_EACH:-5}s" >"$work/rate" 2>&1 ||
-    { cat "$work/rate" >&2; failed=1; }
+    { # the caller ends, as this runs in a shell of its own
+      cat "$work/rate" >&2
+      stop "$server" TERM
+      return 1
+    }
   stop "$server" TERM
   server=
   sed -n 's/^payments\/s *\([0-9]*\).*/\1/p' "$work/rate"

@@ -146,7 +146,7 @@ func mallocs() float64 {
 	return float64(m.Mallocs)
 }
 
-// database reads what a database holds, and how much was written to it.
+// counting reads what a database holds, and how much was written to it.
 type counting struct {
 	t    *testing.T
 	list func(text string) map[string]float64
