@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func TestEveryEventHasAName(t *testing.T) {
@@ -21,7 +21,7 @@ func TestEveryEventHasAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var named []hook.EventType
+	var named []webhooks.EventType
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
@@ -32,11 +32,11 @@ func TestEveryEventHasAName(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			named = append(named, hook.EventType(value))
+			named = append(named, webhooks.EventType(value))
 		}
 		return true
 	})
-	want := hook.EventTypes()
+	want := webhooks.EventTypes()
 	slices.Sort(named)
 	slices.Sort(want)
 	if !slices.Equal(named, want) {
@@ -80,8 +80,8 @@ func TestEventsAreReadWhole(t *testing.T) {
 			d.unread(object, in, name, missing)
 		}
 	}
-	if len(d.Webhooks) != len(hook.EventTypes()) {
-		t.Errorf("the document has %d events, want %d", len(d.Webhooks), len(hook.EventTypes()))
+	if len(d.Webhooks) != len(webhooks.EventTypes()) {
+		t.Errorf("the document has %d events, want %d", len(d.Webhooks), len(webhooks.EventTypes()))
 	}
 	for what := range missing {
 		t.Errorf("events have no %s", what)

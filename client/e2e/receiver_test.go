@@ -21,8 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -295,7 +295,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	p.trust(rotated.Secret)
 	receivesPayouts(t, s, api, p)
 	receivesAdjustments(t, s, api, p)
-	for _, kind := range hook.EventTypes() {
+	for _, kind := range webhooks.EventTypes() {
 		p.first(t, client.EventType(kind))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -14,14 +14,14 @@ import (
 
 type deliveriesIn struct {
 	wire.Page
-	ID     string                         `path:"id"`
-	Status wire.Word[hook.DeliveryStatus] `query:"status"`
-	Event  wire.Word[hook.EventType]      `query:"event" doc:"Event name"`
+	ID     string                             `path:"id"`
+	Status wire.Word[webhooks.DeliveryStatus] `query:"status"`
+	Event  wire.Word[webhooks.EventType]      `query:"event" doc:"Event name"`
 	wire.Span
 }
 
 func (in *deliveriesIn) filter() lists.DeliveryFilter {
-	return lists.DeliveryFilter{Page: in.Rows(), Span: in.Time(), Status: hook.DeliveryStatus(in.Status), Type: hook.EventType(in.Event)}
+	return lists.DeliveryFilter{Page: in.Rows(), Span: in.Time(), Status: webhooks.DeliveryStatus(in.Status), Type: webhooks.EventType(in.Event)}
 }
 
 type deliveriesOut struct {
@@ -70,8 +70,8 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 		return nil, in.Named(err)
 	}
 	out := &deliveriesOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, log.Deliveries, log.Total, func(d hook.Delivery) string { return d.ID },
-		func(d hook.Delivery) view.Delivery { return view.NewDelivery(d, log.Subscription) })
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, log.Deliveries, log.Total, func(d webhooks.Delivery) string { return d.ID },
+		func(d webhooks.Delivery) view.Delivery { return view.NewDelivery(d, log.Subscription) })
 	return out, nil
 }
 
@@ -97,7 +97,7 @@ func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut,
 		return nil, in.Named(err)
 	}
 	out := &inboxOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r hook.Received) string { return r.ID }, view.NewReceived)
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r webhooks.Received) string { return r.ID }, view.NewReceived)
 	return out, nil
 }
 

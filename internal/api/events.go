@@ -8,9 +8,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -18,15 +18,15 @@ import (
 
 type eventsIn struct {
 	wire.Page
-	Type     wire.Word[hook.EventType] `query:"type" doc:"Event name"`
-	ObjectID string                    `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
+	Type     wire.Word[webhooks.EventType] `query:"type" doc:"Event name"`
+	ObjectID string                        `query:"objectId" doc:"What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session"`
 	wire.Span
 }
 
 func (in *eventsIn) filter() lists.EventFilter {
 	f := lists.EventFilter{Page: in.Rows(), Span: in.Time(), Object: in.ObjectID}
 	if in.Type != "" {
-		f.Types = []hook.EventType{hook.EventType(in.Type)}
+		f.Types = []webhooks.EventType{webhooks.EventType(in.Type)}
 	}
 	return f
 }
@@ -49,7 +49,7 @@ type replaySpanIn struct {
 		To    string   `json:"to,omitempty" doc:"Events that happened before this time; now by default"`
 		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; by default all that the webhook gets"`
 	}
-	asked hook.Replay
+	asked webhooks.Replay
 }
 
 // Resolve reads the time and the types.
@@ -61,11 +61,11 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	span, wrong := wire.Between(in.Body.From, in.Body.To)
 	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
-		if !slices.Contains(hook.EventTypes(), hook.EventType(t)) {
+		if !slices.Contains(webhooks.EventTypes(), webhooks.EventType(t)) {
 			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
 			break
 		}
-		in.asked.Types = append(in.asked.Types, hook.EventType(t))
+		in.asked.Types = append(in.asked.Types, webhooks.EventType(t))
 	}
 	slices.Sort(in.asked.Types)
 	in.asked.Types = slices.Compact(in.asked.Types)
@@ -152,7 +152,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 		return nil, in.Named(err)
 	}
 	out := &replaysOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r hook.Replay) string { return r.ID }, view.NewSpanReplay)
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(r webhooks.Replay) string { return r.ID }, view.NewSpanReplay)
 	return out, nil
 }
 

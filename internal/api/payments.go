@@ -19,10 +19,10 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -238,9 +238,9 @@ type simulateIn struct {
 
 type simulateOut struct {
 	Body struct {
-		ID          string           `json:"id"`
-		Status      pay.Status       `json:"status"`
-		EventsFired []hook.EventType `json:"eventsFired"`
+		ID          string               `json:"id"`
+		Status      pay.Status           `json:"status"`
+		EventsFired []webhooks.EventType `json:"eventsFired"`
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -22,7 +22,7 @@ func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
 		of          reflect.Type
 		field, want string
 	}{
-		{reflect.TypeFor[inboxOut]().Field(0).Type, "Data", fmt.Sprintf("The newest %d of the last %d days", hook.InboxKept, hook.InboxAge/day)},
+		{reflect.TypeFor[inboxOut]().Field(0).Type, "Data", fmt.Sprintf("The newest %d of the last %d days", webhooks.InboxKept, webhooks.InboxAge/day)},
 		{reflect.TypeFor[view.Balance](), "FeeSummary", fmt.Sprintf("Of the last %d days", settlement.FeePeriod/day)},
 		{reflect.TypeFor[view.Balance](), "Movements", fmt.Sprintf("The latest %d; all at /me/balance/movements", settlement.MovementsShown)},
 		{reflect.TypeFor[view.Balance](), "ReserveSchedule", fmt.Sprintf("The next %s days on which reserve is released", words[pay.ReleasesShown])},
@@ -32,7 +32,7 @@ func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
 		}
 	}
 	hours := fmt.Sprintf("%d hours", pay.SessionLife/time.Hour)
-	for _, text := range []string{problem.CheckoutSessionNotFound.Shown().Meaning, hook.SessionExpired.Meaning()} {
+	for _, text := range []string{problem.CheckoutSessionNotFound.Shown().Meaning, webhooks.SessionExpired.Meaning()} {
 		if !strings.Contains(text, hours) {
 			t.Errorf("a checkout session lives for %s, but the text says %q", hours, text)
 		}

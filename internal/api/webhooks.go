@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -18,11 +18,11 @@ import (
 type subscribeIn struct {
 	StrictHeader
 	Body struct {
-		Events         []string            `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion  hook.EventsVersion  `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
-		URL            string              `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
-		Authentication maybeAuthentication `json:"authentication,omitzero" doc:"What your gateway asks of callers: username and password, or header and value. Each delivery carries it"`
-		Description    string              `json:"description,omitempty" maxLength:"200"`
+		Events         []string               `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion  webhooks.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
+		URL            string                 `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
+		Authentication maybeAuthentication    `json:"authentication,omitzero" doc:"What your gateway asks of callers: username and password, or header and value. Each delivery carries it"`
+		Description    string                 `json:"description,omitempty" maxLength:"200"`
 	}
 }
 
@@ -69,12 +69,12 @@ type editIn struct {
 	ID string `path:"id"`
 	StrictHeader
 	Body struct {
-		URL            *string                  `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
-		Events         []string                 `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
-		EventsVersion  *hook.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
-		Authentication maybeAuthentication      `json:"authentication,omitzero" doc:"Replaces what deliveries carry; null takes it away. A url at another scheme, host or port takes it away too, unless you send it again"`
-		Description    *string                  `json:"description,omitempty" maxLength:"200"`
-		Status         *hook.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
+		URL            *string                      `json:"url,omitempty" maxLength:"2048" doc:"A managed inbox becomes an endpoint of your own"`
+		Events         []string                     `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
+		EventsVersion  *webhooks.EventsVersion      `json:"eventsVersion,omitempty" doc:"A newer set of event types for * to stand for"`
+		Authentication maybeAuthentication          `json:"authentication,omitzero" doc:"Replaces what deliveries carry; null takes it away. A url at another scheme, host or port takes it away too, unless you send it again"`
+		Description    *string                      `json:"description,omitempty" maxLength:"200"`
+		Status         *webhooks.SubscriptionStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"enabled also ends the pauses after failures"`
 	}
 }
 
@@ -141,7 +141,7 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 		return nil, in.Named(err)
 	}
 	out := &subscriptionsOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s hook.Subscription) string { return s.ID }, view.NewSubscription)
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s webhooks.Subscription) string { return s.ID }, view.NewSubscription)
 	return out, nil
 }
 
@@ -158,7 +158,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 		return nil, err
 	}
 	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, delivery.SubscriptionEdit{
-		SubscriptionEdit: hook.SubscriptionEdit{
+		SubscriptionEdit: webhooks.SubscriptionEdit{
 			URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 		},
 		Credentials: in.Body.Authentication.credentials(), NoCredentials: in.Body.Authentication.removed(), Strict: in.strict(),

@@ -70,7 +70,7 @@ type Config struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is the most endpoints of a shop in an environment; 0 means
-	// hook.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
+	// webhooks.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -41,7 +41,7 @@ func (t *counts) passed(c *pay.Change) {
 		}
 	}
 	for i := range c.Deliveries {
-		if d := &c.Deliveries[i]; d.Status == hook.DeadLetter && d.Stored != hook.DeadLetter {
+		if d := &c.Deliveries[i]; d.Status == webhooks.DeadLetter && d.Stored != webhooks.DeadLetter {
 			t.dead[tenant.EnvironmentOf(d.Live)]++
 		}
 	}

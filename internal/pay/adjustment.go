@@ -8,9 +8,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // AdjustmentPrefix begins an adjustment's id.
@@ -250,8 +250,8 @@ func (a Adjustment) apply(shops []tenant.Shop, now time.Time) (Adjustment, Chang
 	suffix, snapshot := strings.TrimPrefix(a.ID, AdjustmentPrefix), a
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   hook.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
-			Type: hook.BalanceAdjusted, Scope: tenant.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
+			ID:   webhooks.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
+			Type: webhooks.BalanceAdjusted, Scope: tenant.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
 			Object: a.ID, Sequence: 1, At: now, Adjustment: &snapshot,
 		})
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Route is a rail at a provider.
@@ -74,12 +74,12 @@ func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 		p, change := p.finish(&from, now)
 		made := from
 		made.written(&from, now)
-		change.Events = append([]Event{made.first(hook.PaymentCreated, "", now).showing(made)}, change.Events...)
+		change.Events = append([]Event{made.first(webhooks.PaymentCreated, "", now).showing(made)}, change.Events...)
 		return p, change
 	}
 	p.try(r, now)
 	p.written(&from, now)
-	return p, p.writes(p.first(hook.PaymentCreated, "", now))
+	return p, p.writes(p.first(webhooks.PaymentCreated, "", now))
 }
 
 func (p *Payment) try(r Route, now time.Time) {
@@ -190,7 +190,7 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	p.written(&from, now)
 	if p.Status == Pending && from.Times.Expires.IsZero() && p.Sequence == 0 {
-		return p, p.writes(p.first(hook.PaymentPending, from.Status, now))
+		return p, p.writes(p.first(webhooks.PaymentPending, from.Status, now))
 	}
 	return p, p.writes()
 }
@@ -380,11 +380,11 @@ func (p Payment) complete(from *Payment, order int, o Outcome, now time.Time) (P
 	p.answer()
 	p.follow(from.Work.DueAt, now)
 	p.written(from, now)
-	events := []Event{p.next(hook.PaymentCompleted, from.Status, now)}
+	events := []Event{p.next(webhooks.PaymentCompleted, from.Status, now)}
 	if o.Played {
 		completed := p
 		events[0].Payment = &completed
-		events = append(events, p.next(hook.PaymentCaptured, from.Status, now))
+		events = append(events, p.next(webhooks.PaymentCaptured, from.Status, now))
 	}
 	change := p.writes(events...)
 	change.Transfers = []ledger.Transfer{p.capture(now)}
@@ -397,7 +397,7 @@ func (p Payment) complete(from *Payment, order int, o Outcome, now time.Time) (P
 // finish writes a payment that failed or expired, with its event.
 func (p Payment) finish(from *Payment, now time.Time) (Payment, Change) {
 	p.written(from, now)
-	failed := p.next(hook.PaymentFailed, from.Status, now)
+	failed := p.next(webhooks.PaymentFailed, from.Status, now)
 	return p, p.writes(failed)
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Change is everything that one decision writes. The store writes all of it or nothing. Versions
@@ -33,13 +33,13 @@ type Change struct {
 	Files         []File
 	Notices       []KeptNotice // notices, each kept once; ErrDuplicate if one is known
 	Transfers     []ledger.Transfer
-	Floors        []ledger.Floor  // ErrInsufficient if one is violated
-	Days          []string        // reserves that it draws on, in addition to a Floor; ErrStale if one is closed
-	Events        []Event         // become deliveries in the same transaction, or by FanOuts
-	Deliveries    []hook.Delivery // new ones of replays only: the fan-out makes all others
-	FanOuts       []hook.FanOut   // steps of the fan-out of events with many endpoints
-	Subscriptions []hook.Subscription
-	Replays       []hook.Replay // ErrDuplicate for a new one while another to the same endpoint runs
+	Floors        []ledger.Floor      // ErrInsufficient if one is violated
+	Days          []string            // reserves that it draws on, in addition to a Floor; ErrStale if one is closed
+	Events        []Event             // become deliveries in the same transaction, or by FanOuts
+	Deliveries    []webhooks.Delivery // new ones of replays only: the fan-out makes all others
+	FanOuts       []webhooks.FanOut   // steps of the fan-out of events with many endpoints
+	Subscriptions []webhooks.Subscription
+	Replays       []webhooks.Replay // ErrDuplicate for a new one while another to the same endpoint runs
 	Sessions      []Session
 	Merchants     []tenant.Merchant
 	Shops         []tenant.Shop
@@ -49,7 +49,7 @@ type Change struct {
 	Clocks        []tenant.Clock
 	Resets        []tenant.Reset       // ErrStale for a new one while another begins
 	Logos         []tenant.Logo        // each kept once
-	Inbox         []hook.Received      // deliveries that managed inboxes received
+	Inbox         []webhooks.Received  // deliveries that managed inboxes received
 	Rates         []exchange.KnownRate // with their history
 	Mails         []email.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
@@ -96,7 +96,7 @@ const OnceKept = 7 * 24 * time.Hour
 // made from the object's id and the sequence, so the same event never gets two ids.
 type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
-	Type hook.EventType
+	Type webhooks.EventType
 	tenant.Scope
 	Object   string // id of the payment, claim, settlement, withdrawal, wallet, session or adjustment
 	Sequence int64  // counts the object's events from 1; 0 for those before the first number
@@ -115,14 +115,14 @@ type Event struct {
 	Adjustment *Adjustment // of balance.adjusted
 
 	Payload []byte // the body that is sent; made before the commit
-	// Write makes Payload, if the commit finds that somebody wants the event (hook.EventType.Optional). nil if Payload is made.
+	// Write makes Payload, if the commit finds that somebody wants the event (webhooks.EventType.Optional). nil if Payload is made.
 	Write func() ([]byte, error)
 }
 
 // ToldEvent is an event with the payload that was sent.
 type ToldEvent struct {
 	ID      string
-	Type    hook.EventType
+	Type    webhooks.EventType
 	At      time.Time
 	Payload []byte
 }
@@ -139,25 +139,25 @@ func (p *Payment) writes(events ...Event) Change {
 }
 
 // next returns the payment's next event, and counts it. It has no snapshot yet.
-func (p *Payment) next(t hook.EventType, previous Status, now time.Time) Event {
+func (p *Payment) next(t webhooks.EventType, previous Status, now time.Time) Event {
 	p.Sequence++
 	return Event{
-		ID: hook.EventID(p.suffix(), p.Sequence), Type: t, Scope: p.Scope,
+		ID: webhooks.EventID(p.suffix(), p.Sequence), Type: t, Scope: p.Scope,
 		Object: p.ID, Sequence: p.Sequence, At: now, Previous: previous,
 	}
 }
 
 // first returns an event that precedes the payment's numbered events. It is not counted, so an
 // endpoint that does not get it misses no number. It has no snapshot yet.
-func (p *Payment) first(t hook.EventType, previous Status, now time.Time) Event {
+func (p *Payment) first(t webhooks.EventType, previous Status, now time.Time) Event {
 	return Event{
-		ID: hook.EarlyEventID(p.suffix(), t), Type: t, Scope: p.Scope,
+		ID: webhooks.EarlyEventID(p.suffix(), t), Type: t, Scope: p.Scope,
 		Object: p.ID, At: now, Previous: previous,
 	}
 }
 
 // event is next, and shows p as it is now.
-func (p *Payment) event(t hook.EventType, previous Status, now time.Time) Event {
+func (p *Payment) event(t webhooks.EventType, previous Status, now time.Time) Event {
 	return p.next(t, previous, now).showing(*p)
 }
 
@@ -168,11 +168,11 @@ func (e Event) showing(p Payment) Event {
 }
 
 // event returns the claim's next event, and c with the event counted.
-func (c Claim) event(t hook.EventType, p Payment, now time.Time) (Claim, Event) {
+func (c Claim) event(t webhooks.EventType, p Payment, now time.Time) (Claim, Event) {
 	c.Sequence++
 	snapshot := c
 	return c, Event{
-		ID: hook.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
+		ID: webhooks.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
 		Object: c.ID, Sequence: c.Sequence, At: now, Payment: &p, Claim: &snapshot,
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // ClaimKind says who claims the money back (CLAIM-1).
@@ -259,7 +259,7 @@ func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note st
 	c = c.step(actor, note, now)
 	if !c.Played || !to.Pays() {
 		var event Event
-		c, event = c.event(hook.ClaimResolved, p, now)
+		c, event = c.event(webhooks.ClaimResolved, p, now)
 		event.Previous = Status(from)
 		change.Events = append(change.Events, event)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func TestTheLargestEvidenceFileIsTheSameForPeople(t *testing.T) {
@@ -141,7 +141,7 @@ func checkResolved(t *testing.T, before, after Claim, change Change) {
 	if after.Status.Pays() && (paid != before.USD || back != 0) || !after.Status.Pays() && (paid != 0 || back != want) {
 		t.Errorf("%s: the shopper got %d of %d, the merchant %d", after.Status, paid, before.USD, back)
 	}
-	var told []hook.EventType
+	var told []webhooks.EventType
 	for _, e := range change.Events {
 		told = append(told, e.Type)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Cover is a part of a settlement's net, and what it is paid out by or set off against (SETTLE-11).
@@ -454,9 +454,9 @@ func (w Withdrawal) comeBack(usd int64, part money.Amount, o PayoutOutcome, now 
 	all := w.Returned == w.Net()
 	float := w.floatBack(step, usd, part, all, now)
 	w.DueAt = now // settlements that it covered are owed again
-	told := hook.WithdrawalReturned
+	told := webhooks.WithdrawalReturned
 	if all {
-		w.Status, w.FailedAt, told = WithdrawalRefused, now, hook.WithdrawalFailed
+		w.Status, w.FailedAt, told = WithdrawalRefused, now, webhooks.WithdrawalFailed
 		w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "returned"), cmp.Or(o.Message, "the payout arrived and was sent back")
 	}
 	for _, t := range float {

@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
 
@@ -53,7 +53,7 @@ func TestWithdrawalsCoverSettlements(t *testing.T) {
 	// A part of it comes back: the newest of what it covered is owed again.
 	w := first.Withdrawals[0]
 	w, back, err := w.returnPart(money.New(60, money.USD), PayoutOutcome{}, noon)
-	if err != nil || back.Events[0].Type != hook.WithdrawalReturned || back.Transfers[0].Amount(ledger.Available) != 60 || w.Status != WithdrawalDone {
+	if err != nil || back.Events[0].Type != webhooks.WithdrawalReturned || back.Transfers[0].Amount(ledger.Available) != 60 || w.Status != WithdrawalDone {
 		t.Fatalf("a part comes back: %v, %s, %+v", err, w, back)
 	}
 	second := Match(first.Settlements, []Withdrawal{w}, noon)
@@ -159,7 +159,7 @@ func TestSettlementIsPaidByHandOnce(t *testing.T) {
 		if w.Status != WithdrawalDone || w.Version != 1 || w.Fee != 0 || moved[ledger.Available] != -c.amount || moved[ledger.PaidOut] != c.amount || moved[ledger.InTransit] != 0 {
 			t.Errorf("%s: %s moves %v", c.name, w, moved)
 		}
-		if (s.Status == BatchPaid) != (c.amount == 80) || s.Left() != 80-c.amount || len(change.Events) != 1 || change.Events[0].Type != hook.WithdrawalCompleted || len(change.Floors) != 1 {
+		if (s.Status == BatchPaid) != (c.amount == 80) || s.Left() != 80-c.amount || len(change.Events) != 1 || change.Events[0].Type != webhooks.WithdrawalCompleted || len(change.Floors) != 1 {
 			t.Errorf("%s: %+v", c.name, s)
 		}
 	}

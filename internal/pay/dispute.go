@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Case is what the provider reports of a chargeback claim's dispute. Claims from before this was
@@ -249,8 +249,8 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		claim.DueBy = now.Add(evidenceWindow)
 	}
 	claim.DueAt = claim.lookAgain(now)
-	claim, created := claim.event(hook.ChargebackCreated, p, now)
-	claim, opened := claim.event(hook.ClaimOpened, p, now)
+	claim, created := claim.event(webhooks.ChargebackCreated, p, now)
+	claim, opened := claim.event(webhooks.ClaimOpened, p, now)
 	return p, claim, Change{
 		Payments: []Payment{p}, Claims: []Claim{claim}, Events: []Event{created, opened},
 		Transfers: moving(

@@ -6,9 +6,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Refund is the API's Refund (REF-3): a claim as the shop that asked for it sees it.
@@ -77,10 +77,10 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 		Floors: d.floors, Days: d.days, Found: n.Found}
 	if !n.Played {
 		var opened Event
-		claim, opened = claim.event(hook.ClaimOpened, p, now)
+		claim, opened = claim.event(webhooks.ClaimOpened, p, now)
 		change.Events = append(change.Events, opened)
 	}
-	refunded := p.event(hook.PaymentRefunded, from.Status, now)
+	refunded := p.event(webhooks.PaymentRefunded, from.Status, now)
 	opened := claim.Opened()
 	refunded.Refund = &opened
 	change.Events = append(change.Events, refunded)
@@ -283,12 +283,12 @@ func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
 	c := p.claim(b.id, UserDispute, ClaimPending, b.local, parts.USD, actor, now)
 	c.Reason, c.Parts, c.Freed, c.Attempt, c.Origin = b.reason, parts, parts.Reserve, b.attempt, b.origin
 	c.Call = RefundCall{State: Approved, To: ClaimApproved, Ref: b.ref}
-	c, opened := c.event(hook.ClaimOpened, p, now)
+	c, opened := c.event(webhooks.ClaimOpened, p, now)
 	c.Status, c.Resolved = ClaimApproved, now
 	c = c.step(actor, "", now)
-	refunded := p.event(hook.PaymentRefunded, from.Status, now)
+	refunded := p.event(webhooks.PaymentRefunded, from.Status, now)
 	refunded.Refund = &Refund{c}
-	c, resolved := c.event(hook.ClaimResolved, p, now)
+	c, resolved := c.event(webhooks.ClaimResolved, p, now)
 	resolved.Previous = Status(ClaimPending)
 	return p, c, Change{
 		Payments: []Payment{p}, Claims: []Claim{c}, Events: []Event{opened, refunded, resolved},
@@ -383,14 +383,14 @@ func (d *docket) comeBack(c Claim, id, note string) {
 		d.p.Strays = append(slices.Clip(d.p.Strays), s)
 		p := d.p
 		p.written(&from, d.now)
-		back, opened := back.event(hook.ClaimOpened, p, d.now)
+		back, opened := back.event(webhooks.ClaimOpened, p, d.now)
 		d.add(Change{Payments: []Payment{p}, Claims: []Claim{back}, Events: []Event{opened}, Transfers: moving(
 			back.transfer("return", ledger.LateReturn, d.now,
 				ledger.Posting{Account: ledger.Refunds, Amount: -c.USD},
 				ledger.Posting{Account: ledger.Suspense, Amount: c.USD}))})
 		return
 	}
-	back, opened := back.event(hook.ClaimOpened, d.p, d.now)
+	back, opened := back.event(webhooks.ClaimOpened, d.p, d.now)
 	from, p := d.p, d.p
 	p.Refunds.USD = p.Refunds.USD.add(c.Parts, -1)
 	p.Refunds.Local -= back.Local.Minor

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
 
@@ -56,7 +56,7 @@ func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 	t.Run("whole", func(t *testing.T) {
 		h := heard(t)
 		h.confirm(back(100_00, theirs("r1", 100_00)), Applied)
-		if h.p.Status != Failed || h.p.End.Failure.Code != "reversed" || !slices.Contains(h.told, string(hook.PaymentFailed)) || !h.p.Work.DueAt.IsZero() {
+		if h.p.Status != Failed || h.p.End.Failure.Code != "reversed" || !slices.Contains(h.told, string(webhooks.PaymentFailed)) || !h.p.Work.DueAt.IsZero() {
 			t.Errorf("the payment is %s, the events are %v", h.p, h.told)
 		}
 		h.confirm(back(100_00, theirs("r1", 100_00)), Ignored)

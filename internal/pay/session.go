@@ -9,10 +9,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // A session's token begins with SessionTokenPrefix. The id of its row begins with SessionPrefix; only
@@ -215,7 +215,7 @@ func (s Session) Expire(now time.Time) Change {
 	if s.Payment == "" {
 		ended := s
 		change.Events = []Event{{
-			ID: hook.EventID(strings.TrimPrefix(s.ID, SessionPrefix), 1), Type: hook.SessionExpired, Scope: s.Scope,
+			ID: webhooks.EventID(strings.TrimPrefix(s.ID, SessionPrefix), 1), Type: webhooks.SessionExpired, Scope: s.Scope,
 			Object: s.ID, Sequence: 1, At: now, Previous: Status(AwaitingMethod), Session: &ended,
 		}}
 	}

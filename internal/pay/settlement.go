@@ -10,9 +10,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // SettlementPrefix begins a settlement's id.
@@ -233,7 +233,7 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
 	next.Since = s.Matured
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
-	s, events := s.tell(hook.SettlementClosed, BatchOpen, shops, now)
+	s, events := s.tell(webhooks.SettlementClosed, BatchOpen, shops, now)
 	change := Change{
 		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
 	}
@@ -250,13 +250,13 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 
 // tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
 // belongs to the merchant.
-func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
+func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
 	s.Sequence++
 	snapshot := s
 	var events []Event
 	for _, shop := range shops {
 		events = append(events, Event{
-			ID:   hook.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
+			ID:   webhooks.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
 			Type: t, Scope: tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
 			Object: s.ID, Sequence: s.Sequence, At: now, Previous: Status(previous), Settlement: &snapshot,
 		})
@@ -290,7 +290,7 @@ func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
 func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
-	s, events := s.tell(hook.SettlementPDFReady, "", shops, now)
+	s, events := s.tell(webhooks.SettlementPDFReady, "", shops, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Stray is money of an order that differs from the payment's request: it came after the payment had
@@ -146,7 +146,7 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from *Payment, now
 		p = next
 		p.written(from, now)
 	}
-	told := p.event(hook.PaymentAttention, from.Status, now)
+	told := p.event(webhooks.PaymentAttention, from.Status, now)
 	change.Events = append([]Event{told}, change.Events...)
 	return p, change, verdict
 }
@@ -186,7 +186,7 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 		return from, Change{}, false
 	}
 	p.written(&from, now)
-	told := p.event(hook.PaymentAttention, from.Status, now)
+	told := p.event(webhooks.PaymentAttention, from.Status, now)
 	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
 }
 
@@ -296,7 +296,7 @@ func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from *Payme
 	p.written(from, now)
 	claim := p.claim(claimID, Inquiry, ClaimPending, s.Local, usd, PartyProvider, now)
 	claim.Reason, claim.Attempt = reason, s.Order
-	claim, opened := claim.event(hook.ClaimOpened, p, now)
+	claim, opened := claim.event(webhooks.ClaimOpened, p, now)
 	rounding := p.Price.rounding(s.Local, usd)
 	capture := claim.transfer("late", ledger.LateCapture, now,
 		ledger.Posting{Account: ledger.Receivable, Amount: -usd - rounding}, ledger.Posting{Account: ledger.Rounding, Amount: rounding},

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // WalletPrefix begins the id of a wallet.
@@ -93,8 +93,8 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop
 	snapshot := w
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   hook.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
-			Type: hook.WalletAdded, Scope: tenant.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
+			ID:   webhooks.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
+			Type: webhooks.WalletAdded, Scope: tenant.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
 		})
 	}
 	return w, change

@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // WithdrawalPrefix begins the id of a withdrawal.
@@ -349,7 +349,7 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee},
 	)
 	float := w.moveFloat("paid", ledger.FloatArrived, ledger.FloatCommitted, ledger.FloatPaid, now)
-	w, told := w.event(hook.WithdrawalCompleted, before, now)
+	w, told := w.event(webhooks.WithdrawalCompleted, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, paid), Events: []Event{told}}
 }
 
@@ -360,7 +360,7 @@ func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "rejected"), cmp.Or(o.Message, "the payout was rejected")
 	back := w.giveBack(now)
 	w, float := w.freeFloat(now)
-	w, told := w.event(hook.WithdrawalFailed, before, now)
+	w, told := w.event(webhooks.WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
@@ -396,11 +396,11 @@ func (w Withdrawal) next(now time.Time) Withdrawal {
 }
 
 // event returns the withdrawal's next event, and w with the event counted.
-func (w Withdrawal) event(t hook.EventType, before WithdrawalStatus, now time.Time) (Withdrawal, Event) {
+func (w Withdrawal) event(t webhooks.EventType, before WithdrawalStatus, now time.Time) (Withdrawal, Event) {
 	w.Sequence++
 	snapshot := w
 	return w, Event{
-		ID: hook.EventID(w.suffix(), w.Sequence), Type: t, Scope: w.Scope,
+		ID: webhooks.EventID(w.suffix(), w.Sequence), Type: t, Scope: w.Scope,
 		Object: w.ID, Sequence: w.Sequence, At: now, Previous: Status(before), Withdrawal: &snapshot,
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -253,7 +253,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"an event stays with its claim's shop and environment": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-9", Type: webhooks.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			e.Live = true
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
@@ -278,7 +278,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{other}}
 		},
 		"an event is named after what it tells of": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Type: webhooks.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // completedAt writes a payment whose event goes to endpoints.
@@ -26,16 +26,16 @@ func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 // is leased only for its endpoint.
 func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "dead", hook.AllEvents)
-		subscribe(t, s, "well", hook.AllEvents)
+		subscribe(t, s, "dead", webhooks.AllEvents)
+		subscribe(t, s, "well", webhooks.AllEvents)
 		completedAt(t, s, "A", noon)
 		late := noon.Add(time.Hour)
 		due, err := s.Deliveries().Lease(ctx, late, late.Add(time.Minute), 10)
 		must(t, err)
-		var parking []webhooks.Parking
+		var parking []storewebhooks.Parking
 		for _, d := range due {
 			if d.Delivery.Subscription == "wh_dead" {
-				parking = append(parking, webhooks.Parking{ID: d.Delivery.ID, Version: d.Delivery.Version}, webhooks.Parking{ID: d.Delivery.ID, Version: 99})
+				parking = append(parking, storewebhooks.Parking{ID: d.Delivery.ID, Version: d.Delivery.Version}, storewebhooks.Parking{ID: d.Delivery.ID, Version: 99})
 			}
 		}
 		must(t, s.Deliveries().Park(ctx, parking))
@@ -51,8 +51,8 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		}
 		// The deliveries of an endpoint with an open circuit are parked from the start.
 		paused := stalled[0].Subscription
-		paused, _ = paused.Heard(false, hook.CircuitAfter, noon)
-		must(t, s.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{paused}}))
+		paused, _ = paused.Heard(false, webhooks.CircuitAfter, noon)
+		must(t, s.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{paused}}))
 		completedAt(t, s, "B", noon)
 		clean(t, s)
 
@@ -94,11 +94,11 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 
 func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", hook.AllEvents)
+		subscribe(t, s, "all", webhooks.AllEvents)
 		for i := range 4 {
 			completedAt(t, s, string(rune('A'+i)), noon)
 		}
-		count := func(status hook.DeliveryStatus) int64 {
+		count := func(status webhooks.DeliveryStatus) int64 {
 			t.Helper()
 			n, err := s.Deliveries().Count(ctx, "wh_all", lists.DeliveryFilter{Status: status})
 			must(t, err)
@@ -106,7 +106,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		expect := func(pending, delivered, failed, dead int64) {
 			t.Helper()
-			got := []int64{count(hook.DeliveryPending), count(hook.DeliveryDelivered), count(hook.DeliveryFailed), count(hook.DeadLetter)}
+			got := []int64{count(webhooks.DeliveryPending), count(webhooks.DeliveryDelivered), count(webhooks.DeliveryFailed), count(webhooks.DeadLetter)}
 			if want := []int64{pending, delivered, failed, dead}; fmt.Sprint(got) != fmt.Sprint(want) || count("") != 4 {
 				t.Errorf("pending, delivered, failed and dead are %v of %d, want %v of 4", got, count(""), want)
 			}
@@ -115,15 +115,15 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		expect(4, 0, 0, 0)
 		due, err := s.Deliveries().Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
-		for i, try := range []hook.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
-			must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
+		for i, try := range []webhooks.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
+			must(t, s.Commit(ctx, pay.Change{Deliveries: []webhooks.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
 		}
 		expect(1, 1, 1, 1)
 		dead, err := s.Deliveries().Get(ctx, acme, "wh_all", due[2].Delivery.ID)
 		must(t, err)
 		next, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
 		must(t, err)
-		change := pay.Change{Deliveries: []hook.Delivery{next}}
+		change := pay.Change{Deliveries: []webhooks.Delivery{next}}
 		must(t, s.Commit(ctx, change))
 		expect(2, 1, 1, 0)
 		if err := s.Commit(ctx, change); err == nil {
@@ -131,7 +131,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		failed, err := s.Deliveries().Get(ctx, acme, "wh_all", due[1].Delivery.ID)
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{failed.Delivery.Tried(hook.Try{Error: "tls", Again: time.Hour}, noon)}}))
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []webhooks.Delivery{failed.Delivery.Tried(webhooks.Try{Error: "tls", Again: time.Hour}, noon)}}))
 		expect(2, 1, 1, 0)
 		sub, err := s.Subscriptions().Get(ctx, acme, "wh_all")
 		must(t, err)
@@ -143,25 +143,25 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 
 func TestInboxKeepsItsNewestThousand(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "box", hook.AllEvents)
-		subscribe(t, s, "other", hook.AllEvents)
+		subscribe(t, s, "box", webhooks.AllEvents)
+		subscribe(t, s, "other", webhooks.AllEvents)
 		put := func(sub string, n int) {
 			t.Helper()
 			at := noon.Add(time.Duration(n) * time.Second)
-			must(t, s.Commit(ctx, pay.Change{Inbox: []hook.Received{{
-				ID: id.New(hook.InboxPrefix, at), Scope: acme, Subscription: sub, Delivery: fmt.Sprint(n), EventType: hook.PaymentCompleted,
+			must(t, s.Commit(ctx, pay.Change{Inbox: []webhooks.Received{{
+				ID: id.New(webhooks.InboxPrefix, at), Scope: acme, Subscription: sub, Delivery: fmt.Sprint(n), EventType: webhooks.PaymentCompleted,
 				At: at, Header: map[string]string{"X-Service-Event": "payment.completed"}, Body: []byte(`{"n":1}`),
 			}}}))
 		}
 		var puts sync.WaitGroup
-		for n := range hook.InboxKept + 20 {
+		for n := range webhooks.InboxKept + 20 {
 			puts.Go(func() { put("wh_box", n) })
 		}
 		puts.Wait()
 		put("wh_other", 1)
-		list, total, err := s.Subscriptions().Inbox(ctx, acme, "wh_box", lists.Page{Limit: 100, Offset: hook.InboxKept - 1})
+		list, total, err := s.Subscriptions().Inbox(ctx, acme, "wh_box", lists.Page{Limit: 100, Offset: webhooks.InboxKept - 1})
 		must(t, err)
-		if total != hook.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
+		if total != webhooks.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
 			t.Errorf("before it is trimmed the inbox shows %d, the last %v", total, list)
 		}
 		boxes, err := s.Subscriptions().Inboxes(ctx)
@@ -174,12 +174,12 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 				t.Errorf("trim %d deleted %d (%v), want %d", i, n, err, want)
 			}
 		}
-		if n, err := s.Subscriptions().TrimInbox(ctx, "wh_box", id.From(hook.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
+		if n, err := s.Subscriptions().TrimInbox(ctx, "wh_box", id.From(webhooks.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
 			t.Errorf("%d were too old (%v), want 10", n, err)
 		}
 		for _, sub := range []string{"wh_box", "wh_other"} {
 			_, total, err := s.Subscriptions().Inbox(ctx, acme, sub, lists.Page{Limit: 1})
-			if want := map[string]int64{"wh_box": hook.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
+			if want := map[string]int64{"wh_box": webhooks.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
 				t.Errorf("%s has %d (%v), want %d", sub, total, err, want)
 			}
 		}

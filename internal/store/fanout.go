@@ -2,10 +2,10 @@ package store
 
 import (
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 const (
@@ -23,16 +23,16 @@ const (
 // their lease from the start; if the endpoint's circuit is open, they wait for it. An optional event that
 // nobody wanted when it was written does not exist, and later subscribers do not get it.
 func makeDeliveries(spec, among string) string {
-	return webhooks.DeliveriesTable.InsertOf(map[string]string{
-		"id": webhooks.DeliveryID, "merchant": "e.merchant", "shop": "e.shop", "live": "e.live", "version": "1", "event": "e.id", "type": "e.type",
+	return storewebhooks.DeliveriesTable.InsertOf(map[string]string{
+		"id": storewebhooks.DeliveryID, "merchant": "e.merchant", "shop": "e.shop", "live": "e.live", "version": "1", "event": "e.id", "type": "e.type",
 		"subscription": "s.id", "status": "'pending'", "attempts": "0", "budget": "e.budget", "due_at": "e.due_at", "parked": "s.paused",
 		"created_at": "e.at", "doc": "'{}'",
 	}) + `
 FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
-  AND ` + webhooks.Wanted("e") + ` AND {unless lost}` + among + `
-WHERE NOT ` + webhooks.Optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
-RETURNING ` + webhooks.DeliveriesTable.List
+  AND ` + storewebhooks.Wanted("e") + ` AND {unless lost}` + among + `
+WHERE NOT ` + storewebhooks.Optional("e") + ` OR (SELECT 1 FROM events AS kept WHERE kept.id = e.id) = 1
+RETURNING ` + storewebhooks.DeliveriesTable.List
 }
 
 var (
@@ -48,12 +48,12 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
 	for _, e := range list {
 		if w.s.widths.wide(e) {
-			w.wide = append(w.wide, &hook.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
+			w.wide = append(w.wide, &webhooks.FanOut{Scope: e.Scope, Event: e.ID, Version: 1, Type: e.Type, At: e.At, DueAt: e.At})
 		} else {
 			narrow = append(narrow, e)
 		}
 	}
-	steps = webhooks.FanOutsTable.Add(&w.Batch, steps, w.wide)
+	steps = storewebhooks.FanOutsTable.Add(&w.Batch, steps, w.wide)
 	if len(narrow) == 0 {
 		return steps
 	}
@@ -62,19 +62,19 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Next()
+			Number(table.Micros(e.At), table.Micros(e.At.Add(webhooks.DeliveryLease)), int64(webhooks.DeliveryTries)).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.Personal)
+	scan := storewebhooks.DeliveriesTable.Scan(w.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
-		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
+		w.sent = append(w.sent, storewebhooks.Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
 		return err
 	}})
 }
 
 // step makes the deliveries of the batch's steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
-	list := webhooks.FanOutsTable.In(w.Kept, func(f *hook.FanOut) bool { return f.Through != f.After })
+	list := storewebhooks.FanOutsTable.In(w.Kept, func(f *webhooks.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
@@ -83,12 +83,12 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Text(f.After, f.Through).Next()
+			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(webhooks.DeliveryLease)), int64(webhooks.DeliveryTries)).Text(f.After, f.Through).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.Personal)
+	scan := storewebhooks.DeliveriesTable.Scan(w.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
-		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event]})
+		w.sent = append(w.sent, storewebhooks.Dispatch{Delivery: d, Payload: payloads[d.Event]})
 		return err
 	}})
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // spread makes the deliveries of all events that wait for fan-out, and returns the number of steps.
@@ -28,7 +28,7 @@ func spread(t *testing.T, s *store.Store) (steps int) {
 			for {
 				next, err := s.Deliveries().NextStep(ctx, f)
 				must(t, err)
-				must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
+				must(t, s.Commit(ctx, pay.Change{FanOuts: []webhooks.FanOut{next}}))
 				steps++
 				if next.Over {
 					break
@@ -47,7 +47,7 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		told := map[string]int{} // deliveries by event, as the node heard of them
 		widened := 0
 		s, err := store.Open(ctx, database, store.Options{
-			Delivered: func(list []webhooks.Dispatch) {
+			Delivered: func(list []storewebhooks.Dispatch) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, d := range list {
@@ -67,7 +67,7 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		}))
 		const endpoints = 40
 		for i := range endpoints {
-			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
+			subscribe(t, s, fmt.Sprint(i), webhooks.AllEvents)
 		}
 		completedAt(t, s, "first", noon) // nobody knows yet how many endpoints it has
 		completedAt(t, s, "second", noon)
@@ -87,8 +87,8 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		// Two nodes have the same step: one was slow, and its lease ended.
 		next, err := s.Deliveries().NextStep(ctx, list[0])
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
-		if err := s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}); !errors.Is(err, store.ErrStale) {
+		must(t, s.Commit(ctx, pay.Change{FanOuts: []webhooks.FanOut{next}}))
+		if err := s.Commit(ctx, pay.Change{FanOuts: []webhooks.FanOut{next}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("a step that was done is done again: %v", err)
 		}
 		spread(t, s)
@@ -111,7 +111,7 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		const endpoints = 40
 		for i := range endpoints {
-			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
+			subscribe(t, s, fmt.Sprint(i), webhooks.AllEvents)
 		}
 		completedAt(t, s, "first", noon)
 		completedAt(t, s, "alone", noon)
@@ -145,9 +145,9 @@ func eventually(t *testing.T, what string, done func() bool) {
 
 func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", hook.AllEvents)
-		subscribe(t, s, "completed", string(hook.PaymentRefunded), string(hook.PaymentCompleted))
-		subscribe(t, s, "failed", string(hook.PaymentFailed))
+		subscribe(t, s, "all", webhooks.AllEvents)
+		subscribe(t, s, "completed", string(webhooks.PaymentRefunded), string(webhooks.PaymentCompleted))
+		subscribe(t, s, "failed", string(webhooks.PaymentFailed))
 		p := stored(t, s, "A")
 		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
@@ -174,9 +174,9 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		if len(again) != 0 {
 			t.Errorf("%d deliveries were leased twice", len(again))
 		}
-		done := due[0].Delivery.Tried(hook.Try{Code: 200}, noon)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{done}}))
-		if err := s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{done}}); !errors.Is(err, store.ErrStale) {
+		done := due[0].Delivery.Tried(webhooks.Try{Code: 200}, noon)
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []webhooks.Delivery{done}}))
+		if err := s.Commit(ctx, pay.Change{Deliveries: []webhooks.Delivery{done}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the outcome of one try written twice: %v, want ErrStale", err)
 		}
 	})
@@ -195,7 +195,7 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		}))
 		event := func(id string, payload []byte, write func() ([]byte, error)) error {
 			return s.Commit(ctx, pay.Change{Events: []pay.Event{{
-				ID: id, Type: hook.PaymentCreated, Scope: acme, Object: "TXN-" + id, At: noon, Payload: payload, Write: write,
+				ID: id, Type: webhooks.PaymentCreated, Scope: acme, Object: "TXN-" + id, At: noon, Payload: payload, Write: write,
 			}}})
 		}
 		made := 0
@@ -213,7 +213,7 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		other, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		defer other.Close()
-		subscribe(t, other, "new", string(hook.PaymentCreated))
+		subscribe(t, other, "new", string(webhooks.PaymentCreated))
 		if !store.Unwanted(s, acme) {
 			t.Fatal("this node knows of another node's endpoint: the test proves nothing")
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -176,7 +176,7 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
 		withShop(t, s)
-		subscribe(t, s, "all", hook.AllEvents)
+		subscribe(t, s, "all", webhooks.AllEvents)
 		var group sync.WaitGroup
 		end := make(chan struct{})
 		for worker := range 4 {

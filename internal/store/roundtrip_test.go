@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 )
@@ -173,7 +173,7 @@ func comesBack(test *testing.T, s *Store, f *filler, described any) {
 				v.Evidence[i].File.Shut = ""
 			}
 		}
-	case *hook.Subscription: // never none, and no word has a comma
+	case *webhooks.Subscription: // never none, and no word has a comma
 		v.Events = []string{"payment.failed", "claim.opened"}
 	case *pay.File: // Commit sets it
 		v.Stored = payments.EncryptFile(s.b.Personal, v)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // shareLimit is how many payments and deliveries one merchant's changes may write in a batch, unless a
@@ -58,7 +58,7 @@ func (w *widths) expect(events []pay.Event) (n int) {
 		seen, known := w.of[keyOf(&events[i])]
 		switch {
 		case !known || now.Sub(seen.at) > widthKept:
-			seen.n = hook.MostSubscriptions
+			seen.n = webhooks.MostSubscriptions
 		case seen.n >= w.from: // steps make its deliveries
 			seen.n = 1
 		}
@@ -76,7 +76,7 @@ func (w *widths) wide(e *pay.Event) bool {
 }
 
 // learn records the deliveries that a batch's events made.
-func (w *widths) learn(kept []*waiting, sent []webhooks.Dispatch) {
+func (w *widths) learn(kept []*waiting, sent []storewebhooks.Dispatch) {
 	made := make(map[string]int, len(sent))
 	for i := range sent {
 		made[sent[i].Delivery.Event]++

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // A merchant with as many endpoints as allowed, all of which get his events, makes no batch long, and other
@@ -33,7 +33,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 				}
 				return run(ctx)
 			},
-			Delivered: func(list []webhooks.Dispatch) {
+			Delivered: func(list []storewebhooks.Dispatch) {
 				mu.Lock()
 				defer mu.Unlock()
 				batches = append(batches, len(list))
@@ -52,8 +52,8 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		completedAt(t, s, "before", noon) // while it has no endpoints
-		for i := range hook.MostSubscriptions {
-			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
+		for i := range webhooks.MostSubscriptions {
+			subscribe(t, s, fmt.Sprint(i), webhooks.AllEvents)
 		}
 		const payments = 60
 		var ends []pay.Change
@@ -91,8 +91,8 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		for _, n := range batches {
 			made, longest = made+n, max(longest, n)
 		}
-		if made != payments*hook.MostSubscriptions || longest > 1000 {
-			t.Errorf("%d deliveries are in batches of %v, want %d in batches of at most 1000", made, batches, payments*hook.MostSubscriptions)
+		if made != payments*webhooks.MostSubscriptions || longest > 1000 {
+			t.Errorf("%d deliveries are in batches of %v, want %d in batches of at most 1000", made, batches, payments*webhooks.MostSubscriptions)
 		}
 		for i, who := range order {
 			if who == "another's" && i > payments/2 {

@@ -14,9 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -382,8 +382,8 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 
 func subscribe(t *testing.T, s *store.Store, id string, events ...string) {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{{
-		ID: "wh_" + id, Scope: acme, Version: 1, URL: "https://example.com/" + id, Events: events, Status: hook.Enabled, CreatedAt: noon.Add(-time.Hour),
+	must(t, s.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{{
+		ID: "wh_" + id, Scope: acme, Version: 1, URL: "https://example.com/" + id, Events: events, Status: webhooks.Enabled, CreatedAt: noon.Add(-time.Hour),
 	}}}))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 // The life of a payment, as a failing test or an operator sees it; the same on both engines.
 func TestStoryTellsAPaymentsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", hook.AllEvents)
+		subscribe(t, s, "all", webhooks.AllEvents)
 		p := stored(t, s, "A")
 		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
@@ -58,8 +58,8 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		must(t, s.Commit(ctx, payload(change)))
 		due, err := s.Deliveries().Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{
-			due[0].Delivery.Tried(hook.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
+		must(t, s.Commit(ctx, pay.Change{Deliveries: []webhooks.Delivery{
+			due[0].Delivery.Tried(webhooks.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
 		}}))
 		refunded, err := s.Story(ctx, p.ID)
 		must(t, err)
@@ -103,7 +103,7 @@ func TestStoryAnswersTheMerchantsQuestions(t *testing.T) {
 // The story of a withdrawal is like that of a payment.
 func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		subscribe(t, s, "all", hook.AllEvents)
+		subscribe(t, s, "all", webhooks.AllEvents)
 		funded(t, s, 100_00)
 		w, change := openedWallet("A", "one", 0, nil)
 		w.Label, change.Wallets[0].Label = "Ana Souza", "Ana Souza"

@@ -8,13 +8,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // addBalances books all transfers of the batch, one row per merchant and environment.
@@ -84,8 +84,8 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	type tally struct{ n, last int64 }
 	deltas := map[deliveryKind]*tally{}
-	add := func(d *hook.Delivery, status hook.DeliveryStatus, n int64) {
-		if status == hook.DeliveryPending {
+	add := func(d *webhooks.Delivery, status webhooks.DeliveryStatus, n int64) {
+		if status == webhooks.DeliveryPending {
 			return
 		}
 		key := deliveryKind{d.Subscription, string(status), string(d.EventType)}
@@ -95,7 +95,7 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 		deltas[key].n += n
 		deltas[key].last = max(deltas[key].last, table.Micros(d.LastAt))
 	}
-	for _, d := range webhooks.DeliveriesTable.In(w.Kept, nil) {
+	for _, d := range storewebhooks.DeliveriesTable.In(w.Kept, nil) {
 		add(d, d.Stored, -1)
 		add(d, d.Status, 1)
 	}
@@ -183,7 +183,7 @@ const (
 	deliveryCounterSpec = "subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT"
 
 	// addToDeliveryCounters is what an insert does with a counter that exists.
-	addToDeliveryCounters = `ON CONFLICT (` + webhooks.DeliveryCounterKey + `) DO UPDATE SET n = delivery_counters.n + excluded.n,
+	addToDeliveryCounters = `ON CONFLICT (` + storewebhooks.DeliveryCounterKey + `) DO UPDATE SET n = delivery_counters.n + excluded.n,
   last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`
 )
 
@@ -191,8 +191,8 @@ var deliveryCounterRows = engine.ParseColumns(deliveryCounterSpec)
 
 // upsertDeliveryCounters adds to the counters of deliveries.
 var upsertDeliveryCounters = engine.Statement(`
-INSERT INTO delivery_counters (` + webhooks.DeliveryCounterKey + `, n, last_at)
-SELECT ` + webhooks.DeliveryCounterKey + `, n, last_at
+INSERT INTO delivery_counters (` + storewebhooks.DeliveryCounterKey + `, n, last_at)
+SELECT ` + storewebhooks.DeliveryCounterKey + `, n, last_at
 FROM {rows: ` + deliveryCounterSpec + `} AS r
 WHERE {unless lost}
 ` + addToDeliveryCounters)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/webhooks"
+	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // errRerun: a change would lose a guard, or lost one after others of its guards were written. Nothing is
@@ -36,8 +36,8 @@ type write struct {
 
 	kept []*waiting // who waits for Kept, in the same order
 	lost map[*waiting]error
-	sent []webhooks.Dispatch
-	wide []*hook.FanOut // events whose deliveries are made later
+	sent []storewebhooks.Dispatch
+	wide []*webhooks.FanOut // events whose deliveries are made later
 }
 
 func newWrite(c *committer, batch []*waiting) *write {
@@ -165,7 +165,7 @@ func (w *write) steps() []engine.Step {
 			steps = k.Inserts(&w.Batch, steps)
 		}
 	}
-	if list := webhooks.EventsTable.In(w.Kept, webhooks.Written); len(list) > 0 {
+	if list := storewebhooks.EventsTable.In(w.Kept, storewebhooks.Written); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // APIVersion is the API version of this program (VER-1).
@@ -14,7 +14,7 @@ const APIVersion = "2026-11-21"
 // Event is the body of a webhook delivery (EVT-8).
 type Event struct {
 	ID          string             `json:"id"`
-	Type        hook.EventType     `json:"type"`
+	Type        webhooks.EventType `json:"type"`
 	APIVersion  string             `json:"apiVersion"`
 	CreatedAt   Time               `json:"createdAt"`
 	Environment tenant.Environment `json:"environment"`

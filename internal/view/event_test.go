@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
 
@@ -18,7 +18,7 @@ func TestEventIsJSONWhateverItHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a\u2028b", "<&>", "São", "\x7f", "\n", `"\`, "\xff"}))
 		p := pay.Payment{ID: "TXN-1", Order: pay.PaymentOrder{ID: texts.Draw(t, "order"), Purchase: pay.Purchase{Metadata: map[string]string{texts.Draw(t, "key"): texts.Draw(t, "value")}}}}
-		body, err := NewEvent(&pay.Event{ID: "evt_1", Type: hook.PaymentCompleted, Payment: &p}, Cause{}, "https://pay.example")
+		body, err := NewEvent(&pay.Event{ID: "evt_1", Type: webhooks.PaymentCompleted, Payment: &p}, Cause{}, "https://pay.example")
 		if err != nil || bytes.Contains(body, []byte(`\u003c`)) || bytes.HasSuffix(body, []byte("\n")) {
 			t.Fatalf("%v: %s", err, body)
 		}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -136,20 +136,20 @@ func (Word[T]) Schema(huma.Registry) *huma.Schema {
 func Values(of reflect.Type) []any { return words[of] }
 
 var words = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():           Texts(pay.Statuses()...),
-	reflect.TypeFor[tenant.Tier]():          Texts(tenant.Tiers()...),
-	reflect.TypeFor[hook.EventType]():       Texts(hook.EventTypes()...),
-	reflect.TypeFor[hook.EventsVersion]():   Texts(hook.EventsVersions()...),
-	reflect.TypeFor[tenant.Environment]():   Texts(tenant.Sandbox, tenant.Production),
-	reflect.TypeFor[tenant.Right]():         Texts(tenant.Rights()...),
-	reflect.TypeFor[acquirer.Channel]():     Texts(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
-	reflect.TypeFor[pay.ClaimKind]():        Texts(pay.ClaimKinds()...),
-	reflect.TypeFor[pay.ClaimStatus]():      Texts(pay.ClaimStatuses()...),
-	reflect.TypeFor[hook.DeliveryStatus]():  Texts(hook.DeliveryStatuses()...),
-	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
-	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
-	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
-	reflect.TypeFor[problem.Code]():         Texts(problem.Codes()...),
+	reflect.TypeFor[pay.Status]():              Texts(pay.Statuses()...),
+	reflect.TypeFor[tenant.Tier]():             Texts(tenant.Tiers()...),
+	reflect.TypeFor[webhooks.EventType]():      Texts(webhooks.EventTypes()...),
+	reflect.TypeFor[webhooks.EventsVersion]():  Texts(webhooks.EventsVersions()...),
+	reflect.TypeFor[tenant.Environment]():      Texts(tenant.Sandbox, tenant.Production),
+	reflect.TypeFor[tenant.Right]():            Texts(tenant.Rights()...),
+	reflect.TypeFor[acquirer.Channel]():        Texts(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
+	reflect.TypeFor[pay.ClaimKind]():           Texts(pay.ClaimKinds()...),
+	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),
+	reflect.TypeFor[webhooks.DeliveryStatus](): Texts(webhooks.DeliveryStatuses()...),
+	reflect.TypeFor[pay.SettlementStatus]():    Texts(pay.SettlementStatuses()...),
+	reflect.TypeFor[pay.WalletStatus]():        Texts(pay.WalletStatuses()...),
+	reflect.TypeFor[pay.WithdrawalStatus]():    Texts(pay.WithdrawalStatuses()...),
+	reflect.TypeFor[problem.Code]():            Texts(problem.Codes()...),
 }
 
 // Texts is a list of words for a schema.

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -268,7 +268,7 @@ var abouts = map[string]about{
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
-		text: "Gives the subscription a new secret, which only this reply shows. For " + hours(hook.RotationGrace) + " deliveries are signed with both: `v1` is the new one, " +
+		text: "Gives the subscription a new secret, which only this reply shows. For " + hours(webhooks.RotationGrace) + " deliveries are signed with both: `v1` is the new one, " +
 			"`v0` the old one.",
 	},
 	"GET /webhooks/{id}/deliveries": {text: "The deliveries to the endpoint and their results, newest first."},
@@ -289,8 +289,8 @@ var abouts = map[string]about{
 	},
 	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
 	"POST /webhooks/{id}/replay": {
-		text: "Sends every event of a period to one webhook again, also those that were delivered: at most " + days(hook.ReplaySpan) + ", " + thousands(hook.ReplayMost) + " events and " +
-			strconv.Itoa(hook.ReplayStep*int(time.Second/hook.ReplayEvery)) + " events per second, in the " +
+		text: "Sends every event of a period to one webhook again, also those that were delivered: at most " + days(webhooks.ReplaySpan) + ", " + thousands(webhooks.ReplayMost) + " events and " +
+			strconv.Itoa(webhooks.ReplayStep*int(time.Second/webhooks.ReplayEvery)) + " events per second, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay the same: ignore those that you have seen.\n\n" +
 			"`events` is their number. A webhook has one replay at a time: repeating the same request returns it, and a different request is a conflict whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []problem.Code{problem.ConflictState},
@@ -361,7 +361,7 @@ var introduction = `Payment orchestration for Latin America: one API over a casc
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
-	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for " + hours(hook.RotationGrace) + " after a rotation " +
+	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for " + hours(webhooks.RotationGrace) + " after a rotation " +
 		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than " + seconds(webhook.Tolerance) + " old.",
 		sampleSignature},
 	{webhook.EventHeader, "The event's type.", "payment.completed"},

@@ -15,10 +15,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -34,7 +34,7 @@ type Credentials struct {
 // copy. The one that validates requests is looser, because clamped and coded values must pass it; mend
 // tightens the copy. needs is called with an operation id. The operations' types are in Schemas.
 func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(paths, schemas map[string]any)) func() ([]byte, error) {
-	doc.Webhooks = webhooks()
+	doc.Webhooks = webhookEvents()
 	return func() ([]byte, error) {
 		text, err := json.Marshal(doc)
 		if err != nil {
@@ -337,7 +337,7 @@ func (o operation) idempotent() bool {
 func (d document) events() {
 	for name, item := range under(d.tree, "webhooks") {
 		post := under(item.(object), "post")
-		post["description"], post["security"] = hook.EventType(name).Meaning(), []any{}
+		post["description"], post["security"] = webhooks.EventType(name).Meaning(), []any{}
 		var parameters []any
 		for _, h := range deliveryHeaders {
 			parameters = append(parameters, object{
@@ -352,11 +352,11 @@ func (d document) events() {
 		properties := under(schema, "properties")
 		under(properties, "environment")["enum"] = wire.Values(reflect.TypeFor[tenant.Environment]())
 		example := d.compose(schema, "Event", "").(object)
-		for path, value := range eventSamples[hook.EventType(name)] {
+		for path, value := range eventSamples[webhooks.EventType(name)] {
 			set(example, path, value)
 		}
 		example["createdAt"] = max(happened(example["data"]), sampleTime) // after what it reports
-		if hook.EventType(name) == hook.SessionExpired {
+		if webhooks.EventType(name) == webhooks.SessionExpired {
 			example["createdAt"] = dayLater
 		}
 		media["example"] = example

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/danielgtaylor/huma/v2"
@@ -17,11 +17,11 @@ var Schemas = huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNam
 
 // webhooks are the events that endpoints receive. Generators drop schemas without an operation before they
 // read webhooks; GET /events refers to all of them.
-var webhooks = sync.OnceValue(func() map[string]*huma.PathItem {
+var webhookEvents = sync.OnceValue(func() map[string]*huma.PathItem {
 	items := map[string]*huma.PathItem{}
 	var objects []*huma.Schema
 	seen := map[reflect.Type]bool{}
-	for _, e := range hook.EventTypes() {
+	for _, e := range webhooks.EventTypes() {
 		items[string(e)] = eventItem(e)
 		if object := eventObject(e); object != nil && !seen[object] {
 			seen[object] = true
@@ -33,7 +33,7 @@ var webhooks = sync.OnceValue(func() map[string]*huma.PathItem {
 })
 
 // eventItem describes one event as a webhook.
-func eventItem(e hook.EventType) *huma.PathItem {
+func eventItem(e webhooks.EventType) *huma.PathItem {
 	schema := huma.SchemaFromType(Schemas, reflect.TypeFor[view.Event]())
 	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
 	if object := eventObject(e); object != nil {
@@ -50,7 +50,7 @@ func eventItem(e hook.EventType) *huma.PathItem {
 }
 
 // eventObject is the object of an event, nil if that has no shape yet (EVT-11, EVT-12).
-func eventObject(e hook.EventType) reflect.Type {
+func eventObject(e webhooks.EventType) reflect.Type {
 	switch subject, _, _ := strings.Cut(string(e), "."); subject {
 	case "payment":
 		return reflect.TypeFor[view.Transaction]()

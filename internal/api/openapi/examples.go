@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -254,37 +254,37 @@ var samples = map[string]any{
 var eventOrder = []any{"id", "type", "apiVersion", "createdAt", "environment", "merchantId", "shopId", "sequence", "request", "data"}
 
 // eventSamples are the differences of the events' examples.
-var eventSamples = map[hook.EventType]object{
-	hook.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
-	hook.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
-	hook.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
-	hook.PaymentFailed: {
+var eventSamples = map[webhooks.EventType]object{
+	webhooks.PaymentCreated: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "processing", "data.object.refundableAmountLocal": 0, "data.previous": object{}},
+	webhooks.PaymentPending: {"data.object.timestamps": object{"created": sampleTime, "updated": sampleTime}, "sequence": 0, "data.object.status": "pending", "data.object.refundableAmountLocal": 0, "data.previous": object{"status": "processing"}},
+	webhooks.SessionExpired: {"data.previous": object{"status": "awaiting_method"}},
+	webhooks.PaymentFailed: {
 		"data.object.status": "failed", "data.object.refundableAmountLocal": 0,
 		"data.object.failure":    object{"code": "cascade_exhausted", "declineCode": nil, "message": "no provider took the payment"},
 		"data.object.timestamps": object{"created": sampleTime, "updated": paidTime, "failed": paidTime},
 	},
-	hook.PaymentRefunded: {
+	webhooks.PaymentRefunded: {
 		"sequence": 2, "data.previous.status": "completed", "data.object.status": "refunded",
 		"data.object.refundedAmountLocal": 137.7, "data.object.refundableAmountLocal": 0,
 		"data.object.refund": object{"refundId": "CLM-" + suffix, "transactionId": "TXN-" + suffix, "amount": 137.7, "amountUsd": 25.5,
 			"currency": "BRL", "status": "pending", "reason": "requested_by_customer", "origin": "merchant", "createdAt": dayLater},
 		"data.object.timestamps": object{"created": sampleTime, "updated": dayLater, "completed": paidTime},
 	},
-	hook.WalletAdded:         {"data.previous": object{}},
-	hook.BalanceAdjusted:     {"sequence": 1, "data.previous": object{}},
-	hook.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.object.origin": nil, "data.previous": object{}},
-	hook.ClaimOpened:         {"data.previous": object{}},
-	hook.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
-	hook.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
-	hook.WithdrawalCompleted: {"sequence": 1, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
-	hook.WithdrawalFailed: {
+	webhooks.WalletAdded:         {"data.previous": object{}},
+	webhooks.BalanceAdjusted:     {"sequence": 1, "data.previous": object{}},
+	webhooks.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.object.origin": nil, "data.previous": object{}},
+	webhooks.ClaimOpened:         {"data.previous": object{}},
+	webhooks.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},
+	webhooks.SettlementPDFReady:  {"sequence": 2, "data.previous": object{}},
+	webhooks.WithdrawalCompleted: {"sequence": 1, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.previous": object{"status": "processing"}},
+	webhooks.WithdrawalFailed: {
 		"sequence": 1, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
 		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
 	},
-	hook.WithdrawalReturned: {
+	webhooks.WithdrawalReturned: {
 		"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.object.returnedAmount": 20, "data.previous": object{"status": "completed"},
 	},
-	hook.ClaimResolved: {
+	webhooks.ClaimResolved: {
 		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
 		"data.object.updatedAt": closedTime, "data.object.resolvedAt": closedTime, "data.previous": object{"status": "pending"},
 	},

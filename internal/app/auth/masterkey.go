@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -190,10 +190,10 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 	return pages(func(after string) (string, error) {
 		list, err := sc.Store.Subscriptions().After(ctx, after, resealBatch)
 		for _, sub := range list {
-			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}, {hook.AuthenticationOf(sub.ID, sub.URL), &sub.Authentication.Encrypted}}
+			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}, {webhooks.AuthenticationOf(sub.ID, sub.URL), &sub.Authentication.Encrypted}}
 			if err := of.each(do, func() error {
 				sub.Version++
-				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{sub}})
+				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{sub}})
 			}); err != nil {
 				return "", err
 			}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -116,7 +116,7 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 	now := b.Now()
 	if len(c.Events) > 0 { // their deliveries are leased to the node that wrote them
-		b.Alarms[DeliveriesLoop].Set(now.Add(hook.DeliveryLease))
+		b.Alarms[DeliveriesLoop].Set(now.Add(webhooks.DeliveryLease))
 	}
 	if len(c.Transfers) > 0 {
 		b.Alarms[OpeningLoop].Set(now.Add(OpeningPause))

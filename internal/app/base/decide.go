@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -47,7 +47,7 @@ func (b *Base) payloadOf(e *pay.Event, cause view.Cause) func() ([]byte, error) 
 
 // payload makes an event's payload. withdrawals are those of the same change.
 func (b *Base) payload(ctx context.Context, e *pay.Event, withdrawals []pay.Withdrawal, cause view.Cause) ([]byte, error) {
-	if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
+	if e.Type == webhooks.PaymentRefunded { // no other event comes after the capture is settled
 		one := []pay.Payment{*e.Payment}
 		if err := b.SettledAs(ctx, one); err != nil {
 			return nil, err

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -21,11 +21,11 @@ var kinds = []struct {
 	{pay.SettlementPrefix, "a settlement", "GET /settlements/", problem.SettlementNotFound},
 	{pay.WithdrawalPrefix, "a withdrawal", "GET /withdrawals/", problem.WithdrawalNotFound},
 	{pay.WalletPrefix, "a wallet", "GET /wallets/", problem.WalletNotFound},
-	{hook.SubscriptionPrefix, "a webhook", "GET /webhooks/", problem.WebhookNotFound},
+	{webhooks.SubscriptionPrefix, "a webhook", "GET /webhooks/", problem.WebhookNotFound},
 	{tenant.VerificationPrefix, "a verification", "GET /kyc/", problem.NotFound},
 	{pay.SessionPrefix, "a checkout session", "GET /checkout/sessions/", problem.CheckoutSessionNotFound},
-	{hook.EventPrefix, "an event", "", ""},
-	{hook.DeliveryPrefix, "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
+	{webhooks.EventPrefix, "an event", "", ""},
+	{webhooks.DeliveryPrefix, "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
 	{"dlv_", "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
 	{tenant.ShopPrefix, "a shop", "", problem.ShopNotFound},
 	{tenant.MerchantPrefix, "a merchant", "", problem.MerchantNotFound},

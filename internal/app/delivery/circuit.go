@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -39,7 +39,7 @@ func (h *heartbeat) due(idle bool) bool {
 	if h.reporting {
 		return false
 	}
-	return h.success || h.failures > 0 && (idle || h.known+h.failures >= hook.CircuitAfter)
+	return h.success || h.failures > 0 && (idle || h.known+h.failures >= webhooks.CircuitAfter)
 }
 
 // quiet reports whether nothing is left to report.
@@ -68,7 +68,7 @@ func (d *dispatcher) report(l *lane) {
 
 // heard writes the latest answers of an endpoint into its row, see courier.
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
-	var before, after hook.Circuit
+	var before, after webhooks.Circuit
 	err := base.Again(func() error {
 		sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 		if err != nil {
@@ -76,11 +76,11 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 		}
 		before, after = sub.Circuit, sub.Circuit
 		next, changed := sub.Heard(success, failures, at)
-		if !changed || sub.Status != hook.Enabled {
+		if !changed || sub.Status != webhooks.Enabled {
 			return nil
 		}
 		after = next.Circuit
-		return w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
+		return w.Store.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{next}})
 	})
 	if err != nil {
 		w.Log.ErrorContext(ctx, "an endpoint's answers were not written; its circuit is unchanged", "subscription", subscription, "error", err)
@@ -107,7 +107,7 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 		if !ok {
 			return false
 		}
-		err = w.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{next}})
+		err = w.Store.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{next}})
 	}
 	if err != nil && !errors.Is(err, store.ErrStale) {
 		w.Log.ErrorContext(ctx, "an endpoint cannot be probed; its deliveries wait", "subscription", subscription, "error", err)
@@ -117,13 +117,13 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 }
 
 // disabling disables an endpoint, with a reason.
-func (w *Webhooks) disabling(sub hook.Subscription, reason string) pay.Change {
+func (w *Webhooks) disabling(sub webhooks.Subscription, reason string) pay.Change {
 	next := sub.Disable(reason, w.TimeOf(sub.Scope))
 	if next.Version == sub.Version {
 		return pay.Change{}
 	}
 	return pay.Change{
-		Subscriptions: []hook.Subscription{next},
+		Subscriptions: []webhooks.Subscription{next},
 		Audit:         w.Audited(audit.Actor{Kind: audit.BySystem}, sub.Scope, audit.WebhookDisabled, sub.ID, map[string]string{"reason": reason}),
 	}
 }
@@ -165,10 +165,10 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		var err error
 		switch {
 		case s.Hopeless(now):
-			w.disable(ctx, s.ID, s.URL, hook.HopelessText)
+			w.disable(ctx, s.ID, s.URL, webhooks.HopelessText)
 		case !s.Parked:
-		case s.Status != hook.Enabled:
-			if list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), dispatchBatch); err == nil {
+		case s.Status != webhooks.Enabled:
+			if list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(webhooks.DeliveryLease), dispatchBatch); err == nil {
 				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
@@ -176,7 +176,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		default:
 			w.subs.Forget(s.ID) // the cached circuit may still be open: deliveries leased now would be parked again
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), room)
+				list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(webhooks.DeliveryLease), room)
 				w.deliver.submit(list)
 			}
 		}
@@ -187,11 +187,11 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 }
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is open, if it is time.
-func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Time) ([]store.Dispatch, error) {
+func (w *Webhooks) probe(ctx context.Context, sub webhooks.Subscription, now time.Time) ([]store.Dispatch, error) {
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := w.Store.Deliveries().Unpark(ctx, sub.ID, now.Add(hook.DeliveryLease), 1)
+	list, err := w.Store.Deliveries().Unpark(ctx, sub.ID, now.Add(webhooks.DeliveryLease), 1)
 	w.deliver.probe(list)
 	return list, err
 }
@@ -207,12 +207,12 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	if err != nil {
 		return err
 	}
-	if sub.Status == hook.Enabled {
+	if sub.Status == webhooks.Enabled {
 		w.subs.Forget(subscription)
 		w.deliver.submit(list)
 		return nil
 	}
-	change := pay.Change{Subscriptions: []hook.Subscription{sub.Unchanged()}}
+	change := pay.Change{Subscriptions: []webhooks.Subscription{sub.Unchanged()}}
 	for _, next := range list {
 		change.Deliveries = append(change.Deliveries, next.Delivery.Abandon())
 	}

@@ -3,8 +3,8 @@ package delivery
 import (
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -13,7 +13,7 @@ type Credentials = webhook.Credentials
 
 // SubscriptionEdit is a change by the owner.
 type SubscriptionEdit struct {
-	hook.SubscriptionEdit
+	webhooks.SubscriptionEdit
 	Credentials   *Credentials // in place of those from before; nil keeps them
 	NoCredentials bool         // takes them away
 	Strict        *bool        // header Sandbox-Strict; nil: the setting of the merchant's sandbox
@@ -39,21 +39,21 @@ func (b *problems) credentials(c *Credentials, managed bool) {
 }
 
 // encrypted encrypts credentials for an endpoint at an address.
-func (w *Webhooks) encrypted(subscription, address string, c webhook.Credentials) hook.Authentication {
-	return hook.Authentication{
-		Username: c.Username, Header: c.Header, Encrypted: w.Vault.Encrypt(hook.AuthenticationOf(subscription, address), []byte(c.Secret())),
+func (w *Webhooks) encrypted(subscription, address string, c webhook.Credentials) webhooks.Authentication {
+	return webhooks.Authentication{
+		Username: c.Username, Header: c.Header, Encrypted: w.Vault.Encrypt(webhooks.AuthenticationOf(subscription, address), []byte(c.Secret())),
 	}
 }
 
 // edit is an owner's edit with its credentials encrypted, for the address that the endpoint will have.
-func (w *Webhooks) edit(read hook.Subscription, e SubscriptionEdit) hook.SubscriptionEdit {
+func (w *Webhooks) edit(read webhooks.Subscription, e SubscriptionEdit) webhooks.SubscriptionEdit {
 	edit, address := e.SubscriptionEdit, read.URL
 	if e.URL != nil {
 		address = *e.URL
 	}
 	switch {
 	case e.NoCredentials:
-		edit.Authentication = &hook.Authentication{}
+		edit.Authentication = &webhooks.Authentication{}
 	case e.Credentials != nil:
 		encrypted := w.encrypted(read.ID, address, *e.Credentials)
 		edit.Authentication = &encrypted
@@ -62,17 +62,17 @@ func (w *Webhooks) edit(read hook.Subscription, e SubscriptionEdit) hook.Subscri
 }
 
 // credentials decrypts the credentials of an endpoint, for a request to it.
-func (w *Webhooks) credentials(sub hook.Subscription) (webhook.Credentials, error) {
+func (w *Webhooks) credentials(sub webhooks.Subscription) (webhook.Credentials, error) {
 	a := sub.Authentication
 	if a.None() {
 		return webhook.Credentials{}, nil
 	}
-	secret, err := w.Vault.Decrypt(hook.AuthenticationOf(sub.ID, sub.URL), a.Encrypted)
+	secret, err := w.Vault.Decrypt(webhooks.AuthenticationOf(sub.ID, sub.URL), a.Encrypted)
 	return webhook.Credentials{Username: a.Username, Header: a.Header}.WithSecret(string(secret)), err
 }
 
 // audited is what the audit log tells of an endpoint after a change. before is zero for a new one.
-func audited(sub, before hook.Subscription) map[string]string {
+func audited(sub, before webhooks.Subscription) map[string]string {
 	details := map[string]string{"url": origin(sub.URL), "events": strings.Join(sub.Events, ",")}
 	if before.ID != "" {
 		details["status"] = string(sub.Status)

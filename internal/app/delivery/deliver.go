@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -30,7 +30,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.Deliveries().Lease(ctx, now, now.Add(hook.DeliveryLease), dispatchBatch)
+	due, err := w.Store.Deliveries().Lease(ctx, now, now.Add(webhooks.DeliveryLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -68,15 +68,15 @@ const (
 
 // outcome is a try with the endpoint's state before it.
 type outcome struct {
-	hook.Try
-	at       time.Time          // when it ended; if postponed, until when
-	gone     *hook.Subscription // that answered 410, as it was when the request was made; nil: none did
-	failures int                // in a row
-	trace    trace.Ref          // the span of the try
+	webhooks.Try
+	at       time.Time              // when it ended; if postponed, until when
+	gone     *webhooks.Subscription // that answered 410, as it was when the request was made; nil: none did
+	failures int                    // in a row
+	trace    trace.Ref              // the span of the try
 }
 
 // retries reports whether a delivery's first try failed and another one follows.
-func (o outcome) retries(d hook.Delivery) bool {
+func (o outcome) retries(d webhooks.Delivery) bool {
 	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == nil
 }
 
@@ -89,7 +89,7 @@ const (
 
 // ahead is the time until which a delivery waits for earlier ones of the same object; zero: it may
 // be sent. has reports whether this node has a delivery in hand, and so sends it in order.
-func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscription, has func(id string) bool) (until time.Time, err error) {
+func (w *Webhooks) ahead(ctx context.Context, d webhooks.Delivery, to webhooks.Subscription, has func(id string) bool) (until time.Time, err error) {
 	now := w.TimeOf(d.Scope)
 	if !d.Waits(now) {
 		return time.Time{}, nil
@@ -123,7 +123,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		w.Quiet.ComesAgain(ctx, d.Live, "a delivery's endpoint cannot be read; the delivery is retried later", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
-	if e.sub.Status != hook.Enabled {
+	if e.sub.Status != webhooks.Enabled {
 		return outcome{}, parked // the cached subscription may be old: unstall reads it again and abandons the deliveries of a disabled one
 	}
 	if e.sub.Circuit.Open && !it.probe && !d.Urgent && (w.TimeOf(d.Scope).Before(e.sub.Circuit.ProbeAt) || !w.claim(ctx, e.sub.ID)) {
@@ -146,12 +146,12 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		DeliveryID: sentID(d.ID), EventID: d.Event, Credentials: e.credentials, Body: it.Payload,
 	})
 	w.attempted(ctx, span, d, result)
-	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
+	try := webhooks.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
 		again, more := d.PauseAsked(w.Jitter(), result.Wait)
 		try.Again, try.GiveUp = again, !more
 	}
-	var gone *hook.Subscription
+	var gone *webhooks.Subscription
 	if result.Gone() {
 		gone = &e.sub
 	}
@@ -161,19 +161,19 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 // sentPrefix begins the id of a delivery in requests to endpoints (HOOK-9).
 const sentPrefix = "dlv_"
 
-func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, hook.DeliveryPrefix) }
+func sentID(id string) string { return sentPrefix + strings.TrimPrefix(id, webhooks.DeliveryPrefix) }
 
 // storedID is the stored form of a sent id. A stored id stays as it is.
 func storedID(id string) string {
 	if suffix, ok := strings.CutPrefix(id, sentPrefix); ok {
-		return hook.DeliveryPrefix + suffix
+		return webhooks.DeliveryPrefix + suffix
 	}
 	return id
 }
 
 // post delivers to our own inbox within the process, whatever the service's address is, and to all
 // other endpoints over the network.
-func (w *Webhooks) post(ctx context.Context, e endpoint, d hook.Delivery, m webhook.Message) webhook.Result {
+func (w *Webhooks) post(ctx context.Context, e endpoint, d webhooks.Delivery, m webhook.Message) webhook.Result {
 	if e.sub.Managed {
 		return w.postInbox(ctx, e, d, m)
 	}
@@ -184,7 +184,7 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, d hook.Delivery, m webh
 // unless the change was a replay. The effect of a 410 on the endpoint is written in the same
 // commit. So whoever enables the endpoint again finds no delivery under way that was given up
 // already, and a replay misses nothing (EVT-17).
-func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
+func (w *Webhooks) tried(ctx context.Context, d webhooks.Delivery, t outcome) {
 	if t.gone != nil {
 		done, _ := w.endpoints.Lock(context.WithoutCancel(ctx), d.Subscription) // it can fail only with its context
 		defer done()
@@ -204,7 +204,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 			next, changed = read.Overtaken(try, t.at)
 		}
 		if changed {
-			change.Deliveries = []hook.Delivery{next}
+			change.Deliveries = []webhooks.Delivery{next}
 		} else if t.gone == nil {
 			return nil
 		}
@@ -229,13 +229,13 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 // goneFrom disables an endpoint that answered 410. If it is disabled already, the change keeps it
 // disabled. If it was written since the request was made, nothing changes: it may have a new address,
 // or its owner may have enabled it again. The next try asks the endpoint as it is now.
-func (w *Webhooks) goneFrom(ctx context.Context, asked hook.Subscription) (pay.Change, error) {
+func (w *Webhooks) goneFrom(ctx context.Context, asked webhooks.Subscription) (pay.Change, error) {
 	sub, err := w.Store.Subscriptions().Any(ctx, asked.ID)
 	if err != nil || sub.URL != asked.URL {
 		return pay.Change{}, err
 	}
-	if sub.Status != hook.Enabled {
-		return pay.Change{Subscriptions: []hook.Subscription{sub.Unchanged()}}, nil
+	if sub.Status != webhooks.Enabled {
+		return pay.Change{Subscriptions: []webhooks.Subscription{sub.Unchanged()}}, nil
 	}
 	if sub.Version != asked.Version {
 		return pay.Change{}, nil
@@ -254,7 +254,7 @@ func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 	for _, s := range stalled {
 		at := w.Now()
 		if s.Circuit.Open {
-			at = s.Circuit.Since.Add(hook.HopelessAfter)
+			at = s.Circuit.Since.Add(webhooks.HopelessAfter)
 			if s.Parked && s.Circuit.ProbeAt.Before(at) {
 				at = s.Circuit.ProbeAt
 			}

@@ -7,17 +7,17 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // DeliveryLog is a page of the deliveries to an endpoint.
 type DeliveryLog struct {
-	Subscription hook.Subscription
-	Deliveries   []hook.Delivery
+	Subscription webhooks.Subscription
+	Deliveries   []webhooks.Delivery
 	Total        int64
 }
 
@@ -41,7 +41,7 @@ func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscri
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
-	var after hook.Delivery
+	var after webhooks.Delivery
 	if err := base.Behind(f.After, func() error {
 		d, err := w.Store.Deliveries().Get(ctx, scope, log.Subscription.ID, storedID(f.After))
 		after = d.Delivery
@@ -63,18 +63,18 @@ type Recent struct{ Delivered, Failed, Waiting int }
 func (r Recent) Tried() int { return r.Delivered + r.Failed }
 
 // Recent summarizes the newest deliveries to an endpoint.
-func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
-	list, err := w.Store.Deliveries().List(ctx, sub.Scope, sub.ID, lists.DeliveryFilter{Page: lists.Page{Limit: RecentDeliveries}}, hook.Delivery{})
+func (w *Webhooks) Recent(ctx context.Context, sub webhooks.Subscription) (Recent, error) {
+	list, err := w.Store.Deliveries().List(ctx, sub.Scope, sub.ID, lists.DeliveryFilter{Page: lists.Page{Limit: RecentDeliveries}}, webhooks.Delivery{})
 	return RecentOf(list), err
 }
 
 // RecentOf summarizes deliveries, newest first.
-func RecentOf(list []hook.Delivery) (r Recent) {
+func RecentOf(list []webhooks.Delivery) (r Recent) {
 	for _, d := range list[:min(len(list), RecentDeliveries)] {
 		switch d.Status {
-		case hook.DeliveryDelivered:
+		case webhooks.DeliveryDelivered:
 			r.Delivered++
-		case hook.DeliveryPending:
+		case webhooks.DeliveryPending:
 			r.Waiting++
 		default:
 			r.Failed++
@@ -85,8 +85,8 @@ func RecentOf(list []hook.Delivery) (r Recent) {
 
 // Sent is an event's delivery to one of the shop's endpoints.
 type Sent struct {
-	Subscription hook.Subscription
-	Delivery     hook.Delivery
+	Subscription webhooks.Subscription
+	Delivery     webhooks.Delivery
 }
 
 // Of lists the deliveries of an event to the endpoints that the shop still has.
@@ -111,7 +111,7 @@ func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (li
 // Delivery reads one delivery, by either of its ids, with its body.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
-func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Subscription, store.Dispatch, error) {
+func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Subscription, store.Dispatch, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return sub, store.Dispatch{}, err
@@ -123,8 +123,8 @@ func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscriptio
 // Replayed is the result of a replay.
 type Replayed struct {
 	Delivery string
-	Previous hook.DeliveryStatus
-	Status   hook.DeliveryStatus
+	Previous webhooks.DeliveryStatus
+	Status   webhooks.DeliveryStatus
 	Next     time.Time
 }
 
@@ -138,7 +138,7 @@ func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope tenant.S
 		if err != nil {
 			return Replayed{}, err
 		}
-		if sub.Status != hook.Enabled {
+		if sub.Status != webhooks.Enabled {
 			return Replayed{}, &problem.Error{
 				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first, with PATCH and status enabled",
 				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
@@ -149,7 +149,7 @@ func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope tenant.S
 			return Replayed{}, err
 		}
 		return Replayed{next.ID, d.Delivery.Status, next.Status, next.DueAt}, w.Store.Commit(ctx, pay.Change{
-			Deliveries: []hook.Delivery{next},
+			Deliveries: []webhooks.Delivery{next},
 			Audit:      w.Audited(by.Actor(), scope, audit.DeliveryReplayed, next.ID, map[string]string{"webhook": sub.ID}),
 		})
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -27,9 +27,9 @@ const (
 // their order; shops take turns. It returns how many events it leased.
 func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
-	until := now.Add(hook.FanOutLease)
+	until := now.Add(webhooks.FanOutLease)
 	list, err := w.Store.Deliveries().LeaseFanOuts(ctx, now, until, fanOutBatch)
-	shops := map[string][]hook.FanOut{}
+	shops := map[string][]webhooks.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
 	}
@@ -43,7 +43,7 @@ func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 
 // fanOutInOrder makes the deliveries of a shop's events. Those that it leaves come again when their
 // lease ends.
-func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, until time.Time) error {
+func (w *Webhooks) fanOutInOrder(ctx context.Context, events []webhooks.FanOut, until time.Time) error {
 	for _, f := range events {
 		for over := false; !over; {
 			if !w.Now().Before(until) { // another node may have it now
@@ -68,8 +68,8 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, unti
 }
 
 // step commits one step, and rests if necessary. Shops take turns then.
-func (w *Webhooks) step(ctx context.Context, next hook.FanOut) error {
-	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}) }
+func (w *Webhooks) step(ctx context.Context, next webhooks.FanOut) error {
+	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []webhooks.FanOut{next}}) }
 	if !w.Store.Deliveries().InCompany() {
 		return do()
 	}

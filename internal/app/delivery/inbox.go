@@ -11,10 +11,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -34,7 +34,7 @@ var kept = [...]string{
 
 // postInbox delivers to the managed inbox, signed and checked like a delivery over the network. The check knows the
 // secrets that signed, however often they are rotated meanwhile.
-func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d hook.Delivery, m webhook.Message) webhook.Result {
+func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d webhooks.Delivery, m webhook.Message) webhook.Result {
 	began := w.Now()
 	err := w.keep(ctx, e, d, w.Sender.Header(m), m.Body)
 	result := webhook.Result{StatusCode: http.StatusOK, Duration: w.Now().Sub(began)}
@@ -80,7 +80,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if err != nil {
 		return err
 	}
-	if !e.sub.Managed || e.sub.Status == hook.Deleted || shop.Slug != slug {
+	if !e.sub.Managed || e.sub.Status == webhooks.Deleted || shop.Slug != slug {
 		return unsigned(nil)
 	}
 	return w.keep(ctx, e, d, header, body)
@@ -89,7 +89,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 // keep checks a delivery to a managed inbox, and adds it to the inbox.
 //
 // Errors: invalid_token, invalid_request.
-func (w *Webhooks) keep(ctx context.Context, e endpoint, d hook.Delivery, header http.Header, body []byte) error {
+func (w *Webhooks) keep(ctx context.Context, e endpoint, d webhooks.Delivery, header http.Header, body []byte) error {
 	signature := header.Get(webhook.SignatureHeader)
 	err := webhook.Verify(signature, body, e.secret, w.Now(), webhook.Tolerance)
 	if err != nil && e.previous != "" { // it was signed before the rotation
@@ -102,8 +102,8 @@ func (w *Webhooks) keep(ctx context.Context, e endpoint, d hook.Delivery, header
 		return problem.New(problem.InvalidRequest, "the delivery is not JSON")
 	}
 	now := w.TimeOf(e.sub.Scope)
-	got := hook.Received{
-		ID: w.NewID(hook.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
+	got := webhooks.Received{
+		ID: w.NewID(webhooks.InboxPrefix, now), Scope: e.sub.Scope, Subscription: e.sub.ID, Delivery: d.ID, Event: d.Event,
 		EventType: d.EventType, At: now, Header: map[string]string{}, Body: body,
 	}
 	for _, name := range kept {
@@ -111,13 +111,13 @@ func (w *Webhooks) keep(ctx context.Context, e endpoint, d hook.Delivery, header
 			got.Header[name] = value
 		}
 	}
-	return w.Store.Commit(ctx, pay.Change{Inbox: []hook.Received{got}})
+	return w.Store.Commit(ctx, pay.Change{Inbox: []webhooks.Received{got}})
 }
 
 // Inbox lists the deliveries that a shop's managed inbox received, newest first, with their number.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
+func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -136,7 +136,7 @@ func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
 	}
 	deleted := 0
 	for _, sub := range list {
-		oldest := id.From(hook.InboxPrefix, w.TimeOf(sub.Scope).Add(-hook.InboxAge))
+		oldest := id.From(webhooks.InboxPrefix, w.TimeOf(sub.Scope).Add(-webhooks.InboxAge))
 		n, err := w.Store.Subscriptions().TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -80,7 +80,7 @@ type courier interface {
 	// send tries one delivery. has reports whether this node has a delivery to the same endpoint in hand.
 	send(ctx context.Context, it item, has func(id string) bool) (outcome, fate)
 	// tried writes the outcome of a try.
-	tried(ctx context.Context, d hook.Delivery, t outcome)
+	tried(ctx context.Context, d webhooks.Delivery, t outcome)
 	// heard writes the latest answers of an endpoint: whether one was a success, how many failures followed, and when the
 	// last one came. It returns how many failures in a row the endpoint has now.
 	heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
@@ -251,7 +251,7 @@ func (d *dispatcher) staff(l *lane) {
 }
 
 // park leaves a delivery to wait in the database. The caller holds mu.
-func (d *dispatcher) park(next *hook.Delivery) {
+func (d *dispatcher) park(next *webhooks.Delivery) {
 	if len(d.parking) < parkingLimit {
 		d.parked++
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
@@ -260,7 +260,7 @@ func (d *dispatcher) park(next *hook.Delivery) {
 }
 
 // postpone gives a delivery back until a time. The caller holds mu.
-func (d *dispatcher) postpone(next *hook.Delivery, until time.Time) {
+func (d *dispatcher) postpone(next *webhooks.Delivery, until time.Time) {
 	if len(d.waiting) < parkingLimit {
 		d.late++
 		d.waiting = append(d.waiting, store.Postponement{ID: next.ID, Leased: next.DueAt, Until: until})
@@ -385,7 +385,7 @@ func (d *dispatcher) work(l *lane) {
 }
 
 // note writes the outcome of a try while the lane continues.
-func (d *dispatcher) note(l *lane, it *item, sent hook.Delivery, try outcome) {
+func (d *dispatcher) note(l *lane, it *item, sent webhooks.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()

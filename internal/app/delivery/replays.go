@@ -8,10 +8,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -26,8 +26,8 @@ func NewReplays(w *Webhooks) *Replays { return &Replays{w.Base, w} }
 
 // NewReplay asks to send the events of a span of time again.
 type NewReplay struct {
-	hook.Replay // From, To and Types
-	Idempotency base.Idempotency
+	webhooks.Replay // From, To and Types
+	Idempotency     base.Idempotency
 }
 
 // Begin starts to send the events of a span of time to an endpoint again. While a replay runs,
@@ -35,15 +35,15 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for a disabled endpoint, or if another
 // replay to it runs.
-func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (hook.Replay, error) {
-	return base.Decide(func() (hook.Replay, error) {
+func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (webhooks.Replay, error) {
+	return base.Decide(func() (webhooks.Replay, error) {
 		sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 		if err != nil {
-			return hook.Replay{}, err
+			return webhooks.Replay{}, err
 		}
 		if object, found, err := rp.Earlier(ctx, scope, n.Idempotency); err != nil || found {
 			if err != nil {
-				return hook.Replay{}, err
+				return webhooks.Replay{}, err
 			}
 			return rp.Get(ctx, scope, subscription, object)
 		}
@@ -62,7 +62,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		if !errors.Is(err, store.ErrNotFound) {
 			return running, err
 		}
-		if sub.Status != hook.Enabled {
+		if sub.Status != webhooks.Enabled {
 			return running, &problem.Error{
 				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first",
 				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
@@ -73,7 +73,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		if err != nil {
 			return r, err
 		}
-		r.ID = rp.NewID(hook.ReplayPrefix, now)
+		r.ID = rp.NewID(webhooks.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
 			if r.Events, err = rp.Store.Events().Count(ctx, scope, lists.EventFilter{Types: types, Span: lists.Span{From: r.From, To: r.To}}); err != nil {
 				return r, err
@@ -83,7 +83,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 			return r, err
 		}
 		err = rp.Store.Commit(ctx, pay.Change{
-			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []hook.Replay{r},
+			Once: n.Idempotency.Guard(scope, r.ID, now), Replays: []webhooks.Replay{r},
 			Audit: rp.Audited(by.Actor(), scope, audit.EventsReplayed, sub.ID, map[string]string{
 				"replay": r.ID, "from": r.From.Format(timeFormat), "to": r.To.Format(timeFormat), "types": strings.Join(eventNames(r.Types), ","),
 			}),
@@ -111,7 +111,7 @@ func (rp *Replays) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idem
 // timeFormat is the format of times in the audit log.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-func eventNames(types []hook.EventType) (names []string) {
+func eventNames(types []webhooks.EventType) (names []string) {
 	for _, t := range types {
 		names = append(names, string(t))
 	}
@@ -121,18 +121,18 @@ func eventNames(types []hook.EventType) (names []string) {
 // Get reads a replay to one of a shop's endpoints.
 //
 // Errors: webhook_not_found, not_found.
-func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
-		return hook.Replay{}, err
+		return webhooks.Replay{}, err
 	}
-	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (hook.Replay, error) { return rp.Store.Replays().Get(ctx, scope, sub.ID, id) })
+	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (webhooks.Replay, error) { return rp.Store.Replays().Get(ctx, scope, sub.ID, id) })
 }
 
 // List lists the replays to one of a shop's endpoints, newest first, with their number.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
-func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
+func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -150,8 +150,8 @@ func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription st
 // change.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
-	return base.Decide(func() (hook.Replay, error) {
+func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
+	return base.Decide(func() (webhooks.Replay, error) {
 		r, err := rp.Get(ctx, scope, subscription, id)
 		if err != nil {
 			return r, err
@@ -160,12 +160,12 @@ func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Sco
 		if err != nil {
 			return r, err
 		}
-		next, err := r.Stop(hook.StopAsked, untaken, rp.TimeOf(scope))
+		next, err := r.Stop(webhooks.StopAsked, untaken, rp.TimeOf(scope))
 		if err != nil || next.Version == r.Version {
 			return next, err
 		}
 		return next, rp.Store.Commit(ctx, pay.Change{
-			Replays: []hook.Replay{next}, Audit: rp.Audited(by.Actor(), scope, audit.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID}),
+			Replays: []webhooks.Replay{next}, Audit: rp.Audited(by.Actor(), scope, audit.ReplayCutShort, r.Subscription, map[string]string{"replay": r.ID}),
 		})
 	})
 }
@@ -173,7 +173,7 @@ func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Sco
 // stillReplaying stops the replay that runs to an endpoint which is about to be enabled. The replay
 // has not checked since the endpoint was disabled, so it does not know that its due deliveries were
 // given up (EVT-17).
-func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
+func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]webhooks.Replay, error) {
 	r, err := w.Store.Replays().Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -181,14 +181,14 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]h
 	if err != nil {
 		return nil, err
 	}
-	if r, err = w.stopFor(ctx, r, hook.StopDisabled); err != nil {
+	if r, err = w.stopFor(ctx, r, webhooks.StopDisabled); err != nil {
 		return nil, err
 	}
-	return []hook.Replay{r}, nil
+	return []webhooks.Replay{r}, nil
 }
 
 // stopFor stops a running replay.
-func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
+func (w *Webhooks) stopFor(ctx context.Context, r webhooks.Replay, why webhooks.StopReason) (webhooks.Replay, error) {
 	untaken, err := w.Store.Replays().Untaken(ctx, r)
 	if err != nil {
 		return r, err
@@ -213,7 +213,7 @@ func (rp *Replays) Step(ctx context.Context) (int, error) {
 	return len(due), failed
 }
 
-func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
+func (rp *Replays) step(ctx context.Context, r webhooks.Replay) error {
 	sub, err := rp.Store.Subscriptions().Any(ctx, r.Subscription)
 	if err != nil {
 		return err
@@ -229,12 +229,12 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 	if err != nil {
 		return err
 	}
-	if sub.Circuit.Open || untried >= hook.ReplayStep {
+	if sub.Circuit.Open || untried >= webhooks.ReplayStep {
 		return rp.moved(ctx, r.Wait(sub.Circuit.Open, now))
 	}
 	var list []pay.ToldEvent
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = rp.Store.Events().After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
+		if list, err = rp.Store.Events().After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, webhooks.ReplayStep); err != nil {
 			return err
 		}
 	}
@@ -248,10 +248,10 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 		}
 		return rp.moved(ctx, r.End(now))
 	}
-	next := make([]hook.Replayed, 0, len(list))
+	next := make([]webhooks.Replayed, 0, len(list))
 	ids := make([]string, 0, len(list))
 	for _, e := range list {
-		next = append(next, hook.Replayed{Event: e.ID, Type: e.Type, At: e.At})
+		next = append(next, webhooks.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
 	found, err := rp.Store.Deliveries().Named(ctx, ids)
@@ -266,6 +266,6 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 }
 
 // moved writes a replay's next step, with the deliveries that it begins.
-func (rp *Replays) moved(ctx context.Context, r hook.Replay, begun ...hook.Delivery) error {
-	return rp.Store.Commit(ctx, pay.Change{Replays: []hook.Replay{r}, Deliveries: begun})
+func (rp *Replays) moved(ctx context.Context, r webhooks.Replay, begun ...webhooks.Delivery) error {
+	return rp.Store.Commit(ctx, pay.Change{Replays: []webhooks.Replay{r}, Deliveries: begun})
 }

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -30,7 +30,7 @@ func (w *Webhooks) delivering(ctx context.Context, it item, address string) (con
 }
 
 // attempted reports a delivery's try to the meter, the trace and the log.
-func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d hook.Delivery, r webhook.Result) {
+func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d webhooks.Delivery, r webhook.Result) {
 	result := attemptResult(r)
 	if w.Meter.Attempted != nil {
 		w.Meter.Attempted(tenant.EnvironmentOf(d.Live), result, r.Duration)

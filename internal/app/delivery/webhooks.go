@@ -17,10 +17,10 @@ import (
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
@@ -33,7 +33,7 @@ type WebhooksConfig struct {
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
 	AllowPrivate bool
 	// MaxWebhooks is the most endpoints of a shop in an environment; 0 means
-	// hook.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
+	// webhooks.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
 	Sender        *webhook.Sender
@@ -58,7 +58,7 @@ type Webhooks struct {
 // NewWebhooks returns a Webhooks without deliveries in hand.
 func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.MaxWebhooks == 0 {
-		c.MaxWebhooks = hook.MostSubscriptions
+		c.MaxWebhooks = webhooks.MostSubscriptions
 	}
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
@@ -97,7 +97,7 @@ func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
 type NewSubscription struct {
 	URL           string // empty: a managed inbox
 	Events        []string
-	EventsVersion hook.EventsVersion // "": the newest
+	EventsVersion webhooks.EventsVersion // "": the newest
 	Description   string
 	Credentials   *Credentials // that each delivery carries; nil: none
 	Strict        *bool        // header Sandbox-Strict; nil: the setting of the merchant's sandbox
@@ -106,25 +106,25 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown only once.
 //
 // Errors: missing_field, invalid_request, conflict_state above the limit, or for a duplicate.
-func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenant.Scope, n NewSubscription) (hook.Subscription, string, error) {
+func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenant.Scope, n NewSubscription) (webhooks.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
 	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
-		return hook.Subscription{}, "", err
+		return webhooks.Subscription{}, "", err
 	}
 	if n.URL != "" {
 		bad.url(n.URL, scope.Live || merchant.StrictFor(scope.Live, n.Strict), w.AllowPrivate)
 	}
 	bad.credentials(n.Credentials, n.URL == "")
 	if err := bad.err(); err != nil {
-		return hook.Subscription{}, "", err
+		return webhooks.Subscription{}, "", err
 	}
 	now := w.TimeOf(scope)
-	sub := hook.Subscription{
-		ID: w.NewID(hook.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
-		EventsVersion: cmp.Or(n.EventsVersion, hook.NewestEvents), Status: hook.Enabled,
+	sub := webhooks.Subscription{
+		ID: w.NewID(webhooks.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
+		EventsVersion: cmp.Or(n.EventsVersion, webhooks.NewestEvents), Status: webhooks.Enabled,
 		Description: n.Description, CreatedAt: now, UpdatedAt: now,
 	}
 	var secret string
@@ -156,9 +156,9 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 			return err
 		}
 		return w.Store.Commit(ctx, pay.Change{
-			Shops: []tenant.Shop{shop}, Subscriptions: []hook.Subscription{sub},
+			Shops: []tenant.Shop{shop}, Subscriptions: []webhooks.Subscription{sub},
 			Audit: w.Audited(by.Actor(), scope, audit.WebhookCreated, sub.ID,
-				audited(sub, hook.Subscription{})),
+				audited(sub, webhooks.Subscription{})),
 		})
 	})
 }
@@ -167,7 +167,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 // the shop to be written with it.
 //
 // Errors: conflict_state.
-func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Shop, error) {
+func (w *Webhooks) beside(ctx context.Context, sub webhooks.Subscription) (tenant.Shop, error) {
 	shop, err := w.Store.Merchants().Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
@@ -188,7 +188,7 @@ const compared = 1000
 // endpoints echo what they are sent, but none hashes it.
 //
 // Errors: invalid_request.
-func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) error {
+func (w *Webhooks) proveEndpoint(ctx context.Context, sub webhooks.Subscription) error {
 	if !w.ProveWebhooks || !sub.Live || sub.Managed {
 		return nil
 	}
@@ -223,8 +223,8 @@ func (w *Webhooks) newSecret(subscription string) (secret string, encrypted []by
 
 // allIfAny returns only "*" if the list contains it, because it includes all other events.
 func allIfAny(events []string) []string {
-	if slices.Contains(events, hook.AllEvents) {
-		return []string{hook.AllEvents}
+	if slices.Contains(events, webhooks.AllEvents) {
+		return []string{webhooks.AllEvents}
 	}
 	return events
 }
@@ -241,7 +241,7 @@ func (b *problems) events(events []string) {
 		b.missing = []string{"events"}
 	}
 	for i, e := range events {
-		if !hook.ValidEvent(e) {
+		if !webhooks.ValidEvent(e) {
 			b.issues = append(b.issues, problem.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
 		}
 	}
@@ -255,7 +255,7 @@ var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succee
 // meant.
 func NotEvent(name string) string {
 	var names []string
-	for _, e := range hook.EventTypes() {
+	for _, e := range webhooks.EventTypes() {
 		names = append(names, string(e))
 	}
 	message := name + " is not an event"
@@ -264,7 +264,7 @@ func NotEvent(name string) string {
 	}
 	meant := near.Meant(name, names)
 	if slices.Contains(paidElsewhere, name) {
-		meant = string(hook.PaymentCompleted)
+		meant = string(webhooks.PaymentCompleted)
 	}
 	if meant != "" {
 		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ")
@@ -274,12 +274,12 @@ func NotEvent(name string) string {
 
 // version checks a set of events; "" means that none was asked for. It must not be older than
 // before.
-func (b *problems) version(v, before hook.EventsVersion) {
+func (b *problems) version(v, before webhooks.EventsVersion) {
 	switch {
 	case v == "" && before == "":
-	case !slices.Contains(hook.EventsVersions(), v):
+	case !slices.Contains(webhooks.EventsVersions(), v):
 		var names []string
-		for _, known := range hook.EventsVersions() {
+		for _, known := range webhooks.EventsVersions() {
 			names = append(names, string(known))
 		}
 		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Message: "eventsVersion must be one of " + strings.Join(names, ", ")})
@@ -313,8 +313,8 @@ func (b *problems) err() error {
 // Subscription reads one of a shop's endpoints.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (hook.Subscription, error) {
-	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (hook.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
+func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (webhooks.Subscription, error) {
+	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (webhooks.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
 	return sub.At(w.TimeOf(scope)), err
 }
 
@@ -322,7 +322,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 // an endpoint that was deleted meanwhile.
 //
 // Errors: invalid_request for an unknown cursor.
-func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions().Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {
@@ -342,7 +342,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page l
 // EditSubscription changes the fields that the edit names. The secret stays.
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for a duplicate.
-func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e SubscriptionEdit) (sub hook.Subscription, err error) {
+func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e SubscriptionEdit) (sub webhooks.Subscription, err error) {
 	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return sub, err
@@ -358,7 +358,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		return sub, err
 	}
 	defer done()
-	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
+	err = w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		bad := bad // start without problems in each try
 		// A managed endpoint may be given its own address again.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
@@ -374,7 +374,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		if sub = read.Edit(w.edit(read, e), w.TimeOf(scope)); sub.Version == read.Version {
 			return pay.Change{}, nil
 		}
-		change := pay.Change{Subscriptions: []hook.Subscription{sub}}
+		change := pay.Change{Subscriptions: []webhooks.Subscription{sub}}
 		if sub.URL != read.URL && sub.URL != proved {
 			if err := w.proveEndpoint(ctx, sub); err != nil {
 				return change, err
@@ -388,7 +388,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 			}
 			change.Shops = []tenant.Shop{shop}
 		}
-		if read.Status == hook.Disabled && sub.Status == hook.Enabled {
+		if read.Status == webhooks.Disabled && sub.Status == webhooks.Enabled {
 			if change.Replays, err = w.stillReplaying(ctx, sub.ID); err != nil {
 				return change, err
 			}
@@ -404,13 +404,13 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 // signs for a day.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub hook.Subscription, secret string, err error) {
-	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
+func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub webhooks.Subscription, secret string, err error) {
+	err = w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		var encrypted []byte
 		var preview string
 		secret, encrypted, preview = w.newSecret(read.ID)
 		sub = read.Rotate(encrypted, preview, w.TimeOf(scope))
-		return pay.Change{Subscriptions: []hook.Subscription{sub}, Audit: w.Audited(by.Actor(), scope, audit.WebhookRotated, sub.ID, nil)}, nil
+		return pay.Change{Subscriptions: []webhooks.Subscription{sub}, Audit: w.Audited(by.Actor(), scope, audit.WebhookRotated, sub.ID, nil)}, nil
 	})
 	if err != nil {
 		return sub, "", err
@@ -422,9 +422,9 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope te
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) error {
-	return w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
+	return w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		return pay.Change{
-			Subscriptions: []hook.Subscription{read.Delete(w.TimeOf(scope))},
+			Subscriptions: []webhooks.Subscription{read.Delete(w.TimeOf(scope))},
 			Audit:         w.Audited(by.Actor(), scope, audit.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)}),
 		}, nil
 	})
@@ -433,7 +433,7 @@ func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope ten
 // change decides about an endpoint and repeats stale decisions.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(hook.Subscription) (pay.Change, error)) error {
+func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(webhooks.Subscription) (pay.Change, error)) error {
 	done, err := w.endpoints.Lock(ctx, subscription)
 	if err != nil {
 		return err
@@ -466,7 +466,7 @@ func origin(address string) string {
 
 // endpoint is a subscription with its secrets decrypted.
 type endpoint struct {
-	sub              hook.Subscription
+	sub              webhooks.Subscription
 	secret, previous string
 	credentials      webhook.Credentials
 }

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Life is what happened to a payment, apart from what the payment itself shows. Lists are oldest first.
 type Life struct {
 	Claims     []pay.Claim
 	Events     []pay.ToldEvent
-	Deliveries []hook.Delivery
+	Deliveries []webhooks.Delivery
 	Movements  []pay.Movement // of the merchant's balance; BalanceAfter is not set
 }
 
@@ -51,7 +51,7 @@ func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment)
 		}
 	}
 	byTime(l.Events, func(e pay.ToldEvent) time.Time { return e.At })
-	byTime(l.Deliveries, func(d hook.Delivery) time.Time { return d.CreatedAt })
+	byTime(l.Deliveries, func(d webhooks.Delivery) time.Time { return d.CreatedAt })
 	byTime(l.Movements, func(m pay.Movement) time.Time { return m.At })
 	return l, nil
 }

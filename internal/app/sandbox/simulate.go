@@ -15,9 +15,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -44,7 +44,7 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []hook.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
 	if scope.Live {
 		return pay.Payment{}, nil, tenant.NoSimulation("")
 	}
@@ -56,7 +56,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, 
 	if err != nil {
 		return p, nil, err
 	}
-	fired := make([]hook.EventType, 0, len(events))
+	fired := make([]webhooks.EventType, 0, len(events))
 	for _, e := range events {
 		fired = append(fired, e.Type)
 	}

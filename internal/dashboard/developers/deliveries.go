@@ -7,15 +7,15 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // endpointView is the page of an endpoint: its health, and its deliveries.
 type endpointView struct {
 	Sub        hookView
 	All        bool // no filter is set, and this is the first page: Sub.Recent is known
-	Deliveries []hook.Delivery
+	Deliveries []webhooks.Delivery
 	Types      []frame.Option
 	Pager      frame.Pager
 }
@@ -28,10 +28,10 @@ func deliveryFilter(r *http.Request) (f lists.DeliveryFilter, err error) {
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
-	if f.Status, err = word(r, "status", hook.DeliveryStatuses()); err != nil {
+	if f.Status, err = word(r, "status", webhooks.DeliveryStatuses()); err != nil {
 		return f, err
 	}
-	f.Type, err = word(r, "type", hook.EventTypes())
+	f.Type, err = word(r, "type", webhooks.EventTypes())
 	return f, err
 }
 
@@ -54,7 +54,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	}
 	view := endpointView{Sub: viewHook(log.Subscription), Types: types(), All: all}
 	view.Sub.Recent = delivery.RecentOf(log.Deliveries)
-	view.Deliveries, view.Pager.Next = frame.Cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+	view.Deliveries, view.Pager.Next = frame.Cut(log.Deliveries, func(one webhooks.Delivery) string { return one.ID })
 	view.Pager.Total = int(log.Total)
 	return d.room.Show(w, r, v, "endpoint", view)
 }
@@ -84,7 +84,7 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 		if err != nil {
 			return err
 		}
-		list, next := frame.Cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+		list, next := frame.Cut(log.Deliveries, func(one webhooks.Delivery) string { return one.ID })
 		for _, one := range list {
 			if err := file.Row(one.ID, one.Event, one.EventType, one.Status, one.Attempts, one.CreatedAt, one.LastAt, one.LastCode, one.LastError, one.LastMs); err != nil {
 				return err
@@ -100,7 +100,7 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 
 // attempt is one try of a delivery.
 type attempt struct {
-	hook.Attempted
+	webhooks.Attempted
 	Time time.Time
 	Last bool
 }
@@ -108,7 +108,7 @@ type attempt struct {
 // deliveryView is the page of a delivery.
 type deliveryView struct {
 	Sub      hookView
-	Delivery hook.Delivery
+	Delivery webhooks.Delivery
 	Next     time.Time // the next try
 	Payload  string
 	Tries    []attempt // newest first
@@ -126,11 +126,11 @@ func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.V
 	if one.Parked && s.Circuit.ProbeAt.After(one.DueAt) {
 		view.Next = s.Circuit.ProbeAt
 	}
-	if one.Status != hook.DeliveryPending && one.Status != hook.DeliveryFailed {
+	if one.Status != webhooks.DeliveryPending && one.Status != webhooks.DeliveryFailed {
 		view.Next = time.Time{}
 	}
-	view.Again = s.Status == hook.Enabled && (one.Status == hook.DeadLetter || one.Status == hook.DeliveryFailed)
-	view.Over = one.Status == hook.DeadLetter
+	view.Again = s.Status == webhooks.Enabled && (one.Status == webhooks.DeadLetter || one.Status == webhooks.DeliveryFailed)
+	view.Over = one.Status == webhooks.DeadLetter
 	for i, try := range one.Log() {
 		view.Tries = append(view.Tries, attempt{try, time.UnixMicro(try.At).UTC(), i == len(one.Log())-1})
 	}
@@ -151,7 +151,7 @@ func (d *developers) replayDelivery(w http.ResponseWriter, r *http.Request, v *f
 type replaysView struct {
 	form
 	Sub            hookView
-	List           []hook.Replay
+	List           []webhooks.Replay
 	From, To, Type string
 	Types          []frame.Option
 	Pager          frame.Pager
@@ -176,12 +176,12 @@ func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *fram
 		return err
 	}
 	view.Sub = viewHook(s)
-	for _, t := range hook.EventTypes() {
+	for _, t := range webhooks.EventTypes() {
 		if s.Wants(t) {
 			view.Types = append(view.Types, frame.Option{Value: string(t), Label: string(t)})
 		}
 	}
-	view.List, view.Pager.Next = frame.Cut(list, func(one hook.Replay) string { return one.ID })
+	view.List, view.Pager.Next = frame.Cut(list, func(one webhooks.Replay) string { return one.ID })
 	view.Pager.Total = int(total)
 	return d.room.ShowStatus(w, r, v, status, "replays", view)
 }
@@ -190,7 +190,7 @@ func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *fram
 	id := r.PathValue("id")
 	asked, err := d.askedReplay(r, v)
 	if err == nil {
-		var begun hook.Replay
+		var begun webhooks.Replay
 		if begun, err = d.App.Replays.Begin(r.Context(), v.Principal, v.Scope, id, delivery.NewReplay{Replay: asked}); err == nil {
 			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
 		}
@@ -205,7 +205,7 @@ func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *fram
 // replayView is the page of a replay, or only how far it has come.
 type replayView struct {
 	Sub    hookView
-	Replay hook.Replay
+	Replay webhooks.Replay
 }
 
 // Over is how many of the events were handled.
@@ -216,7 +216,7 @@ func (p replayView) Most() int64 { return max(p.Replay.Events, 1) }
 
 // Filled is how much of the bar is full.
 func (p replayView) Filled() int64 {
-	if p.Replay.Status == hook.ReplayDone {
+	if p.Replay.Status == webhooks.ReplayDone {
 		return p.Most()
 	}
 	return p.Over()

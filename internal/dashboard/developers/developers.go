@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 //go:embed all:templates text
@@ -123,7 +123,7 @@ func (d *developers) here(v *frame.Visit, path string) string {
 
 // types are the options of a filter by type of event.
 func types() (list []frame.Option) {
-	for _, t := range hook.EventTypes() {
+	for _, t := range webhooks.EventTypes() {
 		list = append(list, frame.Option{Value: string(t), Label: string(t)})
 	}
 	return list

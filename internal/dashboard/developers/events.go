@@ -9,10 +9,10 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
@@ -26,7 +26,7 @@ func (d *developers) eventPages() {
 // askedReplay reads the form that begins a replay. Its times are UTC.
 //
 // Errors: missing_field, invalid_request.
-func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked hook.Replay, err error) {
+func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked webhooks.Replay, err error) {
 	for _, bound := range []struct {
 		name string
 		into *time.Time
@@ -40,9 +40,9 @@ func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked hook.Re
 	if asked.From.IsZero() {
 		return asked, problem.Field(problem.MissingField, "since", d.room.Text(v, "no_time"))
 	}
-	one, err := word(r, "type", hook.EventTypes())
+	one, err := word(r, "type", webhooks.EventTypes())
 	if one != "" {
-		asked.Types = []hook.EventType{one}
+		asked.Types = []webhooks.EventType{one}
 	}
 	return asked, err
 }
@@ -86,9 +86,9 @@ func eventFilter(r *http.Request) (f lists.EventFilter, err error) {
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
-	one, err := word(r, "type", hook.EventTypes())
+	one, err := word(r, "type", webhooks.EventTypes())
 	if one != "" {
-		f.Types = []hook.EventType{one}
+		f.Types = []webhooks.EventType{one}
 	}
 	return f, err
 }
@@ -182,7 +182,7 @@ func (d *developers) event(w http.ResponseWriter, r *http.Request, v *frame.Visi
 // pageOfObject is the page of an object below its shop, "" if it has none.
 func pageOfObject(id string) string {
 	for prefix, page := range map[string]string{
-		pay.PaymentPrefix: "payments/", pay.ClaimPrefix: "disputes/", pay.SettlementPrefix: "settlements/", hook.SubscriptionPrefix: "webhooks/", hook.EventPrefix: "events/",
+		pay.PaymentPrefix: "payments/", pay.ClaimPrefix: "disputes/", pay.SettlementPrefix: "settlements/", webhooks.SubscriptionPrefix: "webhooks/", webhooks.EventPrefix: "events/",
 	} {
 		if strings.HasPrefix(id, prefix) {
 			return page + id

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -98,5 +98,5 @@ type apiView struct {
 }
 
 func (d *developers) api(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.room.Show(w, r, v, "api", apiView{view.APIVersion, d.App.CheckoutURL + view.Base, string(hook.NewestEvents)})
+	return d.room.Show(w, r, v, "api", apiView{view.APIVersion, d.App.CheckoutURL + view.Base, string(webhooks.NewestEvents)})
 }

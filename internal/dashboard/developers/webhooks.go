@@ -7,9 +7,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func (d *developers) webhookPages() {
@@ -38,16 +38,16 @@ func (d *developers) webhookPages() {
 
 // hookView is an endpoint as pages show it.
 type hookView struct {
-	hook.Subscription
+	webhooks.Subscription
 	Health string // healthy, failing, paused, disabled, gone: disabled by the service
 	Tone   string
 	Recent delivery.Recent
 }
 
-func viewHook(s hook.Subscription) hookView {
+func viewHook(s webhooks.Subscription) hookView {
 	view := hookView{Subscription: s, Health: "healthy", Tone: "good"}
 	switch {
-	case s.Status == hook.Disabled:
+	case s.Status == webhooks.Disabled:
 		view.Health, view.Tone = "disabled", "neutral"
 		if s.Circuit.Open || !strings.Contains(s.DisabledReason, "owner") {
 			view.Health, view.Tone = "gone", "bad"
@@ -61,10 +61,10 @@ func viewHook(s hook.Subscription) hookView {
 }
 
 // All reports whether the endpoint gets all events.
-func (h hookView) All() bool { return slices.Contains(h.Events, hook.AllEvents) }
+func (h hookView) All() bool { return slices.Contains(h.Events, webhooks.AllEvents) }
 
 // Newer reports whether there are types of events that the endpoint for all events does not get.
-func (h hookView) Newer() bool { return h.All() && h.EventsVersion != hook.NewestEvents }
+func (h hookView) Newer() bool { return h.All() && h.EventsVersion != webhooks.NewestEvents }
 
 // webhooksView is the list of endpoints.
 type webhooksView struct {
@@ -82,7 +82,7 @@ func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
-	list, next := frame.Cut(list, func(s hook.Subscription) string { return s.ID })
+	list, next := frame.Cut(list, func(s webhooks.Subscription) string { return s.ID })
 	view := webhooksView{Rates: len(list) <= mostRates, Pager: frame.Pager{Total: int(total), Next: next}}
 	for _, s := range list {
 		one := viewHook(s)
@@ -136,12 +136,12 @@ func (f webhookForm) credentials() *delivery.Credentials {
 func (f webhookForm) keepsSecret() bool {
 	now, then := f.credentials(), f.Sub.Authentication
 	return now != nil && f.secret == "" && !then.None() && now.Username == then.Username && now.Header == then.Header &&
-		hook.AuthenticationOf(f.Sub.ID, f.URL) == hook.AuthenticationOf(f.Sub.ID, f.Sub.URL)
+		webhooks.AuthenticationOf(f.Sub.ID, f.URL) == webhooks.AuthenticationOf(f.Sub.ID, f.Sub.URL)
 }
 
 // typeChoices are the types of events, with what they mean.
 func (d *developers) typeChoices(v *frame.Visit) (list []frame.Option) {
-	for _, t := range hook.EventTypes() {
+	for _, t := range webhooks.EventTypes() {
 		list = append(list, frame.Option{Value: string(t), Label: string(t), Hint: d.room.Text(v, "ev_"+strings.ReplaceAll(string(t), ".", "_"))})
 	}
 	return list
@@ -168,7 +168,7 @@ func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm
 		f.Events[e] = true
 	}
 	if f.All {
-		return f, []string{hook.AllEvents}
+		return f, []string{webhooks.AllEvents}
 	}
 	return f, slices.Clone(r.Form["events"])
 }
@@ -193,7 +193,7 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 			err = problem.Field(problem.MissingField, "url", "type the address to which events are sent")
 		}
 	}
-	var sub hook.Subscription
+	var sub webhooks.Subscription
 	var secret string
 	if err == nil {
 		sub, secret, err = d.App.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
@@ -242,13 +242,13 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 	if events == nil {
 		events = []string{} // none is an error; nil would keep them
 	}
-	edit := delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}}
+	edit := delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}}
 	if edit.Credentials = f.credentials(); f.keepsSecret() {
 		edit.Credentials = nil
 	}
 	edit.NoCredentials = f.Authentication == "none"
 	if f.Newest {
-		newest := hook.NewestEvents
+		newest := webhooks.NewestEvents
 		edit.EventsVersion = &newest
 	}
 	if err = f.described(); err == nil {
@@ -285,11 +285,11 @@ func (d *developers) askDelete(w http.ResponseWriter, r *http.Request, v *frame.
 
 // setStatus enables or disables an endpoint.
 func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	status, flash := hook.Disabled, "hook_is_disabled"
-	if r.FormValue("status") == string(hook.Enabled) {
-		status, flash = hook.Enabled, "hook_is_enabled"
+	status, flash := webhooks.Disabled, "hook_is_disabled"
+	if r.FormValue("status") == string(webhooks.Enabled) {
+		status, flash = webhooks.Enabled, "hook_is_enabled"
 	}
-	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{Status: &status}})
+	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (d *developers) unsubscribe(w http.ResponseWriter, r *http.Request, v *fram
 // inboxView is what a managed inbox received.
 type inboxView struct {
 	Sub   hookView
-	List  []hook.Received
+	List  []webhooks.Received
 	Pager frame.Pager
 }
 
@@ -327,6 +327,6 @@ func (d *developers) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	list, next := frame.Cut(list, func(got hook.Received) string { return got.ID })
+	list, next := frame.Cut(list, func(got webhooks.Received) string { return got.ID })
 	return d.room.Show(w, r, v, "inbox", inboxView{viewHook(s), list, frame.Pager{Total: int(total), Next: next}})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 const (
@@ -28,7 +28,7 @@ type homeView struct {
 	New       bool // the shop has no payment yet
 	Disputes  disputes
 	Next      settling
-	Broken    []hook.Subscription // endpoints that fail, or were disabled because they failed
+	Broken    []webhooks.Subscription // endpoints that fail, or were disabled because they failed
 	Stale     []exchange.KnownRate
 	Unheard   bool // no webhook gets events
 	Steps     []step
@@ -71,7 +71,7 @@ func (s *sales) home(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	h.New = h.All == 0
-	hooks, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: hook.MostSubscriptions})
+	hooks, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: webhooks.MostSubscriptions})
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,13 @@ func (s *sales) home(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // news reads what a shop with payments wants to know first.
-func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []hook.Subscription) (err error) {
+func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []webhooks.Subscription) (err error) {
 	for _, sub := range hooks {
-		if sub.Status == hook.Enabled && sub.Circuit.Open || sub.Status == hook.Disabled && sub.DisabledReason != "" {
+		if sub.Status == webhooks.Enabled && sub.Circuit.Open || sub.Status == webhooks.Disabled && sub.DisabledReason != "" {
 			h.Broken = append(h.Broken, sub)
 		}
 	}
-	h.Unheard = !slices.ContainsFunc(hooks, func(sub hook.Subscription) bool { return sub.Status == hook.Enabled })
+	h.Unheard = !slices.ContainsFunc(hooks, func(sub webhooks.Subscription) bool { return sub.Status == webhooks.Enabled })
 	if h.Disputes, err = s.disputes(ctx, v.Scope); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // suffix is an id without its prefix.
@@ -43,16 +43,16 @@ func (s *sales) object(ctx context.Context, v *frame.Visit, text string) (path s
 		id = pay.WithdrawalPrefix + rest
 		path = "/withdrawals/" + id
 		_, err = s.App.Payouts.Withdrawal(ctx, v.Scope, id)
-	case strings.ToUpper(hook.EventPrefix):
-		id = hook.EventPrefix + rest
+	case strings.ToUpper(webhooks.EventPrefix):
+		id = webhooks.EventPrefix + rest
 		path = "/events/" + id
 		_, err = s.App.Events.Get(ctx, v.Scope, id)
-	case strings.ToUpper(hook.SubscriptionPrefix):
-		id = hook.SubscriptionPrefix + rest
+	case strings.ToUpper(webhooks.SubscriptionPrefix):
+		id = webhooks.SubscriptionPrefix + rest
 		path = "/webhooks/" + id
 		_, err = s.App.Webhooks.Subscription(ctx, v.Scope, id)
-	case strings.ToUpper(hook.DeliveryPrefix), "DLV_": // named after its event and its endpoint
-		endpoint := hook.SubscriptionPrefix + rest[strings.LastIndex(rest, "-")+1:]
+	case strings.ToUpper(webhooks.DeliveryPrefix), "DLV_": // named after its event and its endpoint
+		endpoint := webhooks.SubscriptionPrefix + rest[strings.LastIndex(rest, "-")+1:]
 		path = "/webhooks/" + endpoint + "/deliveries/" + text
 		_, _, err = s.App.Webhooks.Delivery(ctx, v.Scope, endpoint, text)
 	default:

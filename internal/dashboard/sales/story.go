@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // moment is a line of a payment's story.
@@ -66,7 +66,7 @@ const (
 func (s *sales) moments(ctx context.Context, v *frame.Visit, p pay.Payment, l payments.Life) ([]moment, error) {
 	hooks := map[string]string{}
 	if len(l.Deliveries) > 0 {
-		list, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: 2 * hook.MostSubscriptions})
+		list, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: 2 * webhooks.MostSubscriptions})
 		if err != nil {
 			return nil, err
 		}
@@ -248,9 +248,9 @@ func ofEvents(events []pay.ToldEvent) (list []moment) {
 }
 
 // ofDeliveries tells how events reached the shop's endpoints.
-func ofDeliveries(deliveries []hook.Delivery, hooks map[string]string) (list []moment) {
+func ofDeliveries(deliveries []webhooks.Delivery, hooks map[string]string) (list []moment) {
 	for _, d := range deliveries {
-		m := moment{At: d.LastAt, rank: rankDelivery, Icon: "webhooks", Tone: map[hook.DeliveryStatus]string{hook.DeliveryDelivered: "neutral", hook.DeliveryPending: "waiting"}[d.Status]}
+		m := moment{At: d.LastAt, rank: rankDelivery, Icon: "webhooks", Tone: map[webhooks.DeliveryStatus]string{webhooks.DeliveryDelivered: "neutral", webhooks.DeliveryPending: "waiting"}[d.Status]}
 		if m.Tone == "" {
 			m.Tone = "bad"
 		}

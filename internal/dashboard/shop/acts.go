@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // happened is an entry of the audit log as people read it.
@@ -162,7 +162,7 @@ func subjectOf(e audit.Entry) string {
 // pagesOf are the pages of objects, by the beginning of their ids. Those without a page of their own are in a list.
 var pagesOf = []struct{ prefix, page, list string }{
 	{people.UserPrefix, "/team/members/*", ""}, {pay.PaymentPrefix, "/payments/*", "/payments"}, {pay.ClaimPrefix, "/claims/*", "/refunds"}, {pay.SettlementPrefix, "/settlements/*", "/settlements"},
-	{pay.WithdrawalPrefix, "/withdrawals/*", "/withdrawals"}, {pay.WalletPrefix, "", "/withdrawals"}, {hook.SubscriptionPrefix, "/webhooks/*", "/webhooks"}, {"key_", "/keys/*", "/keys"},
+	{pay.WithdrawalPrefix, "/withdrawals/*", "/withdrawals"}, {pay.WalletPrefix, "", "/withdrawals"}, {webhooks.SubscriptionPrefix, "/webhooks/*", "/webhooks"}, {"key_", "/keys/*", "/keys"},
 	{tenant.ShopPrefix, "", "/shop"}, {tenant.MerchantPrefix, "", "/shop"},
 }
 

@@ -24,9 +24,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -92,7 +92,7 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719"}}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
+		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 		harness.Must(t, err)
 		return sub.ID
 	}
@@ -149,14 +149,14 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
+				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 				return err
 			}
 		},
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &url}})
+				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
 				return err
 			}
 		},

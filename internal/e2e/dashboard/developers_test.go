@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/chromedp/chromedp"
 )
 
@@ -473,7 +473,7 @@ func TestDeliveryThatWasNeverTriedSaysSo(t *testing.T) {
 		server := s.Receive(t)
 		server.Answers(harness.Respond(http.StatusBadGateway))
 		path := "/webhooks/" + o.Hook(t, server.URL, `"payment.completed"`).ID
-		for range hook.CircuitAfter {
+		for range webhooks.CircuitAfter {
 			o.Create(t, harness.Card)
 		}
 		harness.Eventually(t, "the endpoint is paused", func() bool {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -84,13 +84,13 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 				t.Errorf("the document lacks %s; it has %v", endpoint, endpoints)
 			}
 		}
-		for _, e := range hook.EventTypes() {
+		for _, e := range webhooks.EventTypes() {
 			if doc.Webhooks[string(e)] == nil {
 				t.Errorf("the document lacks the event %s", e)
 			}
 		}
-		if len(doc.Webhooks) != len(hook.EventTypes()) {
-			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(hook.EventTypes()))
+		if len(doc.Webhooks) != len(webhooks.EventTypes()) {
+			t.Errorf("the document has %d events, want %d", len(doc.Webhooks), len(webhooks.EventTypes()))
 		}
 		if server := doc.Servers[0].URL; server != s.URL+harness.APIPath {
 			t.Errorf("the document's server is %s, want %s", server, s.URL+harness.APIPath)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -168,7 +168,7 @@ func Types(list []Received) string {
 // payment's events.
 func (o Client) Subscribe(t *testing.T, url, events string) Reply {
 	t.Helper()
-	return o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, hook.FirstEvents)).Want(t, http.StatusCreated)
+	return o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, webhooks.FirstEvents)).Want(t, http.StatusCreated)
 }
 
 // Verify fails the test unless the delivery's signatures, headers and event are right (HOOK-8,

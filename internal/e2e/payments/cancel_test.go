@@ -18,9 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -60,7 +60,7 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 			harness.Eventually(t, "the inbox has the event of the payment", func() bool { return strings.Contains(string(in.Get(t, in.Path("/inbox")).Body), id) })
 			story, err := s.App.Story(ctx, id)
 			harness.Must(t, err)
-			if n := strings.Count(story, string(hook.PaymentFailed)); n == 0 || strings.Contains(story, string(hook.PaymentCompleted)) {
+			if n := strings.Count(story, string(webhooks.PaymentFailed)); n == 0 || strings.Contains(story, string(webhooks.PaymentCompleted)) {
 				t.Errorf("the story of a canceled payment lacks payment.failed or has payment.completed:\n%s", story)
 			}
 			shown, err := s.App.Sessions.Shown(ctx, id)

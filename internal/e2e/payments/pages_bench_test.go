@@ -25,9 +25,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 )
 
@@ -77,7 +77,7 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))
 	scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{hook.AllEvents}})
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	told, err := a.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bench"}, "", users.Invitee{Email: "ana@acme.example", Merchant: o.Merchant.ID, Role: people.Owner})
@@ -181,7 +181,7 @@ func measureReset(b *testing.B, service *daemon.Service, database string, n int)
 	}
 	scope := tenant.Scope{Merchant: list[0].Merchant.ID, Shop: list[0].Shop.ID}
 	load(b, database, list[0], time.Now(), n)
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{hook.AllEvents}})
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	var done, failed atomic.Int64

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
@@ -21,8 +21,8 @@ func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
 		old, all, some, theirs := s.Receive(t), s.Receive(t), s.Receive(t), s.Receive(t)
 		first := o.Hook(t, old.URL, `"*"`)
 		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["*"]}`, all.URL)).Want(t, http.StatusCreated)
-		if got := made.Text(t, "eventsVersion"); got != string(hook.NewestEvents) {
-			t.Errorf("a new webhook has the events version %s, want %s", got, hook.NewestEvents)
+		if got := made.Text(t, "eventsVersion"); got != string(webhooks.NewestEvents) {
+			t.Errorf("a new webhook has the events version %s, want %s", got, webhooks.NewestEvents)
 		}
 		pending := o.Subscribe(t, some.URL, `"payment.pending"`)
 		other.Subscribe(t, theirs.URL, `"*"`)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 			shown("https://shop.example", `["*"]`, "false", "null", secret))
 		// A webhook can name every event type.
 		var names []string
-		for _, e := range hook.EventTypes() {
+		for _, e := range webhooks.EventTypes() {
 			names = append(names, fmt.Sprintf("%q", e))
 		}
 		o.Subscribe(t, "https://shop.example/all", strings.Join(names, ","))

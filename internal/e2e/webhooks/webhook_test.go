@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -49,13 +49,13 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
 		first, second := s.Receive(t), s.Receive(t)
-		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, hook.FirstEvents)).Want(t, http.StatusCreated)
+		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, webhooks.FirstEvents)).Want(t, http.StatusCreated)
 		id, secret := made.Text(t, "id"), made.Text(t, "secret")
 		path := "/webhooks/" + id
 		shown := func(url, events, status, reason, description, last string) string {
 			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
 				"secretPreview":%q,"authentication":null,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
-				id, url, events, hook.FirstEvents, status, reason, description, made.Text(t, "secretPreview"), made.Text(t, "createdAt"), last)
+				id, url, events, webhooks.FirstEvents, status, reason, description, made.Text(t, "secretPreview"), made.Text(t, "createdAt"), last)
 		}
 		o.Get(t, path).Is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
 

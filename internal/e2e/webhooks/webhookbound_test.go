@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -144,8 +144,8 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	test := harness.Acme(t, a)
 	live := test
 	live.Live = true
-	all := []string{hook.AllEvents}
-	subscribe := func(by base.Principal, url string) (hook.Subscription, error) {
+	all := []string{webhooks.AllEvents}
+	subscribe := func(by base.Principal, url string) (webhooks.Subscription, error) {
 		sub, _, err := a.Webhooks.Subscribe(ctx, by, by.Scope, delivery.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}
@@ -163,7 +163,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Error(err)
 	}
 	edit := func(url string) error {
-		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, delivery.SubscriptionEdit{SubscriptionEdit: hook.SubscriptionEdit{URL: &url}})
+		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 //go:embed text/*.json
@@ -28,10 +28,10 @@ func Unfinished(text string) bool { return strings.Contains(text, Fill) }
 type Facts struct {
 	Claim      pay.Claim
 	Payment    pay.Payment
-	Session    pay.Session     // in which it was chosen; zero if there was none
-	Claims     []pay.Claim     // of the payment, oldest first
-	Deliveries []hook.Delivery // of the payment's events, oldest first
-	Others     []pay.Payment   // paid and undisputed ones of the same shopper, newest first
+	Session    pay.Session         // in which it was chosen; zero if there was none
+	Claims     []pay.Claim         // of the payment, oldest first
+	Deliveries []webhooks.Delivery // of the payment's events, oldest first
+	Others     []pay.Payment       // paid and undisputed ones of the same shopper, newest first
 }
 
 // Limits of a draft, so that it stays shorter than MaxText whatever the shop described.
@@ -207,7 +207,7 @@ func (d drafter) refunds() (lines []string) {
 
 func (d drafter) told() []string {
 	for _, told := range d.Deliveries {
-		if told.EventType == hook.PaymentCompleted && !told.DeliveredAt.IsZero() {
+		if told.EventType == webhooks.PaymentCompleted && !told.DeliveredAt.IsZero() {
 			return []string{d.line("told", "{told}", moment(told.DeliveredAt))}
 		}
 	}

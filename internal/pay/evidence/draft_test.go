@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -56,7 +56,7 @@ func factsOf(c pay.Claim) evidence.Facts {
 			{ID: "CLM-0", Kind: pay.UserDispute, Status: pay.ClaimApproved, Local: money.New(5_00, money.USD), Resolved: noon.Add(time.Hour)},
 			{ID: "CLM-2", Kind: pay.UserDispute, Status: pay.ClaimPending, Local: money.New(6_00, money.USD), CreatedAt: noon.Add(2 * time.Hour)}, c,
 		},
-		Deliveries: []hook.Delivery{{EventType: hook.PaymentCreated, DeliveredAt: noon}, {EventType: hook.PaymentCompleted, DeliveredAt: noon.Add(3 * time.Minute)}},
+		Deliveries: []webhooks.Delivery{{EventType: webhooks.PaymentCreated, DeliveredAt: noon}, {EventType: webhooks.PaymentCompleted, DeliveredAt: noon.Add(3 * time.Minute)}},
 	}
 }
 

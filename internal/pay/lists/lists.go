@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // PageRows is how many rows a page of a list has if nobody asks for a number, MostPageRows how many it has at most
@@ -59,15 +59,15 @@ type (
 	EventFilter struct {
 		Page
 		Span
-		Types  []hook.EventType
+		Types  []webhooks.EventType
 		Object string // id of what they are about
 	}
 	// DeliveryFilter selects deliveries to an endpoint.
 	DeliveryFilter struct {
 		Page
 		Span
-		Status hook.DeliveryStatus
-		Type   hook.EventType
+		Status webhooks.DeliveryStatus
+		Type   webhooks.EventType
 	}
 	// SettlementFilter selects settlements of a merchant.
 	SettlementFilter struct {

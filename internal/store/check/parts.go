@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -48,11 +48,11 @@ var parts = lookedAt([]part{
 	{table: "transfers", prefix: ledger.TransferPrefix, invariants: transferInvariants, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally, analyticsTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, invariants: claimInvariants},
-	{table: "events", prefix: hook.EventPrefix, invariants: eventInvariants},
-	{table: "deliveries", prefix: hook.DeliveryPrefix, invariants: deliveryInvariants, tallies: []tally{deliveryTally}},
+	{table: "events", prefix: webhooks.EventPrefix, invariants: eventInvariants},
+	{table: "deliveries", prefix: webhooks.DeliveryPrefix, invariants: deliveryInvariants, tallies: []tally{deliveryTally}},
 	{table: "sessions", prefix: pay.SessionPrefix, invariants: sessionInvariants},
 	{table: "files", large: true, prefix: pay.EvidencePrefix, invariants: fileInvariants},
-	{table: "inbox", prefix: hook.InboxPrefix, invariants: inboxInvariants},
+	{table: "inbox", prefix: webhooks.InboxPrefix, invariants: inboxInvariants},
 	{table: "receipts", when: never, invariants: receiptInvariants},
 	{table: "settlement_lines", prefix: ledger.TransferPrefix, when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
 	{table: "settlements", prefix: pay.SettlementPrefix, when: always, invariants: settlementInvariants, each: (*checker).settlementsCovered},
@@ -62,7 +62,7 @@ var parts = lookedAt([]part{
 	{table: "wallets", prefix: pay.WalletPrefix, when: always},
 	{table: "documents", large: true, prefix: pay.SettlementPrefix},
 	{table: "mails", prefix: email.Prefix, when: always},
-	{table: "replays", prefix: hook.ReplayPrefix, when: always},
+	{table: "replays", prefix: webhooks.ReplayPrefix, when: always},
 	{table: "once", when: never},
 	{table: "logins", when: never},
 	{table: "signins", when: never},

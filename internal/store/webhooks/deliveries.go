@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -18,13 +18,13 @@ import (
 )
 
 // DeliveriesTable is the table deliveries.
-var DeliveriesTable = table.Describe(table.Table[hook.Delivery]{
+var DeliveriesTable = table.Describe(table.Table[webhooks.Delivery]{
 	Name:    "deliveries",
 	Lock:    60,
-	Of:      func(c *pay.Change) []hook.Delivery { return c.Deliveries },
-	ID:      func(d *hook.Delivery) string { return d.ID },
-	Version: func(d *hook.Delivery) int64 { return d.Version },
-	Fields: func(f *table.Fields, d *hook.Delivery) {
+	Of:      func(c *pay.Change) []webhooks.Delivery { return c.Deliveries },
+	ID:      func(d *webhooks.Delivery) string { return d.ID },
+	Version: func(d *webhooks.Delivery) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *webhooks.Delivery) {
 		f.Text("id!", &d.ID)
 		f.Text("merchant!", &d.Merchant)
 		f.Text("shop!", &d.Shop)
@@ -44,21 +44,21 @@ var DeliveriesTable = table.Describe(table.Table[hook.Delivery]{
 })
 
 type deliveryDoc struct {
-	LastAt      int64            `json:"lastAt,omitempty"`
-	DeliveredAt int64            `json:"deliveredAt,omitempty"`
-	LastCode    int              `json:"lastCode,omitempty"`
-	LastError   string           `json:"lastError,omitempty"`
-	LastMs      int64            `json:"lastMs,omitempty"`
-	Snippet     string           `json:"snippet,omitempty"`
-	Earlier     []hook.Attempted `json:"earlier,omitempty"`
-	Urgent      bool             `json:"urgent,omitempty"`
+	LastAt      int64                `json:"lastAt,omitempty"`
+	DeliveredAt int64                `json:"deliveredAt,omitempty"`
+	LastCode    int                  `json:"lastCode,omitempty"`
+	LastError   string               `json:"lastError,omitempty"`
+	LastMs      int64                `json:"lastMs,omitempty"`
+	Snippet     string               `json:"snippet,omitempty"`
+	Earlier     []webhooks.Attempted `json:"earlier,omitempty"`
+	Urgent      bool                 `json:"urgent,omitempty"`
 }
 
-func (d *deliveryDoc) Of(_ *table.Fields, v *hook.Delivery) {
+func (d *deliveryDoc) Of(_ *table.Fields, v *webhooks.Delivery) {
 	*d = deliveryDoc{table.Micros(v.LastAt), table.Micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
 }
 
-func (d *deliveryDoc) Into(_ *table.Fields, v *hook.Delivery) error {
+func (d *deliveryDoc) Into(_ *table.Fields, v *webhooks.Delivery) error {
 	v.Stored = v.Status
 	v.LastAt, v.DeliveredAt = table.FromMicros(d.LastAt), table.FromMicros(d.DeliveredAt)
 	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
@@ -88,7 +88,7 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
-func (s Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) {
+func (s Deliveries) Any(ctx context.Context, id string) (webhooks.Delivery, error) {
 	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
 }
 
@@ -159,10 +159,10 @@ var selectAhead = engine.Statement(`
 SELECT ` + DeliveriesTable.List + ` FROM deliveries
 WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND attempts < 2 AND NOT parked`)
 
-// Ahead reads, of at most hook.MostBefore deliveries, those with no try yet or with a second try ahead.
+// Ahead reads, of at most webhooks.MostBefore deliveries, those with no try yet or with a second try ahead.
 // Parked deliveries are left out.
-func (s Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
-	args := make([]any, hook.MostBefore)
+func (s Deliveries) Ahead(ctx context.Context, ids []string) ([]webhooks.Delivery, error) {
+	args := make([]any, webhooks.MostBefore)
 	for i := range args {
 		args[i] = ""
 		if i < len(ids) {
@@ -194,8 +194,8 @@ var (
 WHERE subscription = $1 AND shop = $2 AND live = $3 AND created_at >= $4 AND created_at < $5 AND (created_at < $6 OR id < $7)
 ORDER BY created_at DESC, id DESC LIMIT $8 OFFSET $9`)
 
-	listDeliveriesOfStatus = engine.Statement(newestOfKinds(deliveryKinds("type", hook.EventTypes()), "status = $11"))
-	listDeliveriesOfType   = engine.Statement(newestOfKinds(deliveryKinds("status", hook.DeliveryStatuses()), "type = $11 AND ($12 = '' OR status = $12)"))
+	listDeliveriesOfStatus = engine.Statement(newestOfKinds(deliveryKinds("type", webhooks.EventTypes()), "status = $11"))
+	listDeliveriesOfType   = engine.Statement(newestOfKinds(deliveryKinds("status", webhooks.DeliveryStatuses()), "type = $11 AND ($12 = '' OR status = $12)"))
 )
 
 // deliveryKinds are conditions, one for each value of a column.
@@ -221,7 +221,7 @@ func newestOfKinds(kinds []string, also string) string {
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
-func (s Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
+func (s Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after webhooks.Delivery) ([]webhooks.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
 	if !after.CreatedAt.IsZero() {
@@ -242,7 +242,7 @@ func (s Deliveries) List(ctx context.Context, scope tenant.Scope, subscription s
 // kinds lists all events, so that a count by status can use the index.
 var kinds = func() string {
 	var quoted []string
-	for _, kind := range hook.EventTypes() {
+	for _, kind := range webhooks.EventTypes() {
 		quoted = append(quoted, "'"+string(kind)+"'")
 	}
 	return strings.Join(quoted, ", ")
@@ -305,18 +305,18 @@ WHERE {named id wd_ $1} AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
 )
 
 // Of reads the deliveries of an object's events.
-func (s Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
+func (s Deliveries) Of(ctx context.Context, object string) ([]webhooks.Delivery, error) {
 	return base.Many(ctx, s.b, deliveriesOf, DeliveriesTable.Scan(s.b.Personal), object)
 }
 
 // About reads the deliveries of a shop's events about one of its objects, such as a payment.
-func (s Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]hook.Delivery, error) {
+func (s Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]webhooks.Delivery, error) {
 	return base.Many(ctx, s.b, deliveriesAbout, DeliveriesTable.Scan(s.b.Personal), object, scope.Shop, scope.Live, limit)
 }
 
 // Dispatch is a delivery in progress, with its payload.
 type Dispatch struct {
-	Delivery hook.Delivery
+	Delivery webhooks.Delivery
 	Payload  []byte
 	Cause    trace.Ref // the commit that made it; none if it was read from the database
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -57,7 +57,7 @@ const askedSpec = "merchant TEXT, shop TEXT, live BOOLEAN, type TEXT"
 func Asked(d engine.Dialect, events []*pay.Event) []any {
 	type kind struct {
 		tenant.Scope
-		hook.EventType
+		webhooks.EventType
 	}
 	seen := map[kind]struct{}{}
 	rows := engine.NewRows(d, askedColumns, len(events))
@@ -88,7 +88,7 @@ func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
 // first of all are kept, so that a rare type is found without reading the others.
 func eventsByTime(bounds, order string, limit int) string {
 	var parts []string
-	for i, kind := range hook.EventTypes() {
+	for i, kind := range webhooks.EventTypes() {
 		parts = append(parts, fmt.Sprintf(`
     SELECT * FROM (SELECT id, at FROM events
       WHERE shop = $1 AND live = $2 AND type = '%[1]s' AND ($3 = '' OR $3 LIKE '%%,%[1]s,%%') AND %[2]s
@@ -121,7 +121,7 @@ var (
 )
 
 // typesText is types as a statement's argument; "" for all.
-func typesText(types []hook.EventType) string {
+func typesText(types []webhooks.EventType) string {
 	if len(types) == 0 {
 		return ""
 	}
@@ -168,7 +168,7 @@ func (s Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilt
 
 // After reads a shop's events of some types, oldest first, after a given event and time and before to,
 // without payloads.
-func (s Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+func (s Events) After(ctx context.Context, scope tenant.Scope, types []webhooks.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
 	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -17,14 +17,14 @@ import (
 
 // FanOutsTable is the table fanouts. The commit that writes a wide event also adds its row. Later changes have the steps,
 // and the last step deletes the row.
-var FanOutsTable = table.Describe(table.Table[hook.FanOut]{
+var FanOutsTable = table.Describe(table.Table[webhooks.FanOut]{
 	Name:    "fanouts",
 	Lock:    70,
-	Of:      func(c *pay.Change) []hook.FanOut { return c.FanOuts },
-	ID:      func(o *hook.FanOut) string { return o.Event },
-	Version: func(o *hook.FanOut) int64 { return o.Version },
-	Over:    func(o *hook.FanOut) bool { return o.Over },
-	Fields: func(f *table.Fields, o *hook.FanOut) {
+	Of:      func(c *pay.Change) []webhooks.FanOut { return c.FanOuts },
+	ID:      func(o *webhooks.FanOut) string { return o.Event },
+	Version: func(o *webhooks.FanOut) int64 { return o.Version },
+	Over:    func(o *webhooks.FanOut) bool { return o.Over },
+	Fields: func(f *table.Fields, o *webhooks.FanOut) {
 		f.Text("id!", &o.Event)
 		f.Text("merchant!", &o.Merchant)
 		f.Text("shop!", &o.Shop)
@@ -45,9 +45,9 @@ var FanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
 	FanOutsTable.List+`, coalesce((SELECT payload FROM events WHERE events.id = fanouts.id), '')`)
 
 // scanFanOut returns a reader of fan-outs with their events' payloads.
-func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
+func scanFanOut(b *base.Base) func(engine.Row) (webhooks.FanOut, error) {
 	scan := FanOutsTable.Scan(b.Personal)
-	return func(r engine.Row) (hook.FanOut, error) {
+	return func(r engine.Row) (webhooks.FanOut, error) {
 		var body string
 		f, err := scan(table.With(r, &body))
 		switch {
@@ -64,9 +64,9 @@ func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 
 // LeaseFanOuts leases events whose deliveries must be made, in write order; nobody else gets them before
 // until.
-func (s Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
+func (s Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]webhooks.FanOut, error) {
 	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
-	slices.SortFunc(list, func(a, b hook.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
+	slices.SortFunc(list, func(a, b webhooks.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
@@ -74,7 +74,7 @@ func (s Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limi
 func (s Deliveries) InCompany() bool { return s.b.InCompany.Load() }
 
 // NextStep returns a fan-out's next step, for a commit.
-func (s Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
+func (s Deliveries) NextStep(ctx context.Context, f webhooks.FanOut) (webhooks.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}
@@ -101,8 +101,8 @@ func Wanted(e string) string { return wantedType(e + ".type") }
 // wantedType is Wanted for a type expression.
 func wantedType(kind string) string {
 	all := "TRUE"
-	for _, set := range hook.EventsVersions() {
-		if types := typesWhere(func(t hook.EventType) bool { return t.Since() == set }); set != hook.FirstEvents {
+	for _, set := range webhooks.EventsVersions() {
+		if types := typesWhere(func(t webhooks.EventType) bool { return t.Since() == set }); set != webhooks.FirstEvents {
 			all += " AND (s.events_version >= '" + string(set) + "' OR " + kind + " NOT IN (" + types + "))"
 		}
 	}
@@ -111,12 +111,12 @@ func wantedType(kind string) string {
 
 // Optional is true if row e is an event that is kept only if somebody wants it.
 func Optional(e string) string {
-	return e + ".type IN (" + typesWhere(hook.EventType.Optional) + ")"
+	return e + ".type IN (" + typesWhere(webhooks.EventType.Optional) + ")"
 }
 
-func typesWhere(is func(hook.EventType) bool) string {
+func typesWhere(is func(webhooks.EventType) bool) string {
 	var quoted []string
-	for _, t := range hook.EventTypes() {
+	for _, t := range webhooks.EventTypes() {
 		if is(t) {
 			quoted = append(quoted, "'"+string(t)+"'")
 		}

@@ -5,22 +5,22 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // InboxTable is the table inbox.
-var InboxTable = table.Describe(table.Table[hook.Received]{
+var InboxTable = table.Describe(table.Table[webhooks.Received]{
 	Name:   "inbox",
 	Hashed: true,
 	Lock:   460,
-	Of:     func(c *pay.Change) []hook.Received { return c.Inbox },
-	ID:     func(m *hook.Received) string { return m.ID },
-	Fields: func(f *table.Fields, m *hook.Received) {
+	Of:     func(c *pay.Change) []webhooks.Received { return c.Inbox },
+	ID:     func(m *webhooks.Received) string { return m.ID },
+	Fields: func(f *table.Fields, m *webhooks.Received) {
 		f.Text("id!", &m.ID)
 		f.Text("merchant!", &m.Merchant)
 		f.Text("shop!", &m.Shop)
@@ -47,20 +47,20 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists the deliveries in a shop's managed inbox, newest first, and counts them.
-func (s Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
-	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
+func (s Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
+	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, webhooks.InboxKept)
 	if err != nil {
 		return nil, 0, err
 	}
 	scan := InboxTable.Scan(s.b.Personal)
-	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (hook.Received, error) {
+	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (webhooks.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
 			s.b.Log.Error("a delivery in an inbox cannot be decrypted", "error", err)
 			m.Body, err = []byte(`"`+table.Shut+`"`), nil
 		}
 		return m, err
-	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), hook.InboxKept-1)
+	}, subscription, scope.Shop, scope.Live, page.Limit, page.Offset, base.Before(page.After), webhooks.InboxKept-1)
 	return list, total, err
 }
 
@@ -89,14 +89,14 @@ RETURNING id`)
 )
 
 // Inboxes reads the subscriptions with a non-empty inbox.
-func (s Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
+func (s Subscriptions) Inboxes(ctx context.Context) ([]webhooks.Subscription, error) {
 	return base.Many(ctx, s.b, selectInboxes, SubscriptionsTable.Scan(s.b.Personal))
 }
 
 // TrimInbox deletes at most limit of an inbox's deliveries: those older than the id oldest, or beyond the
 // inbox's size. It returns how many it deleted.
 func (s Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
-	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, hook.InboxKept, limit}, func(engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, webhooks.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil
 	})

@@ -6,24 +6,24 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // ReplaysTable is the table replays.
-var ReplaysTable = table.Describe(table.Table[hook.Replay]{
+var ReplaysTable = table.Describe(table.Table[webhooks.Replay]{
 	Name:    "replays",
 	Hashed:  true,
 	Lock:    90,
-	Of:      func(c *pay.Change) []hook.Replay { return c.Replays },
-	ID:      func(p *hook.Replay) string { return p.ID },
-	Version: func(p *hook.Replay) int64 { return p.Version },
+	Of:      func(c *pay.Change) []webhooks.Replay { return c.Replays },
+	ID:      func(p *webhooks.Replay) string { return p.ID },
+	Version: func(p *webhooks.Replay) int64 { return p.Version },
 	Met:     table.DuplicateAnyhow,
-	Fields: func(f *table.Fields, p *hook.Replay) {
+	Fields: func(f *table.Fields, p *webhooks.Replay) {
 		f.Text("id!", &p.ID)
 		f.Text("merchant!", &p.Merchant)
 		f.Text("shop!", &p.Shop)
@@ -43,19 +43,19 @@ var ReplaysTable = table.Describe(table.Table[hook.Replay]{
 })
 
 type replayDoc struct {
-	Types   []hook.EventType `json:"types,omitempty"`
-	Events  int64            `json:"events"`
-	Sent    int64            `json:"sent"`
-	LeftOut int64            `json:"leftOut"`
-	Why     hook.StopReason  `json:"why,omitempty"`
-	Resume  int64            `json:"resume,omitempty"` // microseconds UTC
+	Types   []webhooks.EventType `json:"types,omitempty"`
+	Events  int64                `json:"events"`
+	Sent    int64                `json:"sent"`
+	LeftOut int64                `json:"leftOut"`
+	Why     webhooks.StopReason  `json:"why,omitempty"`
+	Resume  int64                `json:"resume,omitempty"` // microseconds UTC
 }
 
-func (d *replayDoc) Of(_ *table.Fields, p *hook.Replay) {
+func (d *replayDoc) Of(_ *table.Fields, p *webhooks.Replay) {
 	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, table.Micros(p.ResumeFrom)}
 }
 
-func (d *replayDoc) Into(_ *table.Fields, p *hook.Replay) error {
+func (d *replayDoc) Into(_ *table.Fields, p *webhooks.Replay) error {
 	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
 	p.Why, p.ResumeFrom = d.Why, table.FromMicros(d.Resume)
 	return nil
@@ -91,7 +91,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
+func (s Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
 	if err != nil {
@@ -103,32 +103,32 @@ func (s Replays) List(ctx context.Context, scope tenant.Scope, subscription stri
 
 // Untaken is the time of the oldest event that a replay has processed and its endpoint has not accepted;
 // zero if it has accepted all.
-func (s Replays) Untaken(ctx context.Context, r hook.Replay) (time.Time, error) {
+func (s Replays) Untaken(ctx context.Context, r webhooks.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntaken, r)
 }
 
 // Untried is Untaken for events that were not sent to the endpoint yet.
-func (s Replays) Untried(ctx context.Context, r hook.Replay) (time.Time, error) {
+func (s Replays) Untried(ctx context.Context, r webhooks.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntried, r)
 }
 
-func oldest(ctx context.Context, b *base.Base, text string, r hook.Replay) (time.Time, error) {
+func oldest(ctx context.Context, b *base.Base, text string, r webhooks.Replay) (time.Time, error) {
 	at, err := base.One(ctx, b, text, base.ScanInt, r.Subscription, table.Micros(r.From), table.Micros(r.AfterAt), r.AfterID, typesText(r.Types))
 	return table.FromMicros(at), err
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also for another shop's.
-func (s Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+func (s Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
 	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay in progress to an endpoint. Errors: ErrNotFound.
-func (s Replays) Running(ctx context.Context, subscription string) (hook.Replay, error) {
+func (s Replays) Running(ctx context.Context, subscription string) (webhooks.Replay, error) {
 	return base.One(ctx, s.b, selectRunningReplay, ReplaysTable.Scan(s.b.Personal), subscription)
 }
 
 // Lease leases replays whose next step is due.
-func (s Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]hook.Replay, error) {
+func (s Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]webhooks.Replay, error) {
 	return base.Leased(ctx, s.b, ReplayDuty, ReplaysTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -138,8 +138,8 @@ func (s Replays) CountUntried(ctx context.Context, subscription string) (int64, 
 }
 
 // Named reads deliveries by id. Unknown ids are missing.
-func (s Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.Delivery, error) {
-	found := make(map[string]hook.Delivery, len(ids))
+func (s Deliveries) Named(ctx context.Context, ids []string) (map[string]webhooks.Delivery, error) {
+	found := make(map[string]webhooks.Delivery, len(ids))
 	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
 		rows.Text(id).Next()

@@ -4,23 +4,23 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // SubscriptionsTable is the table subscriptions.
-var SubscriptionsTable = table.Describe(table.Table[hook.Subscription]{
+var SubscriptionsTable = table.Describe(table.Table[webhooks.Subscription]{
 	Name:    "subscriptions",
 	Hashed:  true,
 	Lock:    50,
-	Of:      func(c *pay.Change) []hook.Subscription { return c.Subscriptions },
-	ID:      func(v *hook.Subscription) string { return v.ID },
-	Version: func(v *hook.Subscription) int64 { return v.Version },
-	Fields: func(f *table.Fields, v *hook.Subscription) {
+	Of:      func(c *pay.Change) []webhooks.Subscription { return c.Subscriptions },
+	ID:      func(v *webhooks.Subscription) string { return v.ID },
+	Version: func(v *webhooks.Subscription) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *webhooks.Subscription) {
 		f.Text("id!", &v.ID)
 		f.Text("merchant!", &v.Merchant)
 		f.Text("shop!", &v.Shop)
@@ -57,7 +57,7 @@ type subscriptionDoc struct {
 	ProbeAt  int64 `json:"probeAt,omitempty"`
 }
 
-func (d *subscriptionDoc) Of(_ *table.Fields, v *hook.Subscription) {
+func (d *subscriptionDoc) Of(_ *table.Fields, v *webhooks.Subscription) {
 	*d = subscriptionDoc{
 		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
 		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: table.Micros(v.PreviousUntil),
@@ -66,11 +66,11 @@ func (d *subscriptionDoc) Of(_ *table.Fields, v *hook.Subscription) {
 	}
 }
 
-func (d *subscriptionDoc) Into(_ *table.Fields, v *hook.Subscription) error {
+func (d *subscriptionDoc) Into(_ *table.Fields, v *webhooks.Subscription) error {
 	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
 	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
 	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, table.FromMicros(d.PreviousUntil)
-	v.Authentication = hook.Authentication{Username: d.Username, Header: d.Header, Encrypted: d.Credentials}
+	v.Authentication = webhooks.Authentication{Username: d.Username, Header: d.Header, Encrypted: d.Credentials}
 	v.Circuit.Failures, v.Circuit.Since, v.Circuit.ProbeAt = d.Failures, table.FromMicros(d.Since), table.FromMicros(d.ProbeAt)
 	return nil
 }
@@ -89,20 +89,20 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 	countSubscriptions = engine.Statement(`SELECT count(*) FROM subscriptions WHERE shop = $1 AND live = $2 AND status <> 'deleted'`)
 )
 
-func lastTried(v *hook.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
+func lastTried(v *webhooks.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also for another shop's or a deleted one.
-func (s Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
+func (s Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (webhooks.Subscription, error) {
 	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, SubscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
-func (s Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, error) {
+func (s Subscriptions) Any(ctx context.Context, id string) (webhooks.Subscription, error) {
 	return base.One(ctx, s.b, selectAnySubscription, SubscriptionsTable.Scan(s.b.Personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
+func (s Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
 	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -126,7 +126,7 @@ SELECT ` + SubscriptionsTable.List + `, FALSE FROM subscriptions WHERE paused AN
 
 // Stalled is a subscription with parked deliveries or an open circuit.
 type Stalled struct {
-	hook.Subscription
+	webhooks.Subscription
 	Parked bool // it has parked deliveries
 }
 
@@ -142,7 +142,7 @@ func (s Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + SubscriptionsTable.List + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads subscriptions of all tenants by id, from one on, also deleted ones.
-func (s Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
+func (s Subscriptions) After(ctx context.Context, id string, limit int) ([]webhooks.Subscription, error) {
 	return base.Many(ctx, s.b, selectSubscriptionsAfter, SubscriptionsTable.Scan(s.b.Personal), id, limit)
 }
 

@@ -1,18 +1,18 @@
-package hook_test
+package webhooks_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // even is the u that moves a pause neither way.
 const even = 0.5
 
 // failing is a delivery of which so many tries failed, when one more is under way.
-func failing(failed int) hook.Delivery {
-	return hook.Delivery{Status: hook.DeliveryFailed, Attempts: failed - 1, Budget: hook.DeliveryTries}
+func failing(failed int) webhooks.Delivery {
+	return webhooks.Delivery{Status: webhooks.DeliveryFailed, Attempts: failed - 1, Budget: webhooks.DeliveryTries}
 }
 
 func TestDelaysGrowUntilTheDeliveryIsADeadLetter(t *testing.T) {
@@ -20,8 +20,8 @@ func TestDelaysGrowUntilTheDeliveryIsADeadLetter(t *testing.T) {
 		10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
 		3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
 	}
-	if hook.DeliveryTries != 11 {
-		t.Errorf("a delivery is tried %d times, want 11", hook.DeliveryTries)
+	if webhooks.DeliveryTries != 11 {
+		t.Errorf("a delivery is tried %d times, want 11", webhooks.DeliveryTries)
 	}
 	for i, delay := range want {
 		if got, ok := failing(i + 1).Pause(even); !ok || got != delay {
@@ -45,7 +45,7 @@ func TestDelaysGrowUntilTheDeliveryIsADeadLetter(t *testing.T) {
 
 func TestDelaysMoveByTwentyPercentEitherWay(t *testing.T) {
 	const almostOne = 1 - 1e-9 // u stays below 1
-	for tries := 1; tries < hook.DeliveryTries; tries++ {
+	for tries := 1; tries < webhooks.DeliveryTries; tries++ {
 		middle, _ := failing(tries).Pause(even)
 		least, _ := failing(tries).Pause(0)
 		most, _ := failing(tries).Pause(almostOne)
@@ -89,14 +89,14 @@ func TestAnEndpointMayAskForALongerPause(t *testing.T) {
 	}
 	first := failing(1)
 	var schedule time.Duration
-	for tries := range hook.DeliveryTries - 1 {
+	for tries := range webhooks.DeliveryTries - 1 {
 		pause, _ := failing(tries + 1).Pause(even)
 		schedule += pause
 	}
 	if got, _ := first.PauseAsked(even, 365*day); got != schedule {
 		t.Errorf("a wish of a year is a pause of %v, want the schedule's %v", got, schedule)
 	}
-	if _, more := failing(hook.DeliveryTries).PauseAsked(even, time.Hour); more {
+	if _, more := failing(webhooks.DeliveryTries).PauseAsked(even, time.Hour); more {
 		t.Error("a wish makes one try more")
 	}
 }

@@ -1,21 +1,21 @@
-package hook_test
+package webhooks_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // A caller who gets a running replay treats it as the requested one: it must contain all that was
 // requested.
 func TestReplayIsTheSameWhenAllOfItIs(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	asked := hook.Replay{Subscription: "wh_1", From: now.Add(-time.Hour)}
-	until := func(to time.Time) hook.Replay { r := asked; r.To = to; return r }
+	asked := webhooks.Replay{Subscription: "wh_1", From: now.Add(-time.Hour)}
+	until := func(to time.Time) webhooks.Replay { r := asked; r.To = to; return r }
 	for _, c := range []struct {
 		name        string
-		first, next hook.Replay
+		first, next webhooks.Replay
 		same        bool
 	}{
 		{"no end, twice", asked, asked, true},
@@ -44,7 +44,7 @@ func TestReplayIsTheSameWhenAllOfItIs(t *testing.T) {
 func TestReplayEndsWhereItsReplySays(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 700_000, time.UTC)
 	for name, end := range map[string]time.Time{"none": {}, "to come": now.Add(time.Hour)} {
-		asked := hook.Replay{Subscription: "wh_1", From: now.Add(-time.Hour), To: end}
+		asked := webhooks.Replay{Subscription: "wh_1", From: now.Add(-time.Hour), To: end}
 		r, err := asked.Begin(now)
 		if err != nil {
 			t.Fatal(err)
