@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // demo runs a service for the example, which has no testing.T.
@@ -41,7 +41,7 @@ func start(database string, now func() time.Time) (*daemon.Service, onboarding.K
 	if err != nil {
 		return nil, onboarding.KeyPair{}, err
 	}
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: merchants.Standard})
 	if err != nil {
 		s.Shutdown()
 	}
@@ -63,7 +63,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, onboarding.Ke
 // liveKey returns the production secret key of a new merchant.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: merchants.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}

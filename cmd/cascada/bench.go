@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/bench"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -115,7 +115,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 	shops := make([]bench.Shop, 0, c.Merchants)
 	for i := range c.Merchants {
 		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{
-			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: tenant.Trusted,
+			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: merchants.Trusted,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("create merchant %d: %w", i+1, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
@@ -20,11 +20,11 @@ import (
 func words() map[string]string {
 	limits, fx := daemon.DefaultLimits(), acquiring.DefaultFX()
 	var tiers []string
-	for _, tier := range tenant.Tiers() {
+	for _, tier := range merchants.Tiers() {
 		tiers = append(tiers, fmt.Sprintf("%s=%d", tier, limits.Tiers[tier]))
 	}
 	all := map[string]string{
-		"columns": strings.Join(reconcile.ColumnWords(), ", "), "rights": tenant.WriteRights(tenant.Rights()),
+		"columns": strings.Join(reconcile.ColumnWords(), ", "), "rights": merchants.WriteRights(merchants.Rights()),
 		"roles": people.RoleWords(), "tier_limits": strings.Join(tiers, ","),
 	}
 	for name, n := range map[string]int{

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // demo makes a merchant in an empty database, and prints how to use it and how to sign in.
@@ -24,7 +24,7 @@ type demo struct {
 }
 
 func newDemo(s *daemon.Service, out io.Writer) (*demo, error) {
-	m, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard})
+	m, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
 	return &demo{service: s, merchant: m, out: out}, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -156,7 +156,7 @@ func (d *resetting) empty(tries *crowd) {
 		other := d.nodes[1-victim].Load()
 		d.signal(other, syscall.SIGSTOP)
 		d.stops++
-		rest := tenant.ResetLease + time.Duration(d.random.IntN(3000))*time.Millisecond
+		rest := merchants.ResetLease + time.Duration(d.random.IntN(3000))*time.Millisecond
 		go func() {
 			time.Sleep(rest) // the drill needs this pause
 			d.signal(other, syscall.SIGCONT)

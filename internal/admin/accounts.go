@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -34,17 +34,17 @@ type openIn struct{ Body OpenBody }
 
 // OpenBody opens an account.
 type OpenBody struct {
-	_           struct{}           `additionalProperties:"false"`
-	ID          string             `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"Part of the notification URL; it can never change. By default one is made; give one, so that a repeat opens no second account"`
-	Adapter     string             `json:"adapter" maxLength:"64" example:"stripe"`
-	Environment tenant.Environment `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
-	Merchant    *string            `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"The merchant whose payments it takes; absent: all merchants"`
-	Credentials map[string]string  `json:"credentials" text:"lines" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
-	Rails       []string           `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all rails of the adapter"`
-	Terms       []shape.Terms      `json:"terms,omitempty" maxItems:"500"`
-	Priority    *int               `json:"priority,omitempty" example:"100" doc:"Accounts with lower numbers are tried first; 100 by default"`
-	BaseURL     string             `json:"baseUrl,omitempty" maxLength:"500" doc:"URL to use instead of the provider's own: https, or http to the node's own machine for tests"`
-	Disabled    bool               `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
+	_           struct{}              `additionalProperties:"false"`
+	ID          string                `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"Part of the notification URL; it can never change. By default one is made; give one, so that a repeat opens no second account"`
+	Adapter     string                `json:"adapter" maxLength:"64" example:"stripe"`
+	Environment merchants.Environment `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
+	Merchant    *string               `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"The merchant whose payments it takes; absent: all merchants"`
+	Credentials map[string]string     `json:"credentials" text:"lines" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
+	Rails       []string              `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all rails of the adapter"`
+	Terms       []shape.Terms         `json:"terms,omitempty" maxItems:"500"`
+	Priority    *int                  `json:"priority,omitempty" example:"100" doc:"Accounts with lower numbers are tried first; 100 by default"`
+	BaseURL     string                `json:"baseUrl,omitempty" maxLength:"500" doc:"URL to use instead of the provider's own: https, or http to the node's own machine for tests"`
+	Disabled    bool                  `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
 }
 
 type changeIn struct {
@@ -134,7 +134,7 @@ func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut
 		return nil, err
 	}
 	n := acquiring.NewAccount{
-		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == tenant.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
+		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == merchants.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
 		Rails: b.Rails, Terms: terms, Priority: acquirer.DefaultPriority, Disabled: b.Disabled,
 	}
 	if b.Merchant != nil {

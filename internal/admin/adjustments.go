@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -26,15 +26,15 @@ type createAdjustmentIn struct{ Body AdjustmentOrder }
 
 // AdjustmentOrder is an adjustment that an operator makes.
 type AdjustmentOrder struct {
-	_             struct{}             `additionalProperties:"false"`
-	MerchantID    string               `json:"merchantId" minLength:"1" maxLength:"64" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Environment   tenant.Environment   `json:"environment,omitempty" enum:"sandbox,production" doc:"production by default"`
-	Amount        string               `json:"amount" maxLength:"20" example:"-12.50" doc:"USD as text; above zero the merchant gets it, below zero the merchant pays it"`
-	Reason        pay.AdjustmentReason `json:"reason" enum:"goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other" example:"goodwill" doc:"The merchant reads it"`
-	Note          string               `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the delay of last week" doc:"Why; the merchant reads it"`
-	About         string               `json:"about,omitempty" maxLength:"200" doc:"The payment, claim, withdrawal, settlement or notification that it is about"`
-	Reference     string               `json:"reference" minLength:"1" maxLength:"200" example:"ticket 4711" doc:"Your own name of it. Each is booked once: a repeat returns what the first made"`
-	AllowNegative bool                 `json:"allowNegative,omitempty" doc:"It may take the available balance below zero"`
+	_             struct{}              `additionalProperties:"false"`
+	MerchantID    string                `json:"merchantId" minLength:"1" maxLength:"64" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Environment   merchants.Environment `json:"environment,omitempty" enum:"sandbox,production" doc:"production by default"`
+	Amount        string                `json:"amount" maxLength:"20" example:"-12.50" doc:"USD as text; above zero the merchant gets it, below zero the merchant pays it"`
+	Reason        pay.AdjustmentReason  `json:"reason" enum:"goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other" example:"goodwill" doc:"The merchant reads it"`
+	Note          string                `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the delay of last week" doc:"Why; the merchant reads it"`
+	About         string                `json:"about,omitempty" maxLength:"200" doc:"The payment, claim, withdrawal, settlement or notification that it is about"`
+	Reference     string                `json:"reference" minLength:"1" maxLength:"200" example:"ticket 4711" doc:"Your own name of it. Each is booked once: a repeat returns what the first made"`
+	AllowNegative bool                  `json:"allowNegative,omitempty" doc:"It may take the available balance below zero"`
 }
 
 type reverseAdjustmentIn struct {
@@ -110,7 +110,7 @@ func (a *API) createAdjustment(ctx context.Context, by audit.Actor, in *createAd
 		return nil, err
 	}
 	return adjusted(a.App.Adjustments.Make(ctx, by, settlement.NewAdjustment{
-		Merchant: in.Body.MerchantID, Live: in.Body.Environment != tenant.EnvironmentOf(false), Amount: amount, Reason: in.Body.Reason, Note: in.Body.Note,
+		Merchant: in.Body.MerchantID, Live: in.Body.Environment != merchants.EnvironmentOf(false), Amount: amount, Reason: in.Body.Reason, Note: in.Body.Note,
 		About: in.Body.About, Reference: in.Body.Reference, Negative: in.Body.AllowNegative,
 	}))
 }

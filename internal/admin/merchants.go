@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -27,9 +27,9 @@ type termsIn struct {
 
 // TermsBody changes the terms of a merchant.
 type TermsBody struct {
-	_          struct{}          `additionalProperties:"false"`
-	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
-	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
+	_          struct{}             `additionalProperties:"false"`
+	Tier       merchants.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
+	RefundFees merchants.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
 
 	Installments *[]string `json:"installments,omitempty" maxItems:"50" example:"[\"card.MEX:12/6@MXN:3000\"]" doc:"What shoppers may be offered from now on, in place of all earlier terms, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM. card.* is all rails of a network, * all rails. An empty list grants none"`
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -145,21 +145,21 @@ const (
 
 // Access that also requires a right of a secret or restricted key.
 const (
-	toRead     = access(tenant.RightRead)
-	toCharge   = access(tenant.RightPayments)
-	toRefund   = access(tenant.RightRefunds)
-	toAnswer   = access(tenant.RightClaims)
-	toNotify   = access(tenant.RightWebhooks)
-	toWithdraw = access(tenant.RightWithdrawals)
-	toPlay     = access(tenant.RightSandbox)
+	toRead     = access(merchants.RightRead)
+	toCharge   = access(merchants.RightPayments)
+	toRefund   = access(merchants.RightRefunds)
+	toAnswer   = access(merchants.RightClaims)
+	toNotify   = access(merchants.RightWebhooks)
+	toWithdraw = access(merchants.RightWithdrawals)
+	toPlay     = access(merchants.RightSandbox)
 )
 
 // right is the right that an endpoint requires, "" for none.
-func (n access) right() tenant.Right {
+func (n access) right() merchants.Right {
 	if n == open || n == anyKey || n == secretKey || n == orNone {
 		return ""
 	}
-	return tenant.Right(n)
+	return merchants.Right(n)
 }
 
 // Keys of an operation's metadata.
@@ -382,12 +382,12 @@ func (a *API) permit(ctx huma.Context, call *Call) error {
 		return err
 	}
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
-	if need != anyKey && call.Kind == tenant.Publishable {
+	if need != anyKey && call.Kind == merchants.Publishable {
 		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
 	}
 	var err error
 	if right := need.right(); right != "" && !call.May(right) {
-		err = tenant.NoRight(right)
+		err = merchants.NoRight(right)
 	}
 	if shop := ctx.Query(shopParam); err == nil && shop != "" {
 		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {

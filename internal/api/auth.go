@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -20,12 +20,12 @@ type tokenIn struct {
 
 type tokenOut struct {
 	Body struct {
-		AccessToken  string             `json:"accessToken"`
-		RefreshToken string             `json:"refreshToken"`
-		TokenType    string             `json:"tokenType" enum:"Bearer"`
-		ExpiresIn    int64              `json:"expiresIn" doc:"Seconds"`
-		Environment  tenant.Environment `json:"environment" enum:"sandbox,production"`
-		Merchant     view.Named         `json:"merchant"`
+		AccessToken  string                `json:"accessToken"`
+		RefreshToken string                `json:"refreshToken"`
+		TokenType    string                `json:"tokenType" enum:"Bearer"`
+		ExpiresIn    int64                 `json:"expiresIn" doc:"Seconds"`
+		Environment  merchants.Environment `json:"environment" enum:"sandbox,production"`
+		Merchant     view.Named            `json:"merchant"`
 	}
 }
 
@@ -37,12 +37,12 @@ type refreshIn struct {
 
 type refreshOut struct {
 	Body struct {
-		AccessToken      string             `json:"accessToken"`
-		RefreshToken     string             `json:"refreshToken" doc:"The old one stops working"`
-		TokenType        string             `json:"tokenType" enum:"Bearer"`
-		ExpiresIn        int64              `json:"expiresIn" doc:"Seconds"`
-		RefreshExpiresIn int64              `json:"refreshExpiresIn" doc:"Seconds"`
-		Environment      tenant.Environment `json:"environment" enum:"sandbox,production"`
+		AccessToken      string                `json:"accessToken"`
+		RefreshToken     string                `json:"refreshToken" doc:"The old one stops working"`
+		TokenType        string                `json:"tokenType" enum:"Bearer"`
+		ExpiresIn        int64                 `json:"expiresIn" doc:"Seconds"`
+		RefreshExpiresIn int64                 `json:"refreshExpiresIn" doc:"Seconds"`
+		Environment      merchants.Environment `json:"environment" enum:"sandbox,production"`
 	}
 }
 
@@ -60,13 +60,13 @@ type loggedOut struct {
 
 type pingOut struct {
 	Body struct {
-		OK          bool               `json:"ok"`
-		Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
-		KeyKind     tenant.KeyKind     `json:"keyKind" enum:"secret,publishable,restricted"`
-		KeyID       string             `json:"keyId" doc:"Masked"`
-		APIVersion  string             `json:"apiVersion"`
-		Merchant    view.Named         `json:"merchant"`
-		Timestamp   view.Time          `json:"timestamp"`
+		OK          bool                  `json:"ok"`
+		Environment merchants.Environment `json:"environment" enum:"sandbox,production"`
+		KeyKind     merchants.KeyKind     `json:"keyKind" enum:"secret,publishable,restricted"`
+		KeyID       string                `json:"keyId" doc:"Masked"`
+		APIVersion  string                `json:"apiVersion"`
+		Merchant    view.Named            `json:"merchant"`
+		Timestamp   view.Time             `json:"timestamp"`
 	}
 }
 

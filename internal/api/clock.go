@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -24,7 +24,7 @@ func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 	if in.Body.Advance == "" {
 		return []error{wire.Coded(problem.MissingField, prefix.With("body.advance"), "advance is required")}
 	}
-	by, ok := tenant.ParseDuration(in.Body.Advance)
+	by, ok := merchants.ParseDuration(in.Body.Advance)
 	if in.by = by; !ok {
 		return []error{wire.Coded(problem.InvalidRequest, prefix.With("body.advance"), "advance must be a duration such as 90s, 48h or 7d")}
 	}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -62,7 +62,7 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(webhooks.EventTypes(), webhooks.EventType(t)) {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), appwebhooks.NotEvent(t)))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, webhooks.EventType(t))
@@ -127,7 +127,7 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 }
 
 func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*replaySpanOut, error) {
-	n := delivery.NewReplay{Replay: in.asked}
+	n := appwebhooks.NewReplay{Replay: in.asked}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = onceFor("POST /webhooks/"+in.ID+"/replay", in.IdempotencyKey, in.RawBody, "")
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -34,7 +34,7 @@ const (
 // for the whole.
 //
 // Errors: rate_limited if the merchant has too many exports running, invalid_request.
-func (a *API) exportPayments(ctx context.Context, call Call, scope tenant.Scope, in *listIn) (*huma.StreamResponse, error) {
+func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
 	first, err := a.app.Payments.ListFrom(ctx, scope, f)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/app/verification"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -14,9 +14,9 @@ import (
 
 type startKYCIn struct {
 	Body struct {
-		Level       tenant.KYCLevel   `json:"level" enum:"basic,enhanced" doc:"Withdrawals in production need basic"`
-		SubjectType tenant.KYCSubject `json:"subjectType" enum:"individual,company"`
-		ReturnURL   string            `json:"returnUrl,omitempty" maxLength:"2048" doc:"Where the page leads back to"`
+		Level       merchants.KYCLevel   `json:"level" enum:"basic,enhanced" doc:"Withdrawals in production need basic"`
+		SubjectType merchants.KYCSubject `json:"subjectType" enum:"individual,company"`
+		ReturnURL   string               `json:"returnUrl,omitempty" maxLength:"2048" doc:"Where the page leads back to"`
 	}
 }
 
@@ -38,7 +38,7 @@ type kycOut struct{ Body view.Verification }
 type simulateKYCIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Status tenant.VerificationStatus `json:"status" enum:"processing,verified,rejected,expired"`
+		Status merchants.VerificationStatus `json:"status" enum:"processing,verified,rejected,expired"`
 	}
 }
 
@@ -75,6 +75,6 @@ func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*k
 	return &kycOut{a.viewKYC(v)}, err
 }
 
-func (a *API) viewKYC(v tenant.Verification) view.Verification {
+func (a *API) viewKYC(v merchants.Verification) view.Verification {
 	return view.NewVerification(v, a.app.Verifications.VerificationURL(v.ID))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -30,8 +30,8 @@ func (in *methodsIn) filter() acquiring.MethodFilter {
 
 type methodsOut struct {
 	Body struct {
-		Shop        view.Named         `json:"shop"`
-		Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
+		Shop        view.Named            `json:"shop"`
+		Environment merchants.Environment `json:"environment" enum:"sandbox,production"`
 		Filters     struct {
 			Country *string `json:"country" doc:"ISO 3166 alpha-3"`
 			Channel *string `json:"channel"`

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -44,7 +44,7 @@ func (a *API) shops(ctx context.Context, call Call, in *struct{ wire.Page }) (*s
 		return nil, in.Named(err)
 	}
 	out := &shopsOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s tenant.Shop) string { return s.ID }, view.NewShop)
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s merchants.Shop) string { return s.ID }, view.NewShop)
 	return out, nil
 }
 
@@ -54,7 +54,7 @@ func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error)
 		return nil, in.Named(err)
 	}
 	out := &keysOut{}
-	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(k tenant.Key) string { return k.ID },
-		func(k tenant.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.app.Now()) })
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(k merchants.Key) string { return k.ID },
+		func(k merchants.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.app.Now()) })
 	return out, nil
 }

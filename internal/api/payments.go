@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -100,7 +100,7 @@ func (b *PaymentBody) price(ctx huma.Context, prefix *huma.PathBuffer) (issues [
 // returnable reports whether a shopper could be sent back to an address: a page on the web, or an app. Whether the shop has the
 // app's scheme is known later.
 func returnable(address string) bool {
-	return address == "" || webURL(address) || tenant.AppScheme(address) != ""
+	return address == "" || webURL(address) || merchants.AppScheme(address) != ""
 }
 
 func webURL(text string) bool {
@@ -308,7 +308,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	case !call.Live:
 		return nil
 	case in.Simulate != "":
-		return tenant.NoSimulation("Sandbox-Simulate")
+		return merchants.NoSimulation("Sandbox-Simulate")
 	}
 	return in.StrictHeader.sandboxOnly(call)
 }
@@ -411,7 +411,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
 	if call.Live {
-		return nil, tenant.NoSimulation("")
+		return nil, merchants.NoSimulation("")
 	}
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -131,7 +131,7 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 }
 
 // settled is a settlement as a scope sees it.
-func (a *API) settled(ctx context.Context, scope tenant.Scope, s pay.Settlement) (view.Settlement, error) {
+func (a *API) settled(ctx context.Context, scope merchants.Scope, s pay.Settlement) (view.Settlement, error) {
 	seen, err := a.app.Settlements.For(ctx, scope, []pay.Settlement{s})
 	if err != nil {
 		return view.Settlement{}, err
@@ -211,7 +211,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 }
 
 // writeLines writes a settlement with all its lines as JSON.
-func (a *API) writeLines(ctx context.Context, w io.Writer, scope tenant.Scope, s pay.Settlement) error {
+func (a *API) writeLines(ctx context.Context, w io.Writer, scope merchants.Scope, s pay.Settlement) error {
 	v, err := a.settled(ctx, scope, s)
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -115,7 +115,7 @@ func (a *API) walletRoutes() {
 
 func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walletOut, error) {
 	if in.Simulate != "" && call.Live {
-		return nil, tenant.NoSimulation("Sandbox-Simulate")
+		return nil, merchants.NoSimulation("Sandbox-Simulate")
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope) // read first, so that a failure here does not look like a failed add
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -55,11 +55,11 @@ func (maybeAuthentication) Schema(r huma.Registry) *huma.Schema {
 func (m maybeAuthentication) removed() bool { return m.sent && m.body == nil }
 
 // credentials are what was sent; nil without an object.
-func (m maybeAuthentication) credentials() *delivery.Credentials {
+func (m maybeAuthentication) credentials() *appwebhooks.Credentials {
 	if m.body == nil {
 		return nil
 	}
-	return &delivery.Credentials{Username: m.body.Username, Password: m.body.Password, Header: m.body.Header, Value: m.body.Value}
+	return &appwebhooks.Credentials{Username: m.body.Username, Password: m.body.Password, Header: m.body.Header, Value: m.body.Value}
 }
 
 type subscriptionOut struct{ Body view.Subscription }
@@ -123,7 +123,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, call.Scope, delivery.NewSubscription{
+	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, call.Scope, appwebhooks.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 		Credentials: in.Body.Authentication.credentials(),
 	})
@@ -157,7 +157,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, delivery.SubscriptionEdit{
+	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, appwebhooks.SubscriptionEdit{
 		SubscriptionEdit: webhooks.SubscriptionEdit{
 			URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 		},

@@ -17,7 +17,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -31,6 +30,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/app/verification"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/identity"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -125,9 +125,9 @@ type App struct {
 	Claims         *claims.Claims
 	ClaimLists     *claims.Lists
 	Notices        *notices.Notices
-	Webhooks       *delivery.Webhooks
-	Events         *delivery.Events
-	Replays        *delivery.Replays
+	Webhooks       *webhooks.Webhooks
+	Events         *webhooks.Events
+	Replays        *webhooks.Replays
 	Settlements    *settlement.Settlements
 	Adjustments    *settlement.Adjustments
 	Wallets        *payouts.Wallets
@@ -209,10 +209,10 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
 	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys, a.Mails)
-	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
+	a.Webhooks = webhooks.NewWebhooks(a.Base, webhooks.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
-	a.Events, a.Replays = delivery.NewEvents(a.Base), delivery.NewReplays(a.Webhooks)
+	a.Events, a.Replays = webhooks.NewEvents(a.Base), webhooks.NewReplays(a.Webhooks)
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
@@ -404,7 +404,7 @@ func (a *App) Loops() []work.Loop {
 		base.RowByRow(a.Polled("tidy", store.TidyEvery, func(ctx context.Context) error { return a.Store.Tidy(ctx, a.Now()) })),
 		base.TableByTable(a.Polled("idempotency keys", base.PurgeKeysEvery, a.PurgeKeys)),
 		base.RowByRow(a.Polled("credentials rotated out", acquiring.ForgetCredentialsEvery, a.Accounts.ForgetCredentials)),
-		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
+		base.TableByTable(work.Loop{Name: "inboxes", Every: max(webhooks.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
 		base.TableByTable(work.Loop{Name: "sessions", Every: max(payments.PurgeEvery, a.Look), Do: a.Sessions.PurgeSessions}),
 		base.TableByTable(work.Loop{Name: "sign-ins", Every: max(people.PurgeEvery, a.Look), Do: a.People.Purge}),
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(privacy.ForgetEvery, a.Look), Do: a.Privacy.Forget}),

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -162,7 +162,7 @@ func (a *App) Rulings(ctx context.Context, before string, limit int) (list []aud
 // was done to both environments, such as invitations. Users belong to the merchant, so the list is of all its shops.
 //
 // Errors: invalid_request for an invalid cursor.
-func (a *App) MerchantAudit(ctx context.Context, scope tenant.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
+func (a *App) MerchantAudit(ctx context.Context, scope merchants.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
 	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
 		return nil, problem.Field(problem.InvalidRequest, "cursor", "there is no such entry to continue after: begin at the first page")
 	}

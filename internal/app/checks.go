@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -89,7 +89,7 @@ func (c *Checks) keep(e background.Ended[store.Checked], o CheckOptions) {
 	case len(e.Result.Broken) > 0:
 		c.Log.Error("the check found broken rules of the books", "broken", len(e.Result.Broken), "first", e.Result.Broken[0].String())
 	}
-	err := c.Store.Commit(context.Background(), pay.Change{Audit: c.Audited(e.By, tenant.Scope{}, audit.BooksChecked, BooksObject, map[string]string{
+	err := c.Store.Commit(context.Background(), pay.Change{Audit: c.Audited(e.By, merchants.Scope{}, audit.BooksChecked, BooksObject, map[string]string{
 		"what": what, "result": how, "broken": strconv.Itoa(len(e.Result.Broken)), "took": e.At.Sub(e.Began).Round(time.Second).String(),
 	})})
 	if err != nil {

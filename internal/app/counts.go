@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -13,19 +13,19 @@ import (
 // PaymentCount is the key under which payments are counted: those that reached a status.
 type PaymentCount struct {
 	Rail        string // catalog key
-	Environment tenant.Environment
+	Environment merchants.Environment
 	Status      pay.Status
 }
 
 // counts counts the results of payments and deliveries that this node wrote since it started.
 type counts struct {
-	mu       sync.Mutex                   // guards the fields below
-	payments map[PaymentCount]int64       // Rail is the rail's id here
-	dead     map[tenant.Environment]int64 // deliveries that were given up
+	mu       sync.Mutex                      // guards the fields below
+	payments map[PaymentCount]int64          // Rail is the rail's id here
+	dead     map[merchants.Environment]int64 // deliveries that were given up
 }
 
 func newCounts() *counts {
-	return &counts{payments: map[PaymentCount]int64{}, dead: map[tenant.Environment]int64{}}
+	return &counts{payments: map[PaymentCount]int64{}, dead: map[merchants.Environment]int64{}}
 }
 
 // passed counts the results in a change.
@@ -37,12 +37,12 @@ func (t *counts) passed(c *pay.Change) {
 	defer t.mu.Unlock()
 	for i := range c.Payments {
 		if p := &c.Payments[i]; p.Status != p.Stored {
-			t.payments[PaymentCount{p.Way.RailID, tenant.EnvironmentOf(p.Live), p.Status}]++
+			t.payments[PaymentCount{p.Way.RailID, merchants.EnvironmentOf(p.Live), p.Status}]++
 		}
 	}
 	for i := range c.Deliveries {
 		if d := &c.Deliveries[i]; d.Status == webhooks.DeadLetter && d.Stored != webhooks.DeadLetter {
-			t.dead[tenant.EnvironmentOf(d.Live)]++
+			t.dead[merchants.EnvironmentOf(d.Live)]++
 		}
 	}
 }
@@ -61,10 +61,10 @@ func (a *App) PaymentCounts() map[PaymentCount]int64 {
 }
 
 // DeadLetters counts the deliveries that this node gave up since it started.
-func (a *App) DeadLetters() map[tenant.Environment]int64 {
+func (a *App) DeadLetters() map[merchants.Environment]int64 {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	counts := map[tenant.Environment]int64{tenant.Sandbox: 0, tenant.Production: 0}
+	counts := map[merchants.Environment]int64{merchants.Sandbox: 0, merchants.Production: 0}
 	maps.Copy(counts, a.counts.dead)
 	return counts
 }

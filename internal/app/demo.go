@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // DemoCheckout opens a checkout of 25.50 USD in the demo merchant's sandbox, and returns its token.
@@ -18,7 +18,7 @@ func (a *App) DemoCheckout(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, token, _, err = a.Sessions.Create(ctx, base.Principal{Scope: scope, Kind: tenant.Secret}, payments.NewSession{
+	_, token, _, err = a.Sessions.Create(ctx, base.Principal{Scope: scope, Kind: merchants.Secret}, payments.NewSession{
 		Amount: money.New(25_50, money.USD), OrderID: "demo-1",
 		Customer: pay.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 99999 0000"},
 	})

@@ -58,7 +58,7 @@ var dependencies = map[string]string{
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
 	"golang.org/x/image":                    "internal/typeface",
 	"golang.org/x/sys":                      "internal/growth",
-	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/delivery internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
+	"golang.org/x/sync":                     "internal/store internal/app/base internal/app/webhooks internal/app/payouts internal/app/people internal/api internal/daemon internal/identity internal/work",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/document internal/dashboard/frame internal/pdftest internal/reconcile internal/typeface internal/wire",
 	"github.com/gomodule/redigo":            "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
@@ -68,7 +68,7 @@ var dependencies = map[string]string{
 
 // core lists the packages that decide.
 var core = []string{
-	"internal/money", "internal/ledger", "internal/pay", "internal/pay/problem", "internal/pay/tenant", "internal/pay/analytics", "internal/pay/people",
+	"internal/money", "internal/ledger", "internal/pay", "internal/pay/problem", "internal/pay/merchants", "internal/pay/analytics", "internal/pay/people",
 	"internal/pay/evidence", "internal/pay/lists", "internal/pay/receipt", "internal/pay/comparison", "internal/pay/email", "internal/pay/exchange", "internal/pay/audit",
 	"internal/pay/acquirer", "internal/pay/webhooks", "internal/pay/installment", "internal/routing", "internal/routing/replay",
 }

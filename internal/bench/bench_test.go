@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // running starts a service with merchants, and returns the configuration of a short run against it.
@@ -28,7 +28,7 @@ func running(t *testing.T, merchants int) (*daemon.Service, Config) {
 }
 
 // started is running for a test that stops the service itself.
-func started(t *testing.T, merchants int) (*daemon.Service, Config) {
+func started(t *testing.T, all int) (*daemon.Service, Config) {
 	t.Helper()
 	s, err := daemon.Start(t.Context(), daemon.Config{Listen: "127.0.0.1:0", Database: dbtest.SQLite(t), AllowPrivateWebhooks: true})
 	if err != nil {
@@ -38,8 +38,8 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		URL: s.URL, Connections: 4, Warmup: 50 * time.Millisecond, Duration: time.Second / 2,
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
-	for range merchants {
-		o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: tenant.Trusted})
+	for range all {
+		o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
 		if err != nil {
 			t.Fatal(err)
 		}

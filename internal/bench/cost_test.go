@@ -23,7 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -83,7 +83,7 @@ func costs(t *testing.T, database string) map[string]float64 {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Shutdown)
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: tenant.Trusted})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func (r Result) Write(out io.Writer) error {
 	s := r.Settings
 	line("server", "%s, API %s%s", s.URL, s.APIVersion, optional(", build ", s.ServerBuild))
 	line("database", "%s", s.Database)
-	line("load", "%d connections, %s; %s; %s %s USD", s.Connections, arrival(s.Rate), merchants(s.Merchants), s.Method, s.Amount)
+	line("load", "%d connections, %s; %s; %s %s USD", s.Connections, arrival(s.Rate), all(s.Merchants), s.Method, s.Amount)
 	line("requests", "auth %s, idempotency keys %s, webhooks %s", s.Auth, onOff(s.Idempotency), onOff(s.Webhooks))
 	if s.DeadPercent+s.SlowPercent > 0 {
 		line("endpoints", "%d %% dead (half refuse, half never answer), %d %% answer after %s; the following lines are about the others", s.DeadPercent, s.SlowPercent, slowAnswer)
@@ -213,7 +213,7 @@ func arrival(rate float64) string {
 	return fmt.Sprintf("%.0f payments a second at even times", rate)
 }
 
-func merchants(n int) string {
+func all(n int) string {
 	if n == 1 {
 		return "one hot merchant"
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // allRails is both sets, for the rules that hold in either environment.
@@ -249,8 +249,8 @@ func TestSandboxHasItsFiveMethods(t *testing.T) {
 // A payment of a rail's smallest worth leaves the merchant something, whatever its tier (PAY-36).
 func TestSmallestPaymentOfARailLeavesSomething(t *testing.T) {
 	for _, r := range Rails() {
-		for _, tier := range tenant.Tiers() {
-			fees, _ := tenant.TermsOf(tier).Charge(money.New(r.Least, money.USD), r.Fee)
+		for _, tier := range merchants.Tiers() {
+			fees, _ := merchants.TermsOf(tier).Charge(money.New(r.Least, money.USD), r.Fee)
 			if r.Least <= 0 || fees.Total() >= r.Least {
 				t.Errorf("%s takes %d cents, of which fees take %d from a %s merchant", r.Key, r.Least, fees.Total(), tier)
 			}

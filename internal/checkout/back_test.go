@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A shop may write a query that net/url cannot read: it comes back as it was sent, with the result behind it.
 func TestBackKeepsTheShopsParameters(t *testing.T) {
 	const told = "status=completed&transactionId=TXN-1"
-	shop := tenant.Shop{Name: "Acme", Schemes: []string{"myapp", "com.acme.pay"}}
+	shop := merchants.Shop{Name: "Acme", Schemes: []string{"myapp", "com.acme.pay"}}
 	for from, want := range map[string]string{
 		"https://shop.example/thanks":                       "https://shop.example/thanks?" + told,
 		"https://shop.example/?":                            "https://shop.example/?" + told,

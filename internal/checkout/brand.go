@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // forever lets a browser keep a file whose address changes with its contents.
@@ -16,7 +16,7 @@ const forever = "public, max-age=31536000, immutable"
 // no shop.
 func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	hex, found := strings.CutSuffix(r.PathValue("style"), ".css")
-	brand := tenant.Brand{Color: "#" + hex}
+	brand := merchants.Brand{Color: "#" + hex}
 	if !found || brand.Check() != nil {
 		return problem.New(problem.NotFound, "there is no such style")
 	}
@@ -29,7 +29,7 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("Cache-Control", forever)
 	fmt.Fprintf(w, ":root { --brand: %s; --on-brand: %s; --edge: %s; }\n@media (prefers-color-scheme: dark) { :root { --brand: %[1]s; --on-brand: %[2]s; --edge: %[4]s; } }\n",
-		brand.Color, brand.Ink(), edge(tenant.LightCard), edge(tenant.DarkCard))
+		brand.Color, brand.Ink(), edge(merchants.LightCard), edge(merchants.DarkCard))
 	return nil
 }
 

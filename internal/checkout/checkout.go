@@ -25,8 +25,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -161,7 +161,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 const leaving = policy + " https:"
 
 // secure sets a policy that allows the shop's own origins to embed the page.
-func secure(w http.ResponseWriter, policy string, b tenant.Brand) {
+func secure(w http.ResponseWriter, policy string, b merchants.Brand) {
 	h, frames := w.Header(), "'none'"
 	h.Set("X-Frame-Options", "DENY")
 	if len(b.Frames) > 0 {
@@ -175,7 +175,7 @@ func secure(w http.ResponseWriter, policy string, b tenant.Brand) {
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		secure(w, policy, tenant.Brand{})
+		secure(w, policy, merchants.Brand{})
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -151,7 +151,7 @@ func (v view) At(key string, when template.HTML) template.HTML {
 }
 
 // brand gives the page the look of the shop.
-func (v *view) brand(p *Pages, s tenant.Shop) {
+func (v *view) brand(p *Pages, s merchants.Shop) {
 	v.Shop = s.Name
 	if s.Brand.Color != "" {
 		v.Brand = p.root + "/checkout/brand/" + s.Brand.Color[1:] + ".css"
@@ -459,7 +459,7 @@ func grouped(digits string) string {
 // back is the shop's own address with the result of the payment, and its name to show to the shopper: its host, or the shop's
 // name if it is an app's. Both are empty if the shop gave none, or one to which its pages must not lead: a scheme that the shop
 // had when the payment was made may be gone.
-func back(p pay.Payment, shop tenant.Shop) (address template.URL, name string) {
+func back(p pay.Payment, shop merchants.Shop) (address template.URL, name string) {
 	u, err := url.Parse(p.Page.ReturnURL)
 	if err != nil || !shop.MayLeadTo(p.Page.ReturnURL) {
 		return "", ""
@@ -472,7 +472,7 @@ func back(p pay.Payment, shop tenant.Shop) (address template.URL, name string) {
 	// The shop's own stay as they are written: what we cannot read, the shop may.
 	parts = append(parts, "status="+url.QueryEscape(string(p.Status)), "transactionId="+url.QueryEscape(p.ID))
 	u.RawQuery = strings.Join(parts, "&")
-	if tenant.AppScheme(p.Page.ReturnURL) == "" {
+	if merchants.AppScheme(p.Page.ReturnURL) == "" {
 		return template.URL(u.String()), u.Host //nolint:gosec // a page on the web
 	}
 	// What comes before the query stays as it is written too: url.URL has one form for app:, app:/ and app://.

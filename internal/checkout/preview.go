@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // previewing is the policy of a preview: nothing on it can be sent, only our own pages may frame it, and a picture may
@@ -15,21 +15,21 @@ import (
 const previewing = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // samples are the orders of previews, by the language of who looks.
-var samples = map[tenant.Language]struct {
+var samples = map[merchants.Language]struct {
 	country string
 	amount  money.Amount
 }{
-	tenant.English:    {"MEX", money.New(129900, money.MXN)},
-	tenant.Spanish:    {"MEX", money.New(129900, money.MXN)},
-	tenant.Portuguese: {"BRA", money.New(24990, money.BRL)},
+	merchants.English:    {"MEX", money.New(129900, money.MXN)},
+	merchants.Spanish:    {"MEX", money.New(129900, money.MXN)},
+	merchants.Portuguese: {"BRA", money.New(24990, money.BRL)},
 }
 
 // Preview shows the choice of a method for a sample order, with the brand that the shop has in memory; logo is its
 // picture if it is not stored yet, or nil. Nothing is read or written of any session.
-func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop tenant.Shop, logo *tenant.Logo, lang tenant.Language) error {
+func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop merchants.Shop, logo *merchants.Logo, lang merchants.Language) error {
 	sample, known := samples[lang]
 	if !known {
-		lang, sample = tenant.English, samples[tenant.English]
+		lang, sample = merchants.English, samples[merchants.English]
 	}
 	q := r.URL.Query()
 	q.Set("lang", string(lang))
@@ -41,7 +41,7 @@ func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop tenant.Shop
 		return err
 	}
 	s := pay.Session{
-		Scope: tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID}, Asked: sample.amount, Country: sample.country, OrderID: "1042",
+		Scope: merchants.Scope{Merchant: shop.Merchant, Shop: shop.ID}, Asked: sample.amount, Country: sample.country, OrderID: "1042",
 		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, CreatedAt: p.app.Now(),
 	}
 	v := p.selector(copied, s, shop, "")

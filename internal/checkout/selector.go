@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -267,7 +267,7 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 // paused reports whether a payment is refused because its merchant is paused.
 func paused(err error) bool {
 	refused, ok := errors.AsType[*problem.Error](err)
-	return ok && refused.Details.Reason == tenant.ReasonPaused
+	return ok && refused.Details.Reason == merchants.ReasonPaused
 }
 
 // heldBy is the payment that holds money of the order, if that is why another payment is
@@ -284,7 +284,7 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 	p.see(w, r, "/c/"+payment, views.PageKeyParam, p.key(payment))
 }
 
-func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tenant.Shop, error) {
+func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, merchants.Shop, error) {
 	merchant, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
 	if err != nil {
 		return selectorView{}, shop, err
@@ -295,7 +295,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 }
 
 // selector is the page of a session of a shop.
-func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop, granted installment.Grants) selectorView {
+func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, granted installment.Grants) selectorView {
 	rails := p.app.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
@@ -472,7 +472,7 @@ func placesOf(rails []acquirer.Rail, name func(string) string) []option {
 }
 
 // abandoned is the shop's address for a shopper who does not want to pay.
-func abandoned(s pay.Session, shop tenant.Shop) (address template.URL, name string) {
+func abandoned(s pay.Session, shop merchants.Shop) (address template.URL, name string) {
 	return back(pay.Payment{Page: pay.PaymentPage{ReturnURL: s.ReturnURL}}, shop)
 }
 

@@ -15,11 +15,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,7 +54,7 @@ func ours() told {
 	m.connected(&web.Connections{})
 	t := told{labels: map[string][]string{"up": nil}, values: map[string][]string{
 		"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"},
-		"environment": {string(tenant.Sandbox), string(tenant.Production)}, "result": append(delivery.AttemptResults(), "done", "failed", spansSent, spansLost),
+		"environment": {string(merchants.Sandbox), string(merchants.Production)}, "result": append(webhooks.AttemptResults(), "done", "failed", spansSent, spansLost),
 		"outcome":   {string(mails.MailSent), string(mails.MailRetried), string(mails.MailFailed)},
 		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
 		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},

@@ -3,7 +3,7 @@ package daemon
 import (
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -126,7 +126,7 @@ func (c storeCollector) providers(tell func(*prometheus.Desc, prometheus.ValueTy
 		tell(callTimeDesc, prometheus.CounterValue, n.Took.Seconds(), labels...)
 	}
 	for _, f := range c.app.Floats.Seen() {
-		labels := []string{f.Account, string(tenant.EnvironmentOf(f.Live)), string(f.Currency)}
+		labels := []string{f.Account, string(merchants.EnvironmentOf(f.Live)), string(f.Currency)}
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Free), append(labels, "free")...)
 		tell(floatDesc, prometheus.GaugeValue, f.Units(f.Committed), append(labels, "committed")...)
 		if f.Unknown == "" {

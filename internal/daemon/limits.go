@@ -8,32 +8,32 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Limits are the limits on requests (LIMIT-6; docs/OPERATIONS.md). DefaultLimits has the
 // usual numbers.
 type Limits struct {
-	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment
-	Sandbox int                 // what every merchant has in the sandbox at least
-	Logins  int                 // failed logins a minute, for a key and for an address
-	Poll    time.Duration       // between two reads of one payment
-	Open    int                 // requests a second from an address to routes without credentials
-	Refused int                 // requests a second from an address whose credentials are refused
-	Redis   string              // redis://… for limits that all nodes share; empty: each node by itself
+	Tiers   map[merchants.Tier]int // requests a second of a merchant in an environment
+	Sandbox int                    // what every merchant has in the sandbox at least
+	Logins  int                    // failed logins a minute, for a key and for an address
+	Poll    time.Duration          // between two reads of one payment
+	Open    int                    // requests a second from an address to routes without credentials
+	Refused int                    // requests a second from an address whose credentials are refused
+	Redis   string                 // redis://… for limits that all nodes share; empty: each node by itself
 }
 
 // DefaultLimits are the documented defaults.
 func DefaultLimits() Limits {
 	return Limits{
-		Tiers:   map[tenant.Tier]int{tenant.Starter: 25, tenant.Standard: 100, tenant.Premium: 500, tenant.Trusted: 2000},
+		Tiers:   map[merchants.Tier]int{merchants.Starter: 25, merchants.Standard: 100, merchants.Premium: 500, merchants.Trusted: 2000},
 		Sandbox: 100, Logins: 10, Poll: 5 * time.Second, Open: 20, Refused: 10,
 	}
 }
 
 // check refuses numbers that would lock everybody out.
 func (l Limits) check() error {
-	for _, tier := range tenant.Tiers() {
+	for _, tier := range merchants.Tiers() {
 		if l.Tiers[tier] < 1 {
 			return fmt.Errorf("rate limits: tier %s needs at least 1 request a second", tier)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/limit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/work"
@@ -80,9 +80,9 @@ func newMetrics() *metrics {
 		m.runs, m.runTime, m.success, m.every, m.spans,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// A counter that begins with its first event shows no increase for it.
-	for _, result := range delivery.AttemptResults() {
-		m.attempts.WithLabelValues(string(tenant.Sandbox), result)
-		m.attempts.WithLabelValues(string(tenant.Production), result)
+	for _, result := range webhooks.AttemptResults() {
+		m.attempts.WithLabelValues(string(merchants.Sandbox), result)
+		m.attempts.WithLabelValues(string(merchants.Production), result)
 	}
 	for _, end := range store.TransactionEnds() {
 		m.written.WithLabelValues(string(end))
@@ -128,7 +128,7 @@ func (m *metrics) meter() base.Meter {
 				}
 			},
 		},
-		Attempted: func(environment tenant.Environment, result string, took time.Duration) {
+		Attempted: func(environment merchants.Environment, result string, took time.Duration) {
 			m.attempts.WithLabelValues(string(environment), result).Inc()
 			m.reply.WithLabelValues(string(environment)).Observe(took.Seconds())
 		},

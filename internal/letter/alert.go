@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Alert is the letter about a user's account, or about a merchant's key or pause.
 func (d *Writer) Alert(n email.Alert) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
-		texts = d.texts[tenant.English]
+		texts = d.texts[merchants.English]
 	}
 	news := n.News
 	values := strings.NewReplacer(

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed text/*.json
@@ -26,13 +26,13 @@ type Letter struct{ Subject, Text string }
 // Writer writes letters. It is safe for concurrent use.
 type Writer struct {
 	service string // URL
-	texts   map[tenant.Language]map[string]string
+	texts   map[merchants.Language]map[string]string
 }
 
 // NewWriter reads the texts. service is the service's URL for merchants.
 func NewWriter(service string) (*Writer, error) {
-	d := &Writer{service: service, texts: map[tenant.Language]map[string]string{}}
-	for _, language := range tenant.Languages() {
+	d := &Writer{service: service, texts: map[merchants.Language]map[string]string{}}
+	for _, language := range merchants.Languages() {
 		body, err := textFiles.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func walletLines(by string) []string {
 func (d *Writer) NewWallet(n email.Wallet) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
-		texts = d.texts[tenant.English]
+		texts = d.texts[merchants.English]
 	}
 	values := strings.NewReplacer(
 		"{merchant}", plain(n.Merchant), "{destination}", plain(n.Destination), "{network}", plain(n.Network),
@@ -82,7 +82,7 @@ func (d *Writer) NewWallet(n email.Wallet) Letter {
 func (d *Writer) Link(n email.Link) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
-		texts = d.texts[tenant.English]
+		texts = d.texts[merchants.English]
 	}
 	kind := string(n.Kind)
 	if n.Kind == people.Invitation && n.Merchant == "" {
@@ -100,7 +100,7 @@ func (d *Writer) Link(n email.Link) Letter {
 func (d *Writer) Receipt(n email.Receipt) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
-		texts = d.texts[tenant.English]
+		texts = d.texts[merchants.English]
 	}
 	each := n.Plan.Each.String()
 	if !n.Plan.Even() {

@@ -14,12 +14,12 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var notice = email.Wallet{
-	Language: tenant.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
+	Language: merchants.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
 	Key: "sk_live_…1234", AddedAt: time.Date(2026, 11, 20, 23, 4, 5, 0, time.FixedZone("", -3*3600)), ActiveAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
 }
 
@@ -34,8 +34,8 @@ func desk(t *testing.T) *letter.Writer {
 
 // No sentence is left in one language only, and each says as much in all.
 func TestEverySentenceIsInEveryLanguage(t *testing.T) {
-	texts := map[tenant.Language]map[string]string{}
-	for _, language := range tenant.Languages() {
+	texts := map[merchants.Language]map[string]string{}
+	for _, language := range merchants.Languages() {
 		body, err := os.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 	}
 	hole := regexp.MustCompile(`\{\w+\}`)
 	for language, of := range texts {
-		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[tenant.English])); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[merchants.English])); !slices.Equal(got, want) {
 			t.Errorf("%s has the keys %v, want %v", language, got, want)
 		}
 		n := notice
@@ -78,7 +78,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 			whole += "\n" + l.Subject + "\n" + l.Text
 		}
 		for key, sentence := range of {
-			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
+			want := slices.Sorted(slices.Values(hole.FindAllString(texts[merchants.English][key], -1)))
 			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
 				t.Errorf("%s %s has %v for values, want %v", language, key, got, want)
 			}
@@ -158,9 +158,9 @@ func TestLetterTellsOfAWallet(t *testing.T) {
 
 // A wallet that a user added names the user, and what helps against somebody who uses the account: no key.
 func TestLetterTellsOfAUser(t *testing.T) {
-	for language, want := range map[tenant.Language][]string{
-		tenant.English: {"By the user: ana@acme.example", "Remove ana@acme.example from the team"}, tenant.Spanish: {"Por el usuario: ana@acme.example", "Quita a ana@acme.example del equipo"},
-		tenant.Portuguese: {"Pelo usuário: ana@acme.example", "Remova ana@acme.example da equipe"},
+	for language, want := range map[merchants.Language][]string{
+		merchants.English: {"By the user: ana@acme.example", "Remove ana@acme.example from the team"}, merchants.Spanish: {"Por el usuario: ana@acme.example", "Quita a ana@acme.example del equipo"},
+		merchants.Portuguese: {"Pelo usuário: ana@acme.example", "Remova ana@acme.example da equipe"},
 	} {
 		n := notice
 		n.Language, n.Key, n.User, n.Shop = language, "", "ana@acme.example", "shp_1"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -74,26 +74,26 @@ const MaxAdjustment = 10_000_000_00
 // Adjustment is money that an operator books to a merchant's available balance, or, below zero, from it, for what no
 // other transfer says. It is never edited: another one takes it back.
 type Adjustment struct {
-	ID           string // adj_…, made from the merchant, the environment and the reference, see AdjustmentID
-	tenant.Scope        // without a shop: like the balance, it is the merchant's
-	Version      int64
-	Status       AdjustmentStatus
-	Amount       int64 // USD cents; above zero the merchant gets it
-	Reason       AdjustmentReason
-	Note         string // why, for people; the merchant reads it
-	About        string // id of the payment, claim, withdrawal, settlement or notice that it is about, or ""
-	Reference    string // the operator's own name of it: each is booked once
-	Reverses     string // the adjustment that it takes back, or ""
-	Negative     bool   // it may take the available balance below zero
-	MadeBy       string // the operator who made it
-	DecidedBy    string // the operator who approved or rejected it, or ""
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID              string // adj_…, made from the merchant, the environment and the reference, see AdjustmentID
+	merchants.Scope        // without a shop: like the balance, it is the merchant's
+	Version         int64
+	Status          AdjustmentStatus
+	Amount          int64 // USD cents; above zero the merchant gets it
+	Reason          AdjustmentReason
+	Note            string // why, for people; the merchant reads it
+	About           string // id of the payment, claim, withdrawal, settlement or notice that it is about, or ""
+	Reference       string // the operator's own name of it: each is booked once
+	Reverses        string // the adjustment that it takes back, or ""
+	Negative        bool   // it may take the available balance below zero
+	MadeBy          string // the operator who made it
+	DecidedBy       string // the operator who approved or rejected it, or ""
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
 }
 
 // AdjustmentID is the id of the adjustment with an operator's reference. emptied is when the sandbox was last emptied, zero if never:
 // an adjustment after that differs from the one that is gone, whose transfer is sealed.
-func AdjustmentID(scope tenant.Scope, emptied time.Time, reference string) string {
+func AdjustmentID(scope merchants.Scope, emptied time.Time, reference string) string {
 	return derivedID(AdjustmentPrefix, emptied, scope.Merchant, string(scope.Environment()), reference)
 }
 
@@ -170,7 +170,7 @@ func joined[T ~string](list []T) string {
 // is the same.
 //
 // Errors: missing_field, invalid_request, amount_invalid, balance_insufficient.
-func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+func (a Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
 	if err := a.check(); err != nil {
 		return a, Change{}, err
 	}
@@ -188,7 +188,7 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop,
 //
 // Errors: conflict_state if it does not wait, or, with the reason same_operator, for the operator who made it;
 // balance_insufficient.
-func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+func (a Adjustment) Approve(operator string, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
 	if a.Status != AdjustmentPending {
 		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved: it is %s")
 	}
@@ -238,7 +238,7 @@ func (a Adjustment) Reversal(note, operator string, negative bool, rejected int)
 }
 
 // apply moves the money and makes an event for each of the merchant's shops.
-func (a Adjustment) apply(shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+func (a Adjustment) apply(shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
 	a, change, err := a.move(AdjustmentApplied, now)
 	change.Transfers = []ledger.Transfer{{
 		ID: AdjustmentTransfer(a.ID), Merchant: a.Merchant, Live: a.Live, Kind: ledger.Adjusted, Local: money.New(a.Amount, money.USD), At: now,
@@ -250,8 +250,8 @@ func (a Adjustment) apply(shops []tenant.Shop, now time.Time) (Adjustment, Chang
 	suffix, snapshot := strings.TrimPrefix(a.ID, AdjustmentPrefix), a
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   webhooks.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
-			Type: webhooks.BalanceAdjusted, Scope: tenant.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
+			ID:   webhooks.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
+			Type: webhooks.BalanceAdjusted, Scope: merchants.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
 			Object: a.ID, Sequence: 1, At: now, Adjustment: &snapshot,
 		})
 	}

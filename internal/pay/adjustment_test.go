@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func adjustment(amount int64) Adjustment {
 	reason := ForOther
-	return Adjustment{ID: "adj_1", Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Amount: amount, Reason: reason, Note: "why", Reference: "ticket 1", MadeBy: "ana as root@host"}
+	return Adjustment{ID: "adj_1", Scope: merchants.Scope{Merchant: "mer_1", Live: true}, Amount: amount, Reason: reason, Note: "why", Reference: "ticket 1", MadeBy: "ana as root@host"}
 }
 
-var oneShop = []tenant.Shop{{ID: "shp_1"}}
+var oneShop = []merchants.Shop{{ID: "shp_1"}}
 
 func TestAdjustmentMovesItsAmountOnce(t *testing.T) {
 	for amount, negative := range map[int64]bool{50_00: false, -50_00: false, -80_00: true} {
@@ -36,8 +36,8 @@ func TestAdjustmentMovesItsAmountOnce(t *testing.T) {
 			t.Errorf("%d, below zero allowed: %v; guarded by a floor: %v", amount, negative, guarded)
 		}
 	}
-	sandbox, never := tenant.Scope{Merchant: "mer_1"}, time.Time{}
-	if AdjustmentID(sandbox, never, "a") == AdjustmentID(tenant.Scope{Merchant: "mer_1", Live: true}, never, "a") {
+	sandbox, never := merchants.Scope{Merchant: "mer_1"}, time.Time{}
+	if AdjustmentID(sandbox, never, "a") == AdjustmentID(merchants.Scope{Merchant: "mer_1", Live: true}, never, "a") {
 		t.Error("the sandbox and production share a reference")
 	}
 	if AdjustmentID(sandbox, never, "a") == AdjustmentID(sandbox, noon, "a") {

@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -41,35 +41,35 @@ type Change struct {
 	Subscriptions []webhooks.Subscription
 	Replays       []webhooks.Replay // ErrDuplicate for a new one while another to the same endpoint runs
 	Sessions      []Session
-	Merchants     []tenant.Merchant
-	Shops         []tenant.Shop
-	Keys          []tenant.Key
-	Logins        []tenant.Login
+	Merchants     []merchants.Merchant
+	Shops         []merchants.Shop
+	Keys          []merchants.Key
+	Logins        []merchants.Login
 	Audit         []audit.Entry // new ones only
-	Clocks        []tenant.Clock
-	Resets        []tenant.Reset       // ErrStale for a new one while another begins
-	Logos         []tenant.Logo        // each kept once
+	Clocks        []merchants.Clock
+	Resets        []merchants.Reset    // ErrStale for a new one while another begins
+	Logos         []merchants.Logo     // each kept once
 	Inbox         []webhooks.Received  // deliveries that managed inboxes received
 	Rates         []exchange.KnownRate // with their history
 	Mails         []email.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal
 	Controls      []PayoutControl
-	Batches       []Batch               // ErrDuplicate if the account already has the number of a new one
-	Verifications []tenant.Verification // ErrDuplicate for a new one while one is open
+	Batches       []Batch                  // ErrDuplicate if the account already has the number of a new one
+	Verifications []merchants.Verification // ErrDuplicate for a new one while one is open
 	Settlements   []Settlement
 	Lines         []SettlementLine // of settlements; a transfer has at most one
 	Reserves      []Reserve
 	Adjustments   []Adjustment // ErrStale if the reference of a new one is taken
 	Documents     []Document   // new ones only
 	Accounts      []acquirer.Account
-	Operators     []tenant.Operator
+	Operators     []merchants.Operator
 	Users         []people.User       // ErrStale if the address of a new one is taken
 	Memberships   []people.Membership // ErrStale if the user of a new one already has one at the merchant
 	SignIns       []people.SignIn
 	Links         []people.Link
-	Secrets       []tenant.Encrypted      // ErrStale if the id of a new one is taken
-	KeyUses       []tenant.KeyUse         // ErrStale if the id of a new one is taken
+	Secrets       []merchants.Encrypted   // ErrStale if the id of a new one is taken
+	KeyUses       []merchants.KeyUse      // ErrStale if the id of a new one is taken
 	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []comparison.Result
@@ -97,7 +97,7 @@ const OnceKept = 7 * 24 * time.Hour
 type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
 	Type webhooks.EventType
-	tenant.Scope
+	merchants.Scope
 	Object   string // id of the payment, claim, settlement, withdrawal, wallet, session or adjustment
 	Sequence int64  // counts the object's events from 1; 0 for those before the first number
 	At       time.Time

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -139,7 +139,7 @@ func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 // Claim is a demand to give a payment's money back.
 type Claim struct {
 	ID string // CLM-…
-	tenant.Scope
+	merchants.Scope
 	Version   int64
 	Kind      ClaimKind
 	Status    ClaimStatus

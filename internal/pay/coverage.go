@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -322,7 +322,7 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 	}
 	to := w
 	to.Status, to.ActiveAt = WalletActive, time.Time{} // the money has gone there, whatever became of the wallet
-	made, change, err := to.Withdraw(id, money.New(amount, money.USD), tenant.Terms{}, into, have, now)
+	made, change, err := to.Withdraw(id, money.New(amount, money.USD), merchants.Terms{}, into, have, now)
 	if err != nil {
 		return s, made, change, err
 	}

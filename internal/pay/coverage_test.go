@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
@@ -123,7 +123,7 @@ func checkCovers(t *rapid.T, settlements map[string]Settlement, made map[string]
 
 // The operator pays a settlement once, and it takes the money.
 func TestSettlementIsPaidByHandOnce(t *testing.T) {
-	wallet, _ := Wallet{ID: "wal_A", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, noon)
+	wallet, _ := Wallet{ID: "wal_A", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, noon)
 	have := ledger.Balances{ledger.Available: 100}
 	open, paid, debt := closedSettlement(1, 80), closedSettlement(1, 80), closedSettlement(1, -5)
 	open.Status, paid.Status = BatchOpen, BatchPaid

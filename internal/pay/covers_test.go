@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
 
@@ -48,7 +48,7 @@ func TestCoversAddUp(t *testing.T) {
 				made[w.ID] = w
 			}
 		}
-		wallet, _ := Wallet{ID: "wal_A", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, noon)
+		wallet, _ := Wallet{ID: "wal_A", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, noon)
 		earned, number := int64(0), int64(0)
 		matched := true // since the last step
 		gone := func() (sum int64) {

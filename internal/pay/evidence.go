@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Evidence is a merchant's answer to a claim.
@@ -43,7 +43,7 @@ type EvidenceFile struct {
 // File is the content of a piece of evidence.
 type File struct {
 	ID string // of the evidence
-	tenant.Scope
+	merchants.Scope
 	Claim   string
 	Name    string
 	Type    string

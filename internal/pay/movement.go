@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // MovementType says why a balance moved (BAL-5).
@@ -263,17 +263,17 @@ type Unsettled struct {
 // Net is exactly Gross − Platform − Provider − Network − Refund − Chargeback − ChargebackFee −
 // Reserve + Adjustment, because the postings sum to zero.
 type SettlementLine struct {
-	Transfer     string
-	Settlement   string
-	tenant.Scope       // without a shop
-	Number       int64 // from 1 in the order of the report; 0: collected, not listed
-	Type         LineType
-	Payment      string
-	Claim        string
-	OrderID      string       // set in reports only
-	Local        money.Amount // the shopper's amount
-	At           time.Time
-	Day          time.Time // the day whose reserve it holds or returns; zero for none
+	Transfer        string
+	Settlement      string
+	merchants.Scope       // without a shop
+	Number          int64 // from 1 in the order of the report; 0: collected, not listed
+	Type            LineType
+	Payment         string
+	Claim           string
+	OrderID         string       // set in reports only
+	Local           money.Amount // the shopper's amount
+	At              time.Time
+	Day             time.Time // the day whose reserve it holds or returns; zero for none
 
 	Gross, Platform, Provider, Network, Refund, Chargeback, ChargebackFee int64
 
@@ -317,8 +317,8 @@ func (l SettlementLine) listed() bool { return l.Type != "" }
 func (l SettlementLine) Amount() int64 { return l.Gross - l.Refund - l.Chargeback }
 
 // Fees is the price of a payment as its settlement shows it, below zero if a refund returned it.
-func (l SettlementLine) Fees() tenant.Fees {
-	return tenant.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
+func (l SettlementLine) Fees() merchants.Fees {
+	return merchants.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
 }
 
 // Totals is the sums of a settlement's lines, in USD cents (SETTLE-10).
@@ -338,8 +338,8 @@ type Totals struct {
 }
 
 // Fees is the sum of the payments' fees.
-func (t Totals) Fees() tenant.Fees {
-	return tenant.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network}
+func (t Totals) Fees() merchants.Fees {
+	return merchants.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network}
 }
 
 func (t Totals) add(l SettlementLine) Totals {

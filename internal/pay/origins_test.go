@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
 
@@ -57,7 +57,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 		if err != nil {
 			rt.Skip(err)
 		}
-		p.Terms.RefundFees = rapid.SampledFrom([]tenant.RefundFees{tenant.FeesKept, tenant.FeesReturned}).Draw(rt, "terms")
+		p.Terms.RefundFees = rapid.SampledFrom([]merchants.RefundFees{merchants.FeesKept, merchants.FeesReturned}).Draw(rt, "terms")
 		if p.net() < 0 {
 			rt.Skip("fees")
 		}

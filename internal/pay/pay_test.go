@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
@@ -31,8 +31,8 @@ func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order 
 		t.Fatal(err)
 	}
 	usd := money.New(cents, money.USD)
-	o := Order{ID: "TXN-1", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
-		Buyer: Buyer{Document: "52998224725"}, Terms: tenant.TermsOf(tenant.Standard), Rate: rate}
+	o := Order{ID: "TXN-1", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
+		Buyer: Buyer{Document: "52998224725"}, Terms: merchants.TermsOf(merchants.Standard), Rate: rate}
 	if o.Local, err = rate.Price(usd, rail.Limits[0].Currency); err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		rail := acquirer.Rail{ID: "1001", Limits: []acquirer.Limit{{Currency: currency, Min: 1, Max: 1_000_000_000}}, Fee: money.Fee{Bps: 50}}
-		tier := rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier")
+		tier := rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier")
 		var whole, credited int64
 		for _, part := range rapid.SliceOfN(rapid.Int64Range(1, 2_000), 1, 50).Draw(t, "parts") {
 			local := money.New(part, currency)
@@ -358,7 +358,7 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 				continue // worth nothing
 			}
 			whole += part
-			p, err := Create(Order{ID: "TXN-1", Scope: tenant.Scope{Merchant: "mer_1"}, Amount: usd, Local: local, Asked: local, Rate: rate, Rail: rail, Terms: tenant.TermsOf(tier)}, noon)
+			p, err := Create(Order{ID: "TXN-1", Scope: merchants.Scope{Merchant: "mer_1"}, Amount: usd, Local: local, Asked: local, Rate: rate, Rail: rail, Terms: merchants.TermsOf(tier)}, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -385,9 +385,9 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 func TestFeesNeverExceedTheAmount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd := money.New(rapid.Int64Range(1, 100_000_00).Draw(t, "cents"), money.USD)
-		tier := rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier")
+		tier := rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier")
 		fee := money.Fee{Bps: rapid.Int64Range(0, 10_000).Draw(t, "bps"), Flat: rapid.Int64Range(0, 1000).Draw(t, "flat")}
-		fees, reserve := tenant.TermsOf(tier).Charge(usd, fee)
+		fees, reserve := merchants.TermsOf(tier).Charge(usd, fee)
 		if net := usd.Minor - fees.Total() - reserve; net < 0 || reserve < 0 || min(fees.Platform, fees.Provider, fees.Flat) < 0 {
 			t.Fatalf("%s at %s with %+v: fees %+v, reserve %d, net %d", usd, tier, fee, fees, reserve, net)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Payment is the API's Transaction (PAY-4), with data that the API hides (SVC-7): its attempts, its
@@ -18,7 +18,7 @@ import (
 // Change that writes it.
 type Payment struct {
 	ID string // TXN-…
-	tenant.Scope
+	merchants.Scope
 	Version  int64  // 1 when created; each written change adds one
 	Stored   Status // the status of the row this value was read from, "" when new
 	Status   Status
@@ -73,12 +73,12 @@ type Way struct {
 
 // PaymentTerms is what was agreed with the merchant when the payment was made.
 type PaymentTerms struct {
-	Fees         tenant.Fees
+	Fees         merchants.Fees
 	Reserve      int64 // USD cents held back on capture
 	Delay        time.Duration
-	DisputeFee   int64             // USD cents for a dispute, as agreed when the payment was made
-	RefundFees   tenant.RefundFees // the merchant's term when the payment was made
-	Installments installment.Terms // that the shopper may choose; zero: pays at once
+	DisputeFee   int64                // USD cents for a dispute, as agreed when the payment was made
+	RefundFees   merchants.RefundFees // the merchant's term when the payment was made
+	Installments installment.Terms    // that the shopper may choose; zero: pays at once
 }
 
 // PaymentPage is what the shopper sees of the payment, and where.
@@ -169,7 +169,7 @@ type Failure struct {
 // the terms are the merchant's.
 type Order struct {
 	ID     string
-	Scope  tenant.Scope
+	Scope  merchants.Scope
 	Amount money.Amount // USD
 	Local  money.Amount
 	Asked  money.Amount // in the shop's currency; zero if that is USD (Amount)
@@ -186,7 +186,7 @@ type Order struct {
 	Opened     time.Time // as PaymentPage has it
 	ReturnURL  string
 	Lang       string // language that the shopper chose for our pages, or ""
-	Terms      tenant.Terms
+	Terms      merchants.Terms
 	Script     Script
 	After      string // the payment that this one tries again, or ""
 	// Installments that the shopper may choose, within the merchant's terms; zero: pays at once.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // PayoutKind is a payout provider's answer about a withdrawal.
@@ -274,7 +274,7 @@ func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID
 
 // Scope is the scope of the audit entries about a batch. A batch has payouts of
 // many merchants, so its scope has no merchant.
-func (b Batch) Scope() tenant.Scope { return tenant.Scope{Live: b.Live} }
+func (b Batch) Scope() merchants.Scope { return merchants.Scope{Live: b.Live} }
 
 // LineReference is the name of a line of the batch in the bank's file: 16 letters and digits. Lines
 // are numbered from 1. References of different accounts differ, so an answer that is read for the

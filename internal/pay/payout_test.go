@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -19,8 +19,8 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // taken is a withdrawal of 100 USD with a fee of 3.
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
-	w, _ := pay.Wallet{ID: "wal_A", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
-	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), tenant.Terms{WithdrawalFee: 300}, exchange.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
+	w, _ := pay.Wallet{ID: "wal_A", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
+	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), merchants.Terms{WithdrawalFee: 300}, exchange.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 		{"a cent too much", w, 101, 100, later, problem.BalanceInsufficient},
 		{"a negative balance", w, 4, -1, later, problem.BalanceInsufficient},
 	} {
-		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), tenant.Terms{WithdrawalFee: 3}, exchange.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
+		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), merchants.Terms{WithdrawalFee: 3}, exchange.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
 		var e *problem.Error
 		errors.As(err, &e)
 		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {
@@ -170,14 +170,14 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 }
 
 func TestVerificationLifeCycle(t *testing.T) {
-	all := []tenant.VerificationStatus{tenant.KYCRequiresInput, tenant.KYCProcessing, tenant.KYCVerified, tenant.KYCRejected, tenant.KYCExpired}
-	allowed := map[tenant.VerificationStatus][]tenant.VerificationStatus{
-		tenant.KYCRequiresInput: {tenant.KYCProcessing, tenant.KYCVerified, tenant.KYCRejected, tenant.KYCExpired},
-		tenant.KYCProcessing:    {tenant.KYCVerified, tenant.KYCRejected},
+	all := []merchants.VerificationStatus{merchants.KYCRequiresInput, merchants.KYCProcessing, merchants.KYCVerified, merchants.KYCRejected, merchants.KYCExpired}
+	allowed := map[merchants.VerificationStatus][]merchants.VerificationStatus{
+		merchants.KYCRequiresInput: {merchants.KYCProcessing, merchants.KYCVerified, merchants.KYCRejected, merchants.KYCExpired},
+		merchants.KYCProcessing:    {merchants.KYCVerified, merchants.KYCRejected},
 	}
 	for _, from := range all {
 		for _, to := range all {
-			v := tenant.Verification{ID: "kyc_A"}.Start(payday)
+			v := merchants.Verification{ID: "kyc_A"}.Start(payday)
 			v.Status = from
 			next, err := v.Move(to, "code", "message", payday)
 			if ok := slices.Contains(allowed[from], to); ok != (err == nil) || ok && (next.Status != to || !next.DueAt.IsZero() || next.Version != 2) {
@@ -185,11 +185,11 @@ func TestVerificationLifeCycle(t *testing.T) {
 			}
 		}
 	}
-	v := tenant.Verification{ID: "kyc_A"}.Start(payday)
-	if _, err := v.Move(tenant.KYCProcessing, "", "", v.ExpiresAt); err == nil {
+	v := merchants.Verification{ID: "kyc_A"}.Start(payday)
+	if _, err := v.Move(merchants.KYCProcessing, "", "", v.ExpiresAt); err == nil {
 		t.Error("documents were accepted after the deadline")
 	}
-	if !tenant.KYCEnhanced.Covers(tenant.KYCBasic) || tenant.KYCBasic.Covers(tenant.KYCEnhanced) {
+	if !merchants.KYCEnhanced.Covers(merchants.KYCBasic) || merchants.KYCBasic.Covers(merchants.KYCEnhanced) {
 		t.Error("enhanced includes basic, and not the reverse")
 	}
 }

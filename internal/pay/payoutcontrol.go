@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // PayoutControl is the operator's limits for the withdrawals of one merchant, or of all together,
@@ -84,7 +84,7 @@ func (u Unpayable) OfSums() bool { return u == WaitsHourly || u == WaitsDaily }
 // PayoutControlID is the id of a merchant's control in an environment; merchant "" is all
 // merchants.
 func PayoutControlID(merchant string, live bool) string {
-	return "payouts/" + string(tenant.EnvironmentOf(live)) + "/" + merchant
+	return "payouts/" + string(merchants.EnvironmentOf(live)) + "/" + merchant
 }
 
 // Set changes the limits.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -177,7 +177,7 @@ func (a Parts) add(b Parts, sign int64) Parts {
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
 // the fees are kept, the merchant gives all of it.
 func (p *Payment) whole() Parts {
-	if p.Terms.RefundFees == tenant.FeesKept {
+	if p.Terms.RefundFees == merchants.FeesKept {
 		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
 	}
 	return Parts{

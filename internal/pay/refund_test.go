@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
 
@@ -101,8 +101,8 @@ func (w *trade) sell() {
 	o.ID, o.Local = w.id(PaymentPrefix), local
 	o.Rail.Limits = []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
 	o.Rail.Fee = money.Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
-	o.Terms = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(w.t, "tier"))
-	o.Terms.RefundFees = rapid.SampledFrom([]tenant.RefundFees{tenant.FeesKept, tenant.FeesReturned}).Draw(w.t, "refund fees")
+	o.Terms = merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(w.t, "tier"))
+	o.Terms.RefundFees = rapid.SampledFrom([]merchants.RefundFees{merchants.FeesKept, merchants.FeesReturned}).Draw(w.t, "refund fees")
 	p, err := Create(o, w.now)
 	if err != nil {
 		w.t.Fatal(err)
@@ -260,7 +260,7 @@ func (w *trade) check() {
 		b := w.sums(s.p)
 		for account, fee := range feesByAccount(s.p) {
 			least := int64(0)
-			if s.p.Terms.RefundFees == tenant.FeesKept {
+			if s.p.Terms.RefundFees == merchants.FeesKept {
 				least = fee
 			}
 			if b[account] < least || b[account] > fee {
@@ -270,7 +270,7 @@ func (w *trade) check() {
 		if back := b[ledger.Refunds] + b[ledger.Chargebacks]; back < 0 || back > s.p.Price.Amount.Minor {
 			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Price.Amount, s.p)
 		}
-		if s.p.Terms.RefundFees == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
+		if s.p.Terms.RefundFees == merchants.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
 			w.t.Fatalf("the merchant gave %d more than they got\n%s", -merchantHas(b), s.p)
 		}
 	}
@@ -338,14 +338,14 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 			}
 			gave := p.net() + p.Terms.Reserve - merchantHas(b)
 			want := p.net() + p.Terms.Reserve
-			if p.Terms.RefundFees == tenant.FeesKept {
+			if p.Terms.RefundFees == merchants.FeesKept {
 				want = p.Price.Amount.Minor
 			}
 			if gave != want {
 				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.Terms.RefundFees, p.net()+p.Terms.Reserve, gave, want, p)
 			}
 			for account, fee := range feesByAccount(p) {
-				if p.Terms.RefundFees == tenant.FeesReturned {
+				if p.Terms.RefundFees == merchants.FeesReturned {
 					fee = 0
 				}
 				if b[account] != fee {
@@ -360,19 +360,19 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 // merchant who had received 95.30.
 func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	for _, c := range []struct {
-		term  tenant.RefundFees
+		term  merchants.RefundFees
 		parts [3]int64 // of 100.00; the first one before the release
 		want  int64
 	}{
-		{tenant.FeesReturned, [3]int64{100, 9800, 100}, 9530},
-		{tenant.FeesReturned, [3]int64{0, 9500, 500}, 9530},
-		{tenant.FeesReturned, [3]int64{5000, 4000, 1000}, 9530},
-		{tenant.FeesKept, [3]int64{100, 9800, 100}, 10000},
-		{tenant.FeesKept, [3]int64{5000, 4000, 1000}, 10000},
-		{tenant.FeesKept, [3]int64{10000, 0, 0}, 10000},
+		{merchants.FeesReturned, [3]int64{100, 9800, 100}, 9530},
+		{merchants.FeesReturned, [3]int64{0, 9500, 500}, 9530},
+		{merchants.FeesReturned, [3]int64{5000, 4000, 1000}, 9530},
+		{merchants.FeesKept, [3]int64{100, 9800, 100}, 10000},
+		{merchants.FeesKept, [3]int64{5000, 4000, 1000}, 10000},
+		{merchants.FeesKept, [3]int64{10000, 0, 0}, 10000},
 	} {
 		o := order(t, cardRail(), 10000)
-		o.Terms = tenant.TermsOf(tenant.Starter)
+		o.Terms = merchants.TermsOf(merchants.Starter)
 		o.Terms.RefundFees = c.term
 		p, err := Create(o, noon)
 		if err != nil {

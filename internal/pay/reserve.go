@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 const day = 24 * time.Hour
@@ -35,7 +35,7 @@ func ReserveOf(p Payment) string {
 // environment and day.
 type Reserve struct {
 	ID string // rsv_…, made from the merchant, the environment and the day
-	tenant.Scope
+	merchants.Scope
 	Version   int64
 	Day       time.Time // when the payments were captured
 	ReleaseAt time.Time
@@ -54,16 +54,16 @@ func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
 func (r Reserve) Left() int64 { return r.Held - r.Released }
 
 // ReserveID is the id of a day's reserve.
-func ReserveID(s tenant.Scope, day time.Time) string {
+func ReserveID(s merchants.Scope, day time.Time) string {
 	return derivedID("rsv_", day, s.Merchant, string(s.Environment()), day.Format(time.DateOnly))
 }
 
 // hold adds what settled lines hold of the day's reserve, or subtracts what they give back. A zero
 // r is a day without a row.
-func (r Reserve) hold(s tenant.Scope, day time.Time, amount int64, now time.Time) Reserve {
+func (r Reserve) hold(s merchants.Scope, day time.Time, amount int64, now time.Time) Reserve {
 	if r.Version == 0 {
 		r = Reserve{
-			ID: ReserveID(s, day), Scope: tenant.Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
+			ID: ReserveID(s, day), Scope: merchants.Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
 			ReleaseAt: ReleaseOf(day), CreatedAt: now,
 		}
 	}

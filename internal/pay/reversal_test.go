@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
@@ -101,7 +101,7 @@ func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 // A refund that the provider made by itself is booked once, whichever way it is reported (REF-14).
 func TestTheProvidersOwnRefundIsBooked(t *testing.T) {
 	h := completed(t)
-	h.p.Terms.RefundFees = tenant.FeesKept
+	h.p.Terms.RefundFees = merchants.FeesKept
 	h.confirm(back(40_00, theirs("r1", 40_00)), Applied)
 	h.confirm(back(40_00, theirs("r1", 40_00)), Ignored)
 	h.confirm(back(0, theirs("r1", 40_00)), Ignored)
@@ -132,7 +132,7 @@ func TestTheProvidersOwnRefundIsBooked(t *testing.T) {
 // A refund that may be ours waits for the answer to our call; if that does not come, for the operator.
 func TestRefundThatMayBeOursIsNotBookedTwice(t *testing.T) {
 	h := completed(t)
-	h.p.Terms.RefundFees = tenant.FeesKept
+	h.p.Terms.RefundFees = merchants.FeesKept
 	_, c, change, err := h.p.Refund(NewRefund{ID: "CLM-O", Amount: usd(30_00), Caller: Caller{Node: "a", At: noon}}, h.balances(), noon)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestMoneyThatComesAndGoes(t *testing.T) {
 // A refund that fails after it was confirmed gives the money back to the merchant, who can refund
 // again (REF-15). If it is made after all, the operator has to take it.
 func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
-	for _, terms := range []tenant.RefundFees{tenant.FeesKept, tenant.FeesReturned} {
+	for _, terms := range []merchants.RefundFees{merchants.FeesKept, merchants.FeesReturned} {
 		t.Run(string(terms), func(t *testing.T) {
 			h := completed(t)
 			h.p.Terms.RefundFees = terms
@@ -225,7 +225,7 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 				t.Errorf("all went back, and another %s is booked: %d transfers", c.Local, len(change.Transfers))
 			}
 			want := int64(net)
-			if terms == tenant.FeesKept {
+			if terms == merchants.FeesKept {
 				want -= 100_00
 			} else {
 				want = 0
@@ -293,7 +293,7 @@ func TestRefundOfTheProvidersEndsWhatItIsAbout(t *testing.T) {
 // The operator books a refund once; the provider's list then knows it.
 func TestOperatorBooksARefund(t *testing.T) {
 	h := completed(t)
-	h.p.Terms.RefundFees = tenant.FeesKept
+	h.p.Terms.RefundFees = merchants.FeesKept
 	book := func(n NewBooking) error {
 		h.ids++
 		n.ID = fmt.Sprintf("CLM-B%d", h.ids)
@@ -324,7 +324,7 @@ func TestOperatorBooksARefund(t *testing.T) {
 func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := completed(t)
-		h.p.Terms.RefundFees = tenant.FeesReturned
+		h.p.Terms.RefundFees = merchants.FeesReturned
 		var list []ProviderRefund
 		id := 0
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {

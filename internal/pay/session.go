@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -38,7 +38,7 @@ const (
 // customer chooses the method. Whoever has the token may read it and choose, once.
 type Session struct {
 	ID string // ses_…
-	tenant.Scope
+	merchants.Scope
 	Version int64
 	Hash    string // keyed hash of the token, which is not stored
 

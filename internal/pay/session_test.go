@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // asked is a session of 25.50 USD that is not open yet.
 func asked(t *testing.T) Session {
 	t.Helper()
-	return Session{ID: "ses_A", Scope: tenant.Scope{Merchant: "mer_a", Shop: "shp_a"}, Asked: money.New(2550, money.USD), Rate: rateOf(t, "1"),
+	return Session{ID: "ses_A", Scope: merchants.Scope{Merchant: "mer_a", Shop: "shp_a"}, Asked: money.New(2550, money.USD), Rate: rateOf(t, "1"),
 		Customer: Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@b.example", Phone: "+55", Document: "529"}}
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -52,14 +52,14 @@ const (
 // Changes closes it. Each transfer is collected by at most one settlement, whatever its time, and a
 // closed settlement never changes.
 type Settlement struct {
-	ID           string // STL-…, made from the merchant, the environment and the number
-	tenant.Scope        // without a shop: like the balance, it is the merchant's
-	Version      int64
-	Number       int64 // counts the merchant's settlements from 1
-	Status       SettlementStatus
-	PeriodStart  time.Time
-	PeriodEnd    time.Time // captures up to here, under the merchant's present terms; zero until it begins to close
-	LastAt       time.Time // of its newest line
+	ID              string // STL-…, made from the merchant, the environment and the number
+	merchants.Scope        // without a shop: like the balance, it is the merchant's
+	Version         int64
+	Number          int64 // counts the merchant's settlements from 1
+	Status          SettlementStatus
+	PeriodStart     time.Time
+	PeriodEnd       time.Time // captures up to here, under the merchant's present terms; zero until it begins to close
+	LastAt          time.Time // of its newest line
 	// Matured is when it began to close: it collects what is due by then. Since is the same of the settlement
 	// before it, which left nothing that was due by then. Zero if they are older than these fields.
 	Matured, Since time.Time
@@ -103,7 +103,7 @@ func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 // OpenSettlement returns the first settlement of a merchant, due at once. The Once of the Change keeps
 // it from being opened twice. start is when the books begin: when the merchant was made, or its sandbox was emptied.
 // The id is made from it, so a settlement after a reset differs from the one that is gone.
-func OpenSettlement(scope tenant.Scope, start, now time.Time) Change {
+func OpenSettlement(scope merchants.Scope, start, now time.Time) Change {
 	s := newSettlement(scope, 1, start, now)
 	s.DueAt = now
 	return Change{
@@ -112,7 +112,7 @@ func OpenSettlement(scope tenant.Scope, start, now time.Time) Change {
 	}
 }
 
-func newSettlement(scope tenant.Scope, number int64, start, now time.Time) Settlement {
+func newSettlement(scope merchants.Scope, number int64, start, now time.Time) Settlement {
 	return Settlement{
 		ID:    derivedID(SettlementPrefix, start, scope.Merchant, string(scope.Environment()), fmt.Sprint(number)),
 		Scope: scope, Version: 1, Number: number, Status: BatchOpen,
@@ -147,7 +147,7 @@ func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (n
 		}
 		return s, true
 	}
-	due := now.Add(tenant.ShortestDelay) // payments that are captured after this look are not due before that
+	due := now.Add(merchants.ShortestDelay) // payments that are captured after this look are not due before that
 	if !first.IsZero() && first.Before(due) {
 		due = first
 	}
@@ -226,7 +226,7 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 // Refunds draw from available first and then from pending. So the settlement moves what the lines left
 // of pending, but not more than there is: a refund that was frozen while the settlement closed is
 // collected by the next one, and the rest of the sum is carried there too.
-func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []tenant.Shop, now time.Time) (Settlement, Change) {
+func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []merchants.Shop, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
 	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
@@ -250,14 +250,14 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 
 // tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
 // belongs to the merchant.
-func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
+func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, shops []merchants.Shop, now time.Time) (Settlement, []Event) {
 	s.Sequence++
 	snapshot := s
 	var events []Event
 	for _, shop := range shops {
 		events = append(events, Event{
-			ID:   webhooks.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
-			Type: t, Scope: tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
+			ID:   webhooks.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
+			Type: t, Scope: merchants.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
 			Object: s.ID, Sequence: s.Sequence, At: now, Previous: Status(previous), Settlement: &snapshot,
 		})
 	}
@@ -287,7 +287,7 @@ func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
 
 // Receipt stores the PDF of a closed settlement and makes the event that it is ready. It is due again at once: withdrawals
 // and debts may cover it, and if automatic payouts were agreed, its payout follows.
-func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
+func (s Settlement) Receipt(pdf []byte, automatic bool, shops []merchants.Shop, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
 	s, events := s.tell(webhooks.SettlementPDFReady, "", shops, now)
@@ -306,7 +306,7 @@ type Document struct {
 }
 
 // holding returns the reserves of the days of the lines, changed by the lines.
-func holding(s tenant.Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
+func holding(s merchants.Scope, lines []SettlementLine, held map[string]Reserve, now time.Time) []Reserve {
 	amounts := map[time.Time]int64{}
 	for _, l := range lines {
 		if !l.Day.IsZero() {
@@ -327,7 +327,7 @@ const (
 	WaitsDay     Unpayable = "payout_day"
 	WaitsWallet  Unpayable = "no_wallet"
 	WaitsMoney   Unpayable = "balance_insufficient"
-	WaitsPause   Unpayable = tenant.ReasonPaused
+	WaitsPause   Unpayable = merchants.ReasonPaused
 )
 
 // payoutAgain is the pause before an automatic payout that could not be made, or not in full, is tried again.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"pgregory.net/rapid"
 )
 
@@ -35,10 +35,10 @@ type books struct {
 }
 
 func newBooks(t *rapid.T) *books {
-	m := tenant.Merchant{ID: "mer_1", Tier: tenant.Standard, CreatedAt: noon}
+	m := merchants.Merchant{ID: "mer_1", Tier: merchants.Standard, CreatedAt: noon}
 	return &books{
 		t: t, now: noon, balances: ledger.Balances{}, claimed: map[string]string{}, lines: map[string][]SettlementLine{},
-		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, settles: map[string]time.Time{}, delay: m.Terms().Delay, batch: OpenSettlement(tenant.Scope{Merchant: m.ID}, m.CreatedAt, noon).Settlements[0],
+		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, settles: map[string]time.Time{}, delay: m.Terms().Delay, batch: OpenSettlement(merchants.Scope{Merchant: m.ID}, m.CreatedAt, noon).Settlements[0],
 	}
 }
 
@@ -150,7 +150,7 @@ func (b *books) work(chunk int) {
 				b.meanwhile()
 				b.meanwhile = nil
 			}
-			done, change := gathered.Close(lines, b.reserves, b.balances, []tenant.Shop{{ID: "shp_1"}}, b.now)
+			done, change := gathered.Close(lines, b.reserves, b.balances, []merchants.Shop{{ID: "shp_1"}}, b.now)
 			b.apply(change)
 			b.closed = append(b.closed, done)
 			b.batch = change.Settlements[1]
@@ -252,7 +252,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0, 1, 2:
 				o := order(t, cardRail(), rapid.Int64Range(1, 50_000).Draw(t, "cents"))
-				o.ID, o.Terms = fmt.Sprintf("TXN-%03d", i), tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier"))
+				o.ID, o.Terms = fmt.Sprintf("TXN-%03d", i), merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier"))
 				p, err := Create(o, b.now)
 				if err != nil {
 					t.Fatal(err)
@@ -264,7 +264,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 			case 3, 4:
 				refund(fmt.Sprintf("CLM-%03d", i))
 			case 5: // so that refunds draw from pending; and the merchant gets another tier
-				b.delay = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "new tier")).Delay
+				b.delay = merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(t, "new tier")).Delay
 				b.withdrawn += b.balances[ledger.Available]
 				b.balances[ledger.Available] = 0
 			case 6, 7:
@@ -304,12 +304,12 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 }
 
 func TestSettlementIsOpenedOnce(t *testing.T) {
-	books := tenant.Scope{Merchant: "mer_1"}
+	books := merchants.Scope{Merchant: "mer_1"}
 	one, two := OpenSettlement(books, noon, noon), OpenSettlement(books, noon, noon.Add(time.Hour))
 	if one.Settlements[0].ID != two.Settlements[0].ID || one.Once.Key != two.Once.Key {
 		t.Errorf("two nodes open %s and %s, want the same", one.Settlements[0].ID, two.Settlements[0].ID)
 	}
-	if live := OpenSettlement(tenant.Scope{Merchant: "mer_1", Live: true}, noon, noon); live.Settlements[0].ID == one.Settlements[0].ID {
+	if live := OpenSettlement(merchants.Scope{Merchant: "mer_1", Live: true}, noon, noon); live.Settlements[0].ID == one.Settlements[0].ID {
 		t.Errorf("the sandbox and production share %s", one.Settlements[0].ID)
 	}
 }
@@ -361,7 +361,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
-	batch, closing := OpenSettlement(tenant.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At.Add(delay), delay, noon.Add(delay))
+	batch, closing := OpenSettlement(merchants.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At.Add(delay), delay, noon.Add(delay))
 	if !closing {
 		t.Fatal("a hold as old as the delay is not collected")
 	}
@@ -375,7 +375,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	if next, closing := rested.Look(captured.Add(delay), delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
 		t.Errorf("then it waits until %s, want until the capture is old enough, %s", next.DueAt, captured.Add(delay))
 	}
-	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(tenant.ShortestDelay)) {
+	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(merchants.ShortestDelay)) {
 		t.Errorf("with nothing left it waits until %s", next.DueAt)
 	}
 	// If there was nothing to collect, it does not loop without a pause.
@@ -393,7 +393,7 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	if got := ReleaseOf(at.Add(-23 * time.Hour)); !got.Equal(want) {
 		t.Errorf("another reserve of the same day is released at %s", got)
 	}
-	r := Reserve{}.hold(tenant.Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
+	r := Reserve{}.hold(merchants.Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
 	r = r.hold(r.Scope, r.Day, 300, at)
 	if r.Left() != 800 || r.Version != 2 || r.DueAt.Before(want) {
 		t.Errorf("held %+v", r)
@@ -440,7 +440,7 @@ func TestMovementsAreWhatThePostingsDo(t *testing.T) {
 		transfer := ledger.Transfer{ID: "tr_X-step", Kind: kind, Payment: "TXN-X"}
 		if kind == ledger.Capture {
 			o := order(t, cardRail(), rapid.Int64Range(1, 100_000).Draw(t, "cents"))
-			o.Terms = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier"))
+			o.Terms = merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier"))
 			p, err := Create(o, noon)
 			if err != nil {
 				t.Fatal(err)
@@ -472,8 +472,8 @@ func TestMovementsAreWhatThePostingsDo(t *testing.T) {
 
 // A settlement sleeps and looks back by these bounds.
 func TestEveryTiersDelayIsWithinTheBounds(t *testing.T) {
-	for _, tier := range tenant.Tiers() {
-		if d := tenant.TermsOf(tier).Delay; d < tenant.ShortestDelay || d > tenant.LongestDelay {
+	for _, tier := range merchants.Tiers() {
+		if d := merchants.TermsOf(tier).Delay; d < merchants.ShortestDelay || d > merchants.LongestDelay {
 			t.Errorf("%s settles after %s", tier, d)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // say applies a notice without checking its verdict.
@@ -32,7 +32,7 @@ func (h *hearing) wentBack() int64 { return h.books[ledger.Chargebacks] + h.book
 
 func kept(t *testing.T) *hearing {
 	h := completed(t)
-	h.p.Terms.RefundFees = tenant.FeesKept
+	h.p.Terms.RefundFees = merchants.FeesKept
 	return h
 }
 

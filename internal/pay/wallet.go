@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -44,7 +44,7 @@ const WalletCoolDown = 24 * time.Hour
 // encrypted.
 type Wallet struct {
 	ID string // wal_…
-	tenant.Scope
+	merchants.Scope
 	Version     int64
 	Label       string
 	Type        WalletType
@@ -75,7 +75,7 @@ func (w Wallet) HolderSecret() string { return w.Secret() + "/holder" }
 // Open adds a new wallet, which becomes active after coolDown; zero: at once. A new default
 // replaces the one before. Each shop of the merchant gets the event: the balance is the merchant's,
 // and the thief of one shop's key could add a wallet.
-func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop, now time.Time) (Wallet, Change) {
+func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []merchants.Shop, now time.Time) (Wallet, Change) {
 	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
 	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
 	if coolDown > 0 {
@@ -93,8 +93,8 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop
 	snapshot := w
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   webhooks.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
-			Type: webhooks.WalletAdded, Scope: tenant.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
+			ID:   webhooks.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
+			Type: webhooks.WalletAdded, Scope: merchants.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
 		})
 	}
 	return w, change
@@ -154,7 +154,7 @@ func (w Wallet) Disable(now time.Time) (Change, bool) {
 // Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
 // the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
 // a wallet does no harm, and if the merchant has no address.
-func (w Wallet) Mail(merchant tenant.Merchant, preview, user string) (email.Message, bool) {
+func (w Wallet) Mail(merchant merchants.Merchant, preview, user string) (email.Message, bool) {
 	to := strings.TrimSpace(merchant.Email)
 	if !w.Live || to == "" {
 		return email.Message{}, false

@@ -6,19 +6,19 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // written is the time of this test's wallet.
 var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
 func TestOnlyProductionWalletsCauseMail(t *testing.T) {
-	merchant := tenant.Merchant{ID: "mer_1", Name: "Acme", Email: " ops@acme.example ", Language: tenant.Spanish}
-	w := pay.Wallet{ID: "wal_abc", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
+	merchant := merchants.Merchant{ID: "mer_1", Name: "Acme", Email: " ops@acme.example ", Language: merchants.Spanish}
+	w := pay.Wallet{ID: "wal_abc", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
 	w, _ = w.Open(24*time.Hour, nil, nil, written)
 	m, tell := w.Mail(merchant, "sk_live_…1234", "")
 	if !tell || m.ID != "mail_abc" || m.Scope != w.Scope || m.Object != w.ID || m.Status != email.Waiting || m.DueAt != written || m.Wallet != (email.Wallet{
-		To: "ops@acme.example", Language: tenant.Spanish, Merchant: "Acme", Wallet: "wal_abc", Network: "spei", Currency: "MXN",
+		To: "ops@acme.example", Language: merchants.Spanish, Merchant: "Acme", Wallet: "wal_abc", Network: "spei", Currency: "MXN",
 		Destination: "032****9719", Shop: "shp_1", Key: "sk_live_…1234", AddedAt: written, ActiveAt: written.Add(24 * time.Hour),
 	}) {
 		t.Errorf("told %t: %+v", tell, m)

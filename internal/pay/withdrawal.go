@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -47,7 +47,7 @@ func WithdrawalHold(live bool) time.Duration {
 // its wallets.
 type Withdrawal struct {
 	ID string // wdr_…
-	tenant.Scope
+	merchants.Scope
 	Version             int64
 	Wallet              string
 	Status              WithdrawalStatus
@@ -126,7 +126,7 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 //
 // Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
 // that does not exceed the fee or is below the smallest withdrawal of the terms, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, terms tenant.Terms, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
 			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}

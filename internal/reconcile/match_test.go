@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/installment"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
 
@@ -34,7 +34,7 @@ func (b *books) sell(t rapid.TB, n, attempts int, local money.Amount) *Sale {
 		t.Fatal(err)
 	}
 	p := pay.Payment{
-		ID: pay.PaymentPrefix + suffix(n), Scope: tenant.Scope{Merchant: fmt.Sprintf("mer_%d", n%3), Live: true}, Status: pay.Completed, Price: pay.Price{Rate: rate,
+		ID: pay.PaymentPrefix + suffix(n), Scope: merchants.Scope{Merchant: fmt.Sprintf("mer_%d", n%3), Live: true}, Status: pay.Completed, Price: pay.Price{Rate: rate,
 			Local: local, Amount: money.New(local.Minor/5+1, money.USD)}, End: pay.PaymentEnd{Captured: attempts}, Times: pay.Times{Completed: noon},
 	}
 	for i := range attempts {

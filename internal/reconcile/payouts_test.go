@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // paidOut is a withdrawal of 100 USD and a fee that arrived as 1835 MXN at the account bank.
@@ -22,7 +22,7 @@ func paidOut(t *testing.T, n int) pay.Withdrawal {
 		t.Fatal(err)
 	}
 	return pay.Withdrawal{
-		ID: pay.WithdrawalPrefix + suffix(n), Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
+		ID: pay.WithdrawalPrefix + suffix(n), Scope: merchants.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
 		Conversion: exchange.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Payout: pay.Payout{Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:], SentAt: noon.Add(-time.Hour)},
 		CompletedAt: noon,
 	}

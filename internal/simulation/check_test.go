@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -294,7 +294,7 @@ func (w *world) checkRefunds(all *books) {
 // part, because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
-	if p.Terms.RefundFees == tenant.FeesReturned {
+	if p.Terms.RefundFees == merchants.FeesReturned {
 		of -= p.Terms.Fees.Total()
 	}
 	return of*local/p.Price.Local.Minor + 6*refunds

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // desk makes the operator adjust balances and change merchants' tiers during the faults. It draws by a chance of its own, so
@@ -66,7 +66,7 @@ func (w *world) adjusted(merchant string, err error) {
 // changeTier gives a merchant another tier: payments that were made before keep their terms.
 func (w *world) changeTier(chance *rand.Rand) {
 	shop := w.shops[chance.IntN(len(w.shops))].by.Merchant
-	tier := tenant.Tiers()[chance.IntN(len(tenant.Tiers()))]
+	tier := merchants.Tiers()[chance.IntN(len(merchants.Tiers()))]
 	w.turns.turn("the operator changes the tier of " + shop)
 	_, err := w.office.app.Onboarding.Agree(lane(context.Background(), "office tiers"), operator, shop, onboarding.Agreement{Tier: tier})
 	w.said("tier", shop, err)

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // look opens the eye: a Store without faults.
 func (w *world) look(sealKey []byte) (err error) {
-	w.versions, w.sessions = map[string]int64{}, map[string]tenant.Scope{}
+	w.versions, w.sessions = map[string]int64{}, map[string]merchants.Scope{}
 	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
 	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: sealKey, Written: w.see})
 	return err

@@ -10,15 +10,15 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -128,7 +128,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	if err := a.Floats.Enter(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
 	}
-	for i, tier := range []tenant.Tier{tenant.Standard, tenant.Starter} {
+	for i, tier := range []merchants.Tier{merchants.Standard, merchants.Starter} {
 		m, err := p.open(w, a, fmt.Sprint("shop", i), tier)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		return err
 	}
 	p.shops = append(p.shops, sibling)
-	rails, _ := a.Methods.RailList(tenant.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{})
+	rails, _ := a.Methods.RailList(merchants.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)
@@ -168,9 +168,9 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 }
 
 // refundFees gives each tier one of the two terms, so that worlds have both.
-var refundFees = map[tenant.Tier]tenant.RefundFees{tenant.Starter: tenant.FeesReturned, tenant.Standard: tenant.FeesKept, tenant.Premium: tenant.FeesReturned, tenant.Trusted: tenant.FeesKept}
+var refundFees = map[merchants.Tier]merchants.RefundFees{merchants.Starter: merchants.FeesReturned, merchants.Standard: merchants.FeesKept, merchants.Premium: merchants.FeesReturned, merchants.Trusted: merchants.FeesKept}
 
-func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m merchant, err error) {
+func (p *prepared) open(w *world, a *app.App, name string, tier merchants.Tier) (m merchant, err error) {
 	ctx := context.Background()
 	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
@@ -179,9 +179,9 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if m, err = p.enter(w, a, o, name); err != nil {
 		return m, err
 	}
-	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
+	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: merchants.KYCBasic, Subject: merchants.Company})
 	if err == nil {
-		err = a.Verifications.Decide(ctx, a.Verifications.Self(), v.ID, tenant.KYCVerified, "", "")
+		err = a.Verifications.Decide(ctx, a.Verifications.Self(), v.ID, merchants.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err
@@ -207,9 +207,9 @@ func (p *prepared) enter(w *world, a *app.App, o onboarding.Onboarded, name stri
 	for _, host := range []string{m.host, m.trialHost} {
 		w.inboxes[host] = &inbox{told: map[string]map[int64]string{}}
 	}
-	if _, _, err = a.Webhooks.Subscribe(ctx, m.trial, m.trial.Scope, delivery.NewSubscription{URL: "https://" + m.trialHost + "/hook", Events: []string{"*"}}); err != nil {
+	if _, _, err = a.Webhooks.Subscribe(ctx, m.trial, m.trial.Scope, webhooks.NewSubscription{URL: "https://" + m.trialHost + "/hook", Events: []string{"*"}}); err != nil {
 		return m, err
 	}
-	_, _, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, delivery.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
+	_, _, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, webhooks.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
 	return m, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -124,7 +124,7 @@ func (w *world) reset(s *trials) {
 	}
 	for try := range tries {
 		err, heard := w.ask(fmt.Sprint("reset ", merchant, " ", try), patience, func(ctx context.Context, n *node) error {
-			_, err := n.app.Sandbox.Reset(ctx, audit.Actor{Kind: audit.ByUser, ID: "dev"}, tenant.Scope{Merchant: merchant})
+			_, err := n.app.Sandbox.Reset(ctx, audit.Actor{Kind: audit.ByUser, ID: "dev"}, merchants.Scope{Merchant: merchant})
 			return err
 		})
 		if heard && err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // nothingStrands is the rule of automatic payouts: what is owed and there is paid.
@@ -190,7 +190,7 @@ func (w *world) paysOff(lane string, change *pay.Change) {
 func (w *world) checkAutomatic() {
 	ctx := context.Background()
 	for merchant, minimum := range w.automatic {
-		scope := tenant.Scope{Merchant: merchant, Live: true}
+		scope := merchants.Scope{Merchant: merchant, Live: true}
 		list, err := w.eye.Settlements().Uncovered(ctx, scope)
 		if err != nil {
 			w.find(nothingStrands, "", "%v", err)

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -132,7 +132,7 @@ func (w *world) checkApart(all *books) {
 // checkEarned proves that a merchant's books have the payments of all its shops, and of each shop's view only its own.
 func (w *world) checkEarned(ctx context.Context, merchant string, all *books) {
 	most := lists.Page{Limit: 100_000}
-	whole, _, err := w.eye.Books().Movements(ctx, tenant.Scope{Merchant: merchant, Live: true}, most)
+	whole, _, err := w.eye.Books().Movements(ctx, merchants.Scope{Merchant: merchant, Live: true}, most)
 	if err != nil {
 		w.find(shopsApart, "", "%v", err)
 	}

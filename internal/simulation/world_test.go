@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -57,9 +57,9 @@ type world struct {
 	stats       map[string]int        // of nodes that have ended
 	statuses    map[string]pay.Status // of payments, as they were last written
 	versions    map[string]int64
-	sessions    map[string]tenant.Scope // checkouts that were written, with their shop
-	passed      map[string]bool         // charges that count as missing
-	over        bool                    // no node starts any more
+	sessions    map[string]merchants.Scope // checkouts that were written, with their shop
+	passed      map[string]bool            // charges that count as missing
+	over        bool                       // no node starts any more
 	gates       gates
 	walletAt    map[string]string // second wallets, by their destination
 	automatic   map[string]int64  // merchants with automatic payouts, with their minimum

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Report writes a settlement's lines as CSV (RFC 4180), with the headings in
@@ -22,7 +22,7 @@ type Report struct {
 }
 
 // NewReport begins a report.
-func NewReport(w io.Writer, language tenant.Language, sheet Sheet) (*Report, error) {
+func NewReport(w io.Writer, language merchants.Language, sheet Sheet) (*Report, error) {
 	out, err := sheet.Writer(w)
 	if err != nil {
 		return nil, err

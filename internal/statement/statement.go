@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Statement is the data of a receipt.
 type Statement struct {
 	Settlement pay.Settlement
-	Merchant   tenant.Merchant
+	Merchant   merchants.Merchant
 	Lines      []pay.SettlementLine // the first lines; the report has the rest
 }
 
@@ -37,8 +37,8 @@ type words struct {
 }
 
 // dictionary has every language. A test checks that no text is missing.
-var dictionary = map[tenant.Language]words{
-	tenant.English: {
+var dictionary = map[merchants.Language]words{
+	merchants.English: {
 		receipt: "Settlement receipt", sandbox: "SANDBOX - NO REAL MONEY", merchant: "Merchant", settlement: "Settlement",
 		period: "Period", closed: "Closed", environment: "Environment", production: "Production", testing: "Sandbox",
 		summary: "Summary", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
@@ -55,7 +55,7 @@ var dictionary = map[tenant.Language]words{
 		},
 		day: "2 Jan 2006", group: ",", decimals: ".",
 	},
-	tenant.Spanish: {
+	merchants.Spanish: {
 		receipt: "Comprobante de liquidación", sandbox: "PRUEBAS - SIN DINERO REAL", merchant: "Comercio", settlement: "Liquidación",
 		period: "Periodo", closed: "Cierre", environment: "Entorno", production: "Producción", testing: "Pruebas",
 		summary: "Resumen", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
@@ -73,7 +73,7 @@ var dictionary = map[tenant.Language]words{
 		},
 		day: "02/01/2006", group: ",", decimals: ".",
 	},
-	tenant.Portuguese: {
+	merchants.Portuguese: {
 		receipt: "Comprovante de liquidação", sandbox: "TESTES - SEM DINHEIRO REAL", merchant: "Lojista", settlement: "Liquidação",
 		period: "Período", closed: "Fechamento", environment: "Ambiente", production: "Produção", testing: "Testes",
 		summary: "Resumo", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
@@ -94,11 +94,11 @@ var dictionary = map[tenant.Language]words{
 }
 
 // in returns the texts in a language, English by default.
-func in(language tenant.Language) words {
+func in(language merchants.Language) words {
 	if w, ok := dictionary[language]; ok {
 		return w
 	}
-	return dictionary[tenant.English]
+	return dictionary[merchants.English]
 }
 
 // money writes USD cents for people: 1,234.56.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pdftest"
 	"golang.org/x/text/unicode/norm"
 )
@@ -20,9 +20,9 @@ import (
 var closed = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // sample is a settlement of a charge for each of n, and a refund of the first.
-func sample(language tenant.Language, n int) Statement {
+func sample(language merchants.Language, n int) Statement {
 	s := Statement{
-		Merchant: tenant.Merchant{ID: "mer_1", Name: "Peluquería Ñandú (S.A.)", Email: "a@b.co", Language: language},
+		Merchant: merchants.Merchant{ID: "mer_1", Name: "Peluquería Ñandú (S.A.)", Email: "a@b.co", Language: language},
 		Settlement: pay.Settlement{
 			ID: "STL-1", Status: pay.BatchClosed, ClosedAt: closed, PeriodStart: closed.Add(-72 * time.Hour), PeriodEnd: closed.Add(-48 * time.Hour),
 		},
@@ -46,10 +46,10 @@ func sample(language tenant.Language, n int) Statement {
 }
 
 func TestEveryLanguageHasEveryText(t *testing.T) {
-	if len(dictionary) != len(tenant.Languages()) {
-		t.Errorf("there are %d languages in the dictionary, want %v", len(dictionary), tenant.Languages())
+	if len(dictionary) != len(merchants.Languages()) {
+		t.Errorf("there are %d languages in the dictionary, want %v", len(dictionary), merchants.Languages())
 	}
-	for _, language := range tenant.Languages() {
+	for _, language := range merchants.Languages() {
 		w := reflect.ValueOf(dictionary[language])
 		for i := range w.NumField() {
 			if w.Field(i).Kind() == reflect.String && w.Field(i).Len() == 0 {
@@ -69,7 +69,7 @@ func TestAmountsAreWrittenAsInTheirLanguage(t *testing.T) {
 		0: {"0.00", "0,00"}, 5: {"0.05", "0,05"}, -5: {"-0.05", "-0,05"}, 99999: {"999.99", "999,99"}, 100000: {"1,000.00", "1.000,00"},
 		-123456789: {"-1,234,567.89", "-1.234.567,89"},
 	} {
-		for i, language := range []tenant.Language{tenant.English, tenant.Portuguese} {
+		for i, language := range []merchants.Language{merchants.English, merchants.Portuguese} {
 			if got := in(language).money(cents); got != want[i] {
 				t.Errorf("%d cents in %s are %s, want %s", cents, language, got, want[i])
 			}
@@ -78,7 +78,7 @@ func TestAmountsAreWrittenAsInTheirLanguage(t *testing.T) {
 }
 
 func TestReceiptIsTheSameWheneverItIsDrawn(t *testing.T) {
-	for _, language := range tenant.Languages() {
+	for _, language := range merchants.Languages() {
 		first, err := PDF(sample(language, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -91,10 +91,10 @@ func TestReceiptIsTheSameWheneverItIsDrawn(t *testing.T) {
 }
 
 func TestReceiptShowsTheSettlement(t *testing.T) {
-	for language, want := range map[tenant.Language][]string{
-		tenant.English:    {"Settlement receipt", "STL-1", "2,633.49 USD", "3,000.00", "Rolling reserve held", "SANDBOX", "908.10", "-90.81"},
-		tenant.Spanish:    {"Comprobante de liquidación", "Peluquería Ñandú", "Reembolso"},
-		tenant.Portuguese: {"Valor líquido", "3.000,00", "Cobrança"},
+	for language, want := range map[merchants.Language][]string{
+		merchants.English:    {"Settlement receipt", "STL-1", "2,633.49 USD", "3,000.00", "Rolling reserve held", "SANDBOX", "908.10", "-90.81"},
+		merchants.Spanish:    {"Comprobante de liquidación", "Peluquería Ñandú", "Reembolso"},
+		merchants.Portuguese: {"Valor líquido", "3.000,00", "Cobrança"},
 	} {
 		pdf, err := PDF(sample(language, 3))
 		if err != nil {
@@ -111,7 +111,7 @@ func TestReceiptShowsTheSettlement(t *testing.T) {
 
 // An id without its last letter finds nothing.
 func TestReceiptHasWholeTransactionIDs(t *testing.T) {
-	s := sample(tenant.English, 1)
+	s := sample(merchants.English, 1)
 	s.Lines[0].Payment = "TXN-7" + strings.Repeat("W", 25) // the widest letter of ids
 	pdf, err := PDF(s)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestReceiptShowsNamesOfEveryScript(t *testing.T) {
 		"pay\u202e1.00\u202c ж\x00\x1b[31m":    "pay1.00 ж  [31m",
 		"\xff\xfe (ж) \\":                      "� (ж) \\",
 	} {
-		s := sample(tenant.Spanish, 1)
+		s := sample(merchants.Spanish, 1)
 		s.Merchant.Name = name
 		pdf, err := PDF(s)
 		if err != nil {
@@ -162,7 +162,7 @@ func TestReceiptsOfHostileNames(t *testing.T) {
 	var group sync.WaitGroup
 	for _, piece := range []string{"a", "ж", "山", "محمد ", "g\u0303", "\u0301", "👩\u200d👩\u200d👧", "\u202e", "\u2066", "\n", "\x00", "\U00020000", "\ufdfa", "\uf8ff", "\xed\xa0\x80", "क्ष", "(\\"} {
 		group.Go(func() {
-			s := sample(tenant.English, 1)
+			s := sample(merchants.English, 1)
 			s.Merchant.Name = strings.Repeat(piece, 10_000/len(piece))
 			s.Merchant.Email = s.Merchant.Name + "ж"
 			pdf, err := PDF(s)
@@ -177,7 +177,7 @@ func TestReceiptsOfHostileNames(t *testing.T) {
 
 // A long settlement goes over several pages, and says what it leaves out.
 func TestReceiptOfManyLines(t *testing.T) {
-	s := sample(tenant.English, 200)
+	s := sample(merchants.English, 200)
 	s.Settlement.Lines = 12345
 	pdf, err := PDF(s)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestReceiptOfManyLines(t *testing.T) {
 }
 
 func TestReportIsWhatASpreadsheetReads(t *testing.T) {
-	for language, heading := range map[tenant.Language]string{tenant.English: "Net (USD)", tenant.Spanish: "Neto (USD)", tenant.Portuguese: "Líquido (USD)"} {
+	for language, heading := range map[merchants.Language]string{merchants.English: "Net (USD)", merchants.Spanish: "Neto (USD)", merchants.Portuguese: "Líquido (USD)"} {
 		var out bytes.Buffer
 		report, err := NewReport(&out, language, ForPrograms)
 		if err != nil {
@@ -237,7 +237,7 @@ func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 func TestReportOpensWhereDecimalsHaveCommas(t *testing.T) {
 	for sheet, want := range map[Sheet][2]string{ForCommas: {"\ufeffN.º;Fecha", ";50,5;"}, ForPoints: {"\ufeffN.º,Fecha", ",50.5,"}} {
 		var out bytes.Buffer
-		report, err := NewReport(&out, tenant.Spanish, sheet)
+		report, err := NewReport(&out, merchants.Spanish, sheet)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -73,9 +73,9 @@ func TestNodesLockRowsInOneOrder(t *testing.T) {
 		state := func(version int64) (c pay.Change) {
 			for _, i := range rand.Perm(6) {
 				id := fmt.Sprint(i)
-				c.Merchants = append(c.Merchants, tenant.Merchant{ID: "mer_" + id, Version: version, CreatedAt: noon})
-				c.Shops = append([]tenant.Shop{{ID: "shp_" + id, Version: version, Merchant: "mer_" + id, Slug: id, CreatedAt: noon}}, c.Shops...)
-				c.Operators = append(c.Operators, tenant.Operator{Name: "op" + id, Version: version, Hash: id, CreatedAt: noon})
+				c.Merchants = append(c.Merchants, merchants.Merchant{ID: "mer_" + id, Version: version, CreatedAt: noon})
+				c.Shops = append([]merchants.Shop{{ID: "shp_" + id, Version: version, Merchant: "mer_" + id, Slug: id, CreatedAt: noon}}, c.Shops...)
+				c.Operators = append(c.Operators, merchants.Operator{Name: "op" + id, Version: version, Hash: id, CreatedAt: noon})
 			}
 			return c
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -120,7 +120,7 @@ func TestRefundsAreListed(t *testing.T) {
 
 func TestAuditIsReadByObject(t *testing.T) {
 	rows(t, func(t *testing.T, s *store.Store) {
-		entry := func(id, object string, act audit.Act, scope tenant.Scope) audit.Entry {
+		entry := func(id, object string, act audit.Act, scope merchants.Scope) audit.Entry {
 			return audit.Entry{ID: id, Scope: scope, By: audit.Actor{Kind: audit.ByUser, ID: "usr_" + id}, Act: act, Object: object, At: noon}
 		}
 		other := acme

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -52,10 +52,10 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		}
 		read, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
-		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.DisputeFee != tenant.TermsOf(tenant.Standard).ChargebackFee {
+		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.DisputeFee != merchants.TermsOf(merchants.Standard).ChargebackFee {
 			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.End.Captured, read.Terms.DisputeFee)
 		}
-		for _, scope := range []tenant.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
+		for _, scope := range []merchants.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
 			if _, err := s.Claims().Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads it: %v", scope, err)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -19,7 +19,7 @@ func TestAuditLogIsFiltered(t *testing.T) {
 			act              audit.Act
 		}{{"mer_x", "a", audit.KeyCreated}, {"mer_y", "a", audit.KeyRevoked}, {"mer_x", "b", audit.KeyRevoked}, {"", "routing", audit.RoutingApplied}} {
 			all = append(all, audit.Entry{
-				ID: fmt.Sprintf("aud_%d", i), Scope: tenant.Scope{Merchant: of.merchant, Live: true}, By: audit.Actor{Kind: audit.ByUser, ID: "usr_1"}, Act: of.act, Object: of.object, At: noon,
+				ID: fmt.Sprintf("aud_%d", i), Scope: merchants.Scope{Merchant: of.merchant, Live: true}, By: audit.Actor{Kind: audit.ByUser, ID: "usr_1"}, Act: of.act, Object: of.object, At: noon,
 			})
 		}
 		must(t, s.Commit(ctx, pay.Change{Audit: all}))
@@ -47,7 +47,7 @@ func TestAuditLogIsFiltered(t *testing.T) {
 func TestMerchantsAreFound(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		for i, name := range []string{"Bodega Uno", "100% Café", "Bodega Dos"} {
-			must(t, s.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{{ID: fmt.Sprintf("mer_find%d", i), Version: 1, Name: name, Email: fmt.Sprintf("m%d@find.example", i), Tier: tenant.Starter, Language: tenant.English, RefundFees: tenant.FeesKept, CreatedAt: noon}}}))
+			must(t, s.Commit(ctx, pay.Change{Merchants: []merchants.Merchant{{ID: fmt.Sprintf("mer_find%d", i), Version: 1, Name: name, Email: fmt.Sprintf("m%d@find.example", i), Tier: merchants.Starter, Language: merchants.English, RefundFees: merchants.FeesKept, CreatedAt: noon}}}))
 		}
 		for text, want := range map[string]string{"bodega": "[mer_find2 mer_find0]", "0%": "[mer_find1]", "M1@find": "[mer_find1]", "_": "[]", "find.example": "[mer_find2 mer_find1 mer_find0]"} {
 			list, err := s.Merchants().Find(ctx, text, "", 10)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -53,7 +53,7 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 			t.Errorf("NextDue says %v, want the first payment's %s", due, first.Work.DueAt)
 		}
 		// Moving a test clock makes its rows due earlier.
-		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
+		must(t, s.Commit(ctx, pay.Change{Clocks: []merchants.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
 		s.Clocks().Respect(true)
 		if due := next(); !due["processing payments"].Equal(first.Work.DueAt.Add(-time.Hour)) {
 			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.Work.DueAt.Add(-time.Hour))
@@ -90,7 +90,7 @@ func TestStoresShareADatabase(t *testing.T) {
 		return run(ctx)
 	})
 	merchant := func(id string) pay.Change {
-		return pay.Change{Merchants: []tenant.Merchant{{ID: id, Version: 1, Name: id, Tier: tenant.Standard, CreatedAt: noon}}}
+		return pay.Change{Merchants: []merchants.Merchant{{ID: id, Version: 1, Name: id, Tier: merchants.Standard, CreatedAt: noon}}}
 	}
 	must(t, one.Commit(ctx, merchant("mer_a")))
 	if told["one"] != 1 || told["two"] != 1 {

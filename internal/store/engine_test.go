@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
@@ -28,7 +28,7 @@ func TestKeyedReadsADatabaseWithoutOpeningIt(t *testing.T) {
 		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
+		if err := s.Commit(ctx, pay.Change{Secrets: []merchants.Encrypted{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
 			t.Fatal(err)
 		}
 		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || !keyed {

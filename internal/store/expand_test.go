@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
@@ -62,7 +62,7 @@ func pendingPayment(n int) pay.Payment {
 	}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	return pay.Payment{
-		ID: fmt.Sprintf("%s%026d", pay.PaymentPrefix, n), Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, Version: 1, Status: pay.Pending, Price: pay.Price{Rate: rate,
+		ID: fmt.Sprintf("%s%026d", pay.PaymentPrefix, n), Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}, Version: 1, Status: pay.Pending, Price: pay.Price{Rate: rate,
 			Amount: money.New(100, money.USD), Local: money.New(100, money.USD)}, Way: pay.Way{RailID: "sbx_card", Method: "card", Country: "USA"},
 		Times: pay.Times{Created: at, Updated: at},
 	}

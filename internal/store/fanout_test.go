@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	storewebhooks "github.com/cascadapay/cascada/internal/store/webhooks"
@@ -62,8 +62,8 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: merchants.Standard, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		const endpoints = 40
 		for i := range endpoints {
@@ -121,8 +121,8 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 		other := stored(t, s, "other")
 		other.Merchant, other.Shop = "mer_other", "shp_other"
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: tenant.Standard, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: merchants.Standard, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
 		}))
 		_, change := other.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
@@ -190,8 +190,8 @@ func TestPayloadIsMadeForWhoWantsIt(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: merchants.Standard, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		event := func(id string, payload []byte, write func() ([]byte, error)) error {
 			return s.Commit(ctx, pay.Change{Events: []pay.Event{{

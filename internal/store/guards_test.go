@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -14,17 +14,17 @@ import (
 // be told, and the winner would stand for both.
 func TestNoGuardStandsForAnother(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		merchant := tenant.Merchant{ID: acme.Merchant, Version: 2, Name: "Two", Tier: tenant.Standard, CreatedAt: noon}
-		must(t, s.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{merchant}}))
+		merchant := merchants.Merchant{ID: acme.Merchant, Version: 2, Name: "Two", Tier: merchants.Standard, CreatedAt: noon}
+		must(t, s.Commit(ctx, pay.Change{Merchants: []merchants.Merchant{merchant}}))
 		third, fourth := merchant, merchant
 		third.Version, fourth.Version, third.Name, fourth.Name = 3, 4, "Three", "Four"
-		many := make([]tenant.Operator, 20)
+		many := make([]merchants.Operator, 20)
 		for i := range many {
-			many[i] = tenant.Operator{Name: fmt.Sprintf("op%02d", i%19), Version: 1, Hash: fmt.Sprint(i), CreatedAt: noon}
+			many[i] = merchants.Operator{Name: fmt.Sprintf("op%02d", i%19), Version: 1, Hash: fmt.Sprint(i), CreatedAt: noon}
 		}
 		for name, change := range map[string]pay.Change{
-			"a merchant decided on an old version, with his clock": {Merchants: []tenant.Merchant{merchant}, Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: 1000}}},
-			"two versions of a merchant":                           {Merchants: []tenant.Merchant{third, fourth}},
+			"a merchant decided on an old version, with his clock": {Merchants: []merchants.Merchant{merchant}, Clocks: []merchants.Clock{{Merchant: acme.Merchant, Version: 1, Advance: 1000}}},
+			"two versions of a merchant":                           {Merchants: []merchants.Merchant{third, fourth}},
 			"two of many operators":                                {Operators: many},
 		} {
 			if err := s.Commit(ctx, change); err == nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 )
@@ -49,7 +49,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		merchant := tenant.Merchant{ID: "mer_1", Version: 1, Name: "one", CreatedAt: time.Unix(1, 0)}
+		merchant := merchants.Merchant{ID: "mer_1", Version: 1, Name: "one", CreatedAt: time.Unix(1, 0)}
 		flush := func(changes ...pay.Change) (results []error) {
 			var batch []*waiting
 			for _, change := range changes {
@@ -64,7 +64,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 		moved := func(version int64, name string) pay.Change {
 			m := merchant
 			m.Version, m.Name = version, name
-			return pay.Change{Merchants: []tenant.Merchant{m}}
+			return pay.Change{Merchants: []merchants.Merchant{m}}
 		}
 		receipt := pay.Change{Notices: []pay.KeptNotice{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
 		for _, err := range flush(moved(1, "one"), keyed("a"), receipt) {

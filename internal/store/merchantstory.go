@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 )
 
@@ -26,7 +26,7 @@ var held = []ledger.Account{ledger.Pending, ledger.Available, ledger.Frozen, led
 // It reads all transfers since From: it is for an operator who looks at a month.
 //
 // Errors: ErrNotFound if there is no such merchant.
-func (s *Store) MerchantStory(ctx context.Context, scope tenant.Scope, period lists.Span, each bool) (string, error) {
+func (s *Store) MerchantStory(ctx context.Context, scope merchants.Scope, period lists.Span, each bool) (string, error) {
 	ctx, cancel := base.Long(ctx)
 	defer cancel()
 	text, err := s.merchantStory(ctx, scope, period, each)
@@ -36,7 +36,7 @@ func (s *Store) MerchantStory(ctx context.Context, scope tenant.Scope, period li
 	return text, nil
 }
 
-func (s *Store) merchantStory(ctx context.Context, scope tenant.Scope, period lists.Span, each bool) (string, error) {
+func (s *Store) merchantStory(ctx context.Context, scope merchants.Scope, period lists.Span, each bool) (string, error) {
 	if _, err := s.Merchants().Get(ctx, scope.Merchant); err != nil {
 		return "", err
 	}

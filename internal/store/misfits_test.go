@@ -9,13 +9,13 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // misfit is a payment in a scope with that many notices that did not fit it.
-func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.KeptNotice {
+func misfit(t *testing.T, s *Store, scope merchants.Scope, id string, status pay.Status, cents int64, notices int) []pay.KeptNotice {
 	t.Helper()
 	rate, err := money.ParseRate("1")
 	if err != nil {
@@ -50,12 +50,12 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		acme, live, other := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, tenant.Scope{Merchant: "mer_2", Shop: "shp_2"}
+		acme, live, other := merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}, merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, merchants.Scope{Merchant: "mer_2", Shop: "shp_2"}
 		open := misfit(t, s, acme, "A", pay.Pending, 1000, 2)
 		second := misfit(t, s, acme, "B", pay.Processing, 500, 1)
 		misfit(t, s, live, "C", pay.Pending, 70, 1)
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
-		is := func(scope tenant.Scope, want payments.Mismatched) {
+		is := func(scope merchants.Scope, want payments.Mismatched) {
 			t.Helper()
 			if got, err := s.Notices().Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
@@ -64,7 +64,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		is(acme, payments.Mismatched{Count: 3, Since: open[0].At, USD: 1500})
 		is(live, payments.Mismatched{Count: 1, Since: open[0].At, USD: 70})
 		is(other, payments.Mismatched{Count: 3, Since: open[0].At, USD: 9})
-		is(tenant.Scope{Merchant: "mer_3"}, payments.Mismatched{})
+		is(merchants.Scope{Merchant: "mer_3"}, payments.Mismatched{})
 
 		for _, r := range []pay.KeptNotice{open[0], second[0]} {
 			change, err := r.Close("seen to", r.At.Add(time.Hour))
@@ -141,7 +141,7 @@ func TestBalanceFindsItsMisfitsByIndex(t *testing.T) {
 		}
 		defer s.Close()
 		for i := range 40 {
-			misfit(t, s, tenant.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
+			misfit(t, s, merchants.Scope{Merchant: fmt.Sprint("mer_", i), Shop: "shp_1"}, fmt.Sprint("M", i), pay.Pending, 100, 50)
 		}
 		if pg, ok := s.b.DB.(*engine.Postgres); ok {
 			if err := pg.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("ANALYZE misfits") }); err != nil {

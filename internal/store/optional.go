@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -18,9 +18,9 @@ import (
 var errWanted = errors.New("an event without a payload is wanted")
 
 // Unwanted reports whether a moment ago nobody wanted the optional events of a shop.
-func Unwanted(s *Store, shop tenant.Scope) bool { return s.widths.unwanted(shop) }
+func Unwanted(s *Store, shop merchants.Scope) bool { return s.widths.unwanted(shop) }
 
-func (w *widths) unwanted(shop tenant.Scope) bool {
+func (w *widths) unwanted(shop merchants.Scope) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seen, known := w.of[shopKey{shop.Shop, shop.Live, true}]

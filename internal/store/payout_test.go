@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -46,7 +46,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), tenant.Terms{WithdrawalFee: 300}, exchange.Conversion{}, have, noon.Add(time.Hour))
+		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{WithdrawalFee: 300}, exchange.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
@@ -56,18 +56,18 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		if got, err := s.Withdrawals().Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)
 		}
-		v := tenant.Verification{ID: "kyc_A", Scope: acme, Level: tenant.KYCBasic, Subject: tenant.Company, ReturnURL: "https://a"}.Start(noon)
-		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
+		v := merchants.Verification{ID: "kyc_A", Scope: acme, Level: merchants.KYCBasic, Subject: merchants.Company, ReturnURL: "https://a"}.Start(noon)
+		must(t, s.Commit(ctx, pay.Change{Verifications: []merchants.Verification{v}}))
 		if got, err := s.Verifications().Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
 		if levels, err := s.Verifications().Levels(ctx, acme); err != nil || len(levels) != 0 {
 			t.Errorf("with an open verification the levels are %v (%v)", levels, err)
 		}
-		v, err = v.Move(tenant.KYCVerified, "", "", noon)
+		v, err = v.Move(merchants.KYCVerified, "", "", noon)
 		must(t, err)
-		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
-		if levels, err := s.Verifications().Levels(ctx, acme); err != nil || !slices.Equal(levels, []tenant.KYCLevel{tenant.KYCBasic}) {
+		must(t, s.Commit(ctx, pay.Change{Verifications: []merchants.Verification{v}}))
+		if levels, err := s.Verifications().Levels(ctx, acme); err != nil || !slices.Equal(levels, []merchants.KYCLevel{merchants.KYCBasic}) {
 			t.Errorf("with a finished verification the levels are %v (%v)", levels, err)
 		}
 	})
@@ -91,7 +91,7 @@ func TestUniqueThingsAreTakenOnce(t *testing.T) {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
 		started := func(id string) pay.Change {
-			return pay.Change{Verifications: []tenant.Verification{tenant.Verification{ID: id, Scope: acme}.Start(noon)}}
+			return pay.Change{Verifications: []merchants.Verification{merchants.Verification{ID: id, Scope: acme}.Start(noon)}}
 		}
 		must(t, s.Commit(ctx, started("kyc_A")))
 		if err := s.Commit(ctx, started("kyc_B")); !errors.Is(err, store.ErrDuplicate) {
@@ -107,7 +107,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), tenant.Terms{}, exchange.Conversion{}, have, noon)
+		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{}, exchange.Conversion{}, have, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {
@@ -135,8 +135,8 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Slug: "acme", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: acme.Merchant, Version: 1, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Slug: "acme", CreatedAt: noon}},
 		}))
 		w, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))

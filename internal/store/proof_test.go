@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -134,7 +134,7 @@ func ofRule(found []check.Broken, rule string) []check.Broken {
 // withShop creates the shop of the tests' payments.
 func withShop(t *testing.T, s *store.Store) {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.Change{Shops: []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}}}))
+	must(t, s.Commit(ctx, pay.Change{Shops: []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}}}))
 }
 
 // A proof is refused if it was changed, or was made under another key.

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -35,7 +35,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)
-	_, change := gathered.Close(lines, nil, have, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+	_, change := gathered.Close(lines, nil, have, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 	must(t, s.Commit(ctx, payload(change)))
 	return list, day(t, s, list[0])
 }

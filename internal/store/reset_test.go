@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
@@ -16,11 +16,11 @@ import (
 // reset empties the sandbox of acme, as the use case does.
 func reset(t *testing.T, s *store.Store) {
 	t.Helper()
-	r, begins := tenant.Reset{Merchant: acme.Merchant}.Begin(noon)
+	r, begins := merchants.Reset{Merchant: acme.Merchant}.Begin(noon)
 	if !begins {
 		t.Fatal("no reset begins")
 	}
-	must(t, s.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}}))
+	must(t, s.Commit(ctx, pay.Change{Resets: []merchants.Reset{r}}))
 	for over := false; !over; {
 		clean(t, s)
 		swept, err := s.EmptySandbox(ctx, acme.Merchant, noon, func() error { return nil })
@@ -29,7 +29,7 @@ func reset(t *testing.T, s *store.Store) {
 		if r, over = r.Swept(swept.Found, swept.Deleted, noon); over {
 			r.SealedTo = swept.SealedTo
 		}
-		must(t, s.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}}))
+		must(t, s.Commit(ctx, pay.Change{Resets: []merchants.Reset{r}}))
 	}
 	clean(t, s)
 }
@@ -100,8 +100,8 @@ func TestRepairLeavesASandboxThatIsEmptied(t *testing.T) {
 		s, v := openSealed(t, database, store.Options{}), newVandal(t, database)
 		withShop(t, s)
 		takeOn(t, s, noon, pay.Approved)
-		r, _ := tenant.Reset{Merchant: acme.Merchant}.Begin(noon)
-		must(t, s.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}}))
+		r, _ := merchants.Reset{Merchant: acme.Merchant}.Begin(noon)
+		must(t, s.Commit(ctx, pay.Change{Resets: []merchants.Reset{r}}))
 		v.exec("DELETE FROM payments WHERE merchant = '" + acme.Merchant + "'")
 		mended, err := s.RepairCounters(ctx)
 		must(t, err)
@@ -113,8 +113,8 @@ func TestRepairLeavesASandboxThatIsEmptied(t *testing.T) {
 
 // A reset is over when a pass finds nothing, and not the first one: work that had begun may still be written.
 func TestResetEndsWithAPassThatFindsNothing(t *testing.T) {
-	r, _ := tenant.Reset{Merchant: "mer_1"}.Begin(noon)
-	if _, again := r.Begin(noon); again || !r.Running() || !r.DueAt.Equal(noon.Add(tenant.ResetCloses)) {
+	r, _ := merchants.Reset{Merchant: "mer_1"}.Begin(noon)
+	if _, again := r.Begin(noon); again || !r.Running() || !r.DueAt.Equal(noon.Add(merchants.ResetCloses)) {
 		t.Errorf("it began as %+v", r)
 	}
 	for i, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -146,8 +146,8 @@ func TestEachPaymentIsCountedOnce(t *testing.T) {
 			nodes = append(nodes, s)
 		}
 		must(t, nodes[0].Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: merchants.Standard, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		const each = 60
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
@@ -81,9 +81,9 @@ func (f *filler) fill(v reflect.Value) {
 	case time.Duration:
 		v.SetInt(f.n * int64(time.Second))
 		return
-	case []tenant.Right: // they are kept in their own order
-		first := f.n % int64(len(tenant.Rights())-1)
-		v.Set(reflect.ValueOf(tenant.Rights()[first : first+2]))
+	case []merchants.Right: // they are kept in their own order
+		first := f.n % int64(len(merchants.Rights())-1)
+		v.Set(reflect.ValueOf(merchants.Rights()[first : first+2]))
 		return
 	}
 	f.fillKind(v)

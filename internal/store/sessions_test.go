@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -40,7 +40,7 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 				t.Errorf("read\n%+v\nwrote\n%+v", got, want)
 			}
 		}
-		for _, scope := range []tenant.Scope{{Merchant: "mer_other", Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
+		for _, scope := range []merchants.Scope{{Merchant: "mer_other", Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
 			if _, err := s.Sessions().Get(ctx, scope, "ses_A"); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the session: %v, want ErrNotFound", scope, err)
 			}
@@ -102,7 +102,7 @@ func TestCheckFindsSessionsThatDoNotFit(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Commit(ctx, pay.Change{
-			Shops: []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Shops: []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		ghost, change := opened(t, s, "GHOST", noon).Lock(pay.Payment{ID: "TXN-GHOST"}, pay.Change{}, noon)
 		must(t, s.Commit(ctx, change))

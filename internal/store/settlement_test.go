@@ -13,12 +13,12 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
 )
 
-var books = tenant.Scope{Merchant: acme.Merchant}
+var books = merchants.Scope{Merchant: acme.Merchant}
 
 // captured writes a completed payment and returns its capture.
 func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
@@ -32,7 +32,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 // firstBatch writes the merchant's first settlement and returns it.
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.OpenSettlement(tenant.Scope{Merchant: acme.Merchant}, noon, noon)))
+	must(t, s.Commit(ctx, pay.OpenSettlement(merchants.Scope{Merchant: acme.Merchant}, noon, noon)))
 	batch, err := s.Settlements().Open(ctx, books)
 	must(t, err)
 	return batch
@@ -61,7 +61,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		balances, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		full, more := got.Gather(nil, done)
-		full, change = full.Close(more, nil, balances, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+		full, change = full.Close(more, nil, balances, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		if got, err = s.Settlements().Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
 			t.Errorf("read\n%+v\nwrote\n%+v (%v)", got, full, err)
@@ -78,11 +78,11 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
-		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
+		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
 		if d, err := s.Settlements().Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt reads as %q (%v)", d.Body, err)
 		}
-		for _, other := range []tenant.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
+		for _, other := range []merchants.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
 			if _, err := s.Settlements().Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the receipt: %v", other, err)
 			}
@@ -109,7 +109,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		answers := make(chan error, 8)
 		for range 8 {
-			_, change := gathered.Close(lines, nil, balances, []tenant.Shop{{ID: acme.Shop}}, noon)
+			_, change := gathered.Close(lines, nil, balances, []merchants.Shop{{ID: acme.Shop}}, noon)
 			go func() { answers <- s.Commit(ctx, payload(change)) }()
 		}
 		won := 0
@@ -125,7 +125,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 			t.Errorf("%d nodes closed it and available is %d, want one and %d", won, got, lines[0].Net)
 		}
 		must(t, s.Commit(ctx, pay.Change{})) // the store still works
-		if err := s.Commit(ctx, pay.OpenSettlement(tenant.Scope{Merchant: acme.Merchant}, noon, noon)); !errors.Is(err, store.ErrDuplicate) {
+		if err := s.Commit(ctx, pay.OpenSettlement(merchants.Scope{Merchant: acme.Merchant}, noon, noon)); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("opened again: %v, want ErrDuplicate", err)
 		}
 	})
@@ -141,7 +141,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		before, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
-		_, change := gathered.Close(lines, nil, before, []tenant.Shop{{ID: acme.Shop}}, noon)
+		_, change := gathered.Close(lines, nil, before, []merchants.Shop{{ID: acme.Shop}}, noon)
 
 		p, err := s.Payments().Any(ctx, capture.Payment)
 		must(t, err)
@@ -153,7 +153,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		}
 		after, err := s.Books().Balances(ctx, books)
 		must(t, err)
-		closed, change := gathered.Close(lines, nil, after, []tenant.Shop{{ID: acme.Shop}}, noon)
+		closed, change := gathered.Close(lines, nil, after, []merchants.Shop{{ID: acme.Shop}}, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		if got := balance(t, s, ledger.Pending); got != 0 || closed.Moved != after[ledger.Pending] {
 			t.Errorf("moved %d of %d, pending is %d", closed.Moved, after[ledger.Pending], got)
@@ -214,7 +214,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 		"a release of nothing": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Released: 5, CreatedAt: noon}}},
 			[]string{"a day's reserve is released once", "a day's reserve is not released and given back too"}},
 		"nobody was told": {pay.Change{
-			Shops: []tenant.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
+			Shops: []merchants.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
 			Settlements: []pay.Settlement{
 				with(func(s *pay.Settlement) { s.PeriodEnd = noon }),
 				with(func(s *pay.Settlement) { s.ID, s.Number, s.Status, s.DueAt = "STL-Y", 2, pay.BatchOpen, noon }),

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 var (
 	ctx  = context.Background()
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	acme = tenant.Scope{Merchant: "mer_acme", Shop: "shp_acme"}
+	acme = merchants.Scope{Merchant: "mer_acme", Shop: "shp_acme"}
 )
 
 // each runs a test on both engines with a merchant and a shop in place.
@@ -47,8 +47,8 @@ func each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 		}
 		t.Cleanup(s.Close)
 		must(t, s.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
-			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+			Merchants: []merchants.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: merchants.Standard, CreatedAt: noon}},
+			Shops:     []merchants.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
 		test(t, s)
 		clean(t, s)
@@ -86,8 +86,8 @@ func rate(t testing.TB) money.Rate {
 // that writes it.
 func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	t.Helper()
-	terms := tenant.TermsOf(tenant.Standard)
-	terms.RefundFees = tenant.FeesReturned
+	terms := merchants.TermsOf(merchants.Standard)
+	terms.RefundFees = merchants.FeesReturned
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
 		Rail: acquirer.Rail{ID: "sbx_pix", Method: "pix", Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
@@ -147,7 +147,7 @@ func TestPaymentComesBackAsItWasWritten(t *testing.T) {
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		for _, scope := range []tenant.Scope{
+		for _, scope := range []merchants.Scope{
 			{Merchant: "mer_other", Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: acme.Shop, Live: true},

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/jackc/pgx/v5"
 )
@@ -62,7 +62,7 @@ func TestFloorsOfTwoNodesDoNotDeadlock(t *testing.T) {
 		t.Errorf("there were %d deadlocks", deadlocks)
 	}
 	for _, owner := range owners {
-		b, err := nodes[1].Books().Balances(ctx, tenant.Scope{Merchant: owner})
+		b, err := nodes[1].Books().Balances(ctx, merchants.Scope{Merchant: owner})
 		if must(t, err); b[ledger.PaidOut] != 2*rounds {
 			t.Errorf("%s paid out %d, want %d", owner, b[ledger.PaidOut], 2*rounds)
 		}

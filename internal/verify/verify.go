@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -29,8 +29,8 @@ var page = template.Must(template.New("page").Parse(source))
 type content struct {
 	Title     string
 	ID        string
-	Level     tenant.KYCLevel
-	Status    tenant.VerificationStatus
+	Level     merchants.KYCLevel
+	Status    merchants.VerificationStatus
 	Documents []string
 	Error     string
 	Expires   string
@@ -69,10 +69,10 @@ func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path+"?token="+token, http.StatusSeeOther)
 		return
 	}
-	p.verification(w, r, tenant.Verification{}, err)
+	p.verification(w, r, merchants.Verification{}, err)
 }
 
-func (p *pages) verification(w http.ResponseWriter, r *http.Request, v tenant.Verification, err error) {
+func (p *pages) verification(w http.ResponseWriter, r *http.Request, v merchants.Verification, err error) {
 	var shown *problem.Error
 	switch {
 	case web.Left(r.Context(), err):

@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Clock is the test clock of a merchant's sandbox (SBX-12).
@@ -13,6 +13,6 @@ type Clock struct {
 }
 
 // NewClock shows a clock and its time.
-func NewClock(c tenant.Clock, now time.Time) Clock {
+func NewClock(c merchants.Clock, now time.Time) Clock {
 	return Clock{Time{now}, int64(c.Advance / time.Second)}
 }

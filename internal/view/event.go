@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -13,16 +13,16 @@ const APIVersion = "2026-11-21"
 
 // Event is the body of a webhook delivery (EVT-8).
 type Event struct {
-	ID          string             `json:"id"`
-	Type        webhooks.EventType `json:"type"`
-	APIVersion  string             `json:"apiVersion"`
-	CreatedAt   Time               `json:"createdAt"`
-	Environment tenant.Environment `json:"environment"`
-	MerchantID  string             `json:"merchantId"`
-	ShopID      string             `json:"shopId"`
-	Sequence    int64              `json:"sequence" doc:"Counts the object's events from 1. 0: the event comes before the counted ones, as payment.created and payment.pending do"`
-	Request     EventRequest       `json:"request"`
-	Data        EventData          `json:"data"`
+	ID          string                `json:"id"`
+	Type        webhooks.EventType    `json:"type"`
+	APIVersion  string                `json:"apiVersion"`
+	CreatedAt   Time                  `json:"createdAt"`
+	Environment merchants.Environment `json:"environment"`
+	MerchantID  string                `json:"merchantId"`
+	ShopID      string                `json:"shopId"`
+	Sequence    int64                 `json:"sequence" doc:"Counts the object's events from 1. 0: the event comes before the counted ones, as payment.created and payment.pending do"`
+	Request     EventRequest          `json:"request"`
+	Data        EventData             `json:"data"`
 }
 
 // EventRequest is the API call that caused an event, null for none.

@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Shop is a shop as its merchant sees it.
@@ -15,23 +15,23 @@ type Shop struct {
 }
 
 // NewShop shows a shop.
-func NewShop(s tenant.Shop) Shop {
+func NewShop(s merchants.Shop) Shop {
 	return Shop{ID: s.ID, Name: s.Name, Slug: s.Slug, CreatedAt: Time{s.CreatedAt}}
 }
 
 // Key is a key as its merchant sees it, without the key itself.
 type Key struct {
-	ID          string             `json:"id" example:"key_01J0000000000000000000000A"`
-	Key         string             `json:"key" example:"sk_test_…abcd" doc:"Masked"`
-	Kind        tenant.KeyKind     `json:"kind" enum:"secret,publishable,restricted"`
-	Environment tenant.Environment `json:"environment" enum:"sandbox,production"`
-	ShopID      *string            `json:"shopId" doc:"null: it is the whole merchant's"`
-	Rights      []tenant.Right     `json:"rights" doc:"What it may do"`
-	Status      string             `json:"status" enum:"active,ended"`
-	CreatedAt   Time               `json:"createdAt"`
-	LastUsedAt  *Time              `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
-	EndsAt      *Time              `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
-	Successor   *string            `json:"successor" doc:"The key that replaced it"`
+	ID          string                `json:"id" example:"key_01J0000000000000000000000A"`
+	Key         string                `json:"key" example:"sk_test_…abcd" doc:"Masked"`
+	Kind        merchants.KeyKind     `json:"kind" enum:"secret,publishable,restricted"`
+	Environment merchants.Environment `json:"environment" enum:"sandbox,production"`
+	ShopID      *string               `json:"shopId" doc:"null: it is the whole merchant's"`
+	Rights      []merchants.Right     `json:"rights" doc:"What it may do"`
+	Status      string                `json:"status" enum:"active,ended"`
+	CreatedAt   Time                  `json:"createdAt"`
+	LastUsedAt  *Time                 `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
+	EndsAt      *Time                 `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
+	Successor   *string               `json:"successor" doc:"The key that replaced it"`
 }
 
 // The states of a key.
@@ -41,12 +41,12 @@ const (
 )
 
 // NewKey shows a key with its last use; zero: never.
-func NewKey(k tenant.Key, used, now time.Time) Key {
+func NewKey(k merchants.Key, used, now time.Time) Key {
 	out := Key{
-		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []tenant.Right{}, Status: KeyActive,
+		ID: k.ID, Key: k.Preview, Kind: k.Kind, Environment: k.Environment(), ShopID: text(k.Shop), Rights: []merchants.Right{}, Status: KeyActive,
 		CreatedAt: Time{k.CreatedAt}, LastUsedAt: at(used), EndsAt: at(k.EndsAt), Successor: text(k.Successor),
 	}
-	for _, right := range tenant.Rights() {
+	for _, right := range merchants.Rights() {
 		if k.May(right) {
 			out.Rights = append(out.Rights, right)
 		}

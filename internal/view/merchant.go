@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Named is an id with its name.
@@ -19,15 +19,15 @@ type Named struct {
 
 // Profile is a merchant (SVC-14).
 type Profile struct {
-	ID           string             `json:"id"`
-	Name         string             `json:"name"`
-	Email        string             `json:"email" format:"email"`
-	Industry     string             `json:"industry"`
-	Tier         tenant.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
-	TrustScore   int                `json:"trustScore" doc:"0 to 1000"`
-	Environment  tenant.Environment `json:"environment" enum:"sandbox,production"`
-	Capabilities Capabilities       `json:"capabilities"`
-	Balance      Buckets            `json:"balance"`
+	ID           string                `json:"id"`
+	Name         string                `json:"name"`
+	Email        string                `json:"email" format:"email"`
+	Industry     string                `json:"industry"`
+	Tier         merchants.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
+	TrustScore   int                   `json:"trustScore" doc:"0 to 1000"`
+	Environment  merchants.Environment `json:"environment" enum:"sandbox,production"`
+	Capabilities Capabilities          `json:"capabilities"`
+	Balance      Buckets               `json:"balance"`
 }
 
 // Capabilities are what a merchant may use.
@@ -50,18 +50,18 @@ type Buckets struct {
 
 // Balance is a merchant's balance (BAL-1, BAL-4).
 type Balance struct {
-	MerchantID        string            `json:"merchantId"`
-	Currency          string            `json:"currency" enum:"USD"`
-	Balance           Buckets           `json:"balance"`
-	LedgerWarnings    []LedgerWarning   `json:"ledgerWarnings"`
-	Tier              tenant.Tier       `json:"tier"`
-	TrustScore        int               `json:"trustScore"`
-	RollingReservePct Rate              `json:"rollingReservePct" doc:"Percent of each payment"`
-	WithdrawalFeeUSD  Money             `json:"withdrawalFeeUsd"`
-	RefundFees        tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
-	FeeSummary        FeeSummary        `json:"feeSummary" doc:"Of the last 90 days"`
-	Movements         []Movement        `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
-	ReserveSchedule   []Release         `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
+	MerchantID        string               `json:"merchantId"`
+	Currency          string               `json:"currency" enum:"USD"`
+	Balance           Buckets              `json:"balance"`
+	LedgerWarnings    []LedgerWarning      `json:"ledgerWarnings"`
+	Tier              merchants.Tier       `json:"tier"`
+	TrustScore        int                  `json:"trustScore"`
+	RollingReservePct Rate                 `json:"rollingReservePct" doc:"Percent of each payment"`
+	WithdrawalFeeUSD  Money                `json:"withdrawalFeeUsd"`
+	RefundFees        merchants.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
+	FeeSummary        FeeSummary           `json:"feeSummary" doc:"Of the last 90 days"`
+	Movements         []Movement           `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
+	ReserveSchedule   []Release            `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
 }
 
 // LedgerWarning reports something in the books that a person should see.

@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Wallet is where withdrawals are paid to (PAYOUT-1). It never shows the destination itself.
@@ -112,14 +112,14 @@ func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 
 // Verification is an attempt to verify a merchant (KYC-1).
 type Verification struct {
-	VerificationID    string                    `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Level             tenant.KYCLevel           `json:"level" enum:"basic,enhanced"`
-	Status            tenant.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
-	URL               string                    `json:"url" doc:"The page where the merchant continues; keep it secret"`
-	ExpiresAt         Time                      `json:"expiresAt"`
-	RequiredDocuments []string                  `json:"requiredDocuments"`
-	LastError         *VerificationError        `json:"lastError"`
-	CreatedAt         Time                      `json:"createdAt"`
+	VerificationID    string                       `json:"verificationId" example:"kyc_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Level             merchants.KYCLevel           `json:"level" enum:"basic,enhanced"`
+	Status            merchants.VerificationStatus `json:"status" enum:"requires_input,processing,verified,rejected,expired"`
+	URL               string                       `json:"url" doc:"The page where the merchant continues; keep it secret"`
+	ExpiresAt         Time                         `json:"expiresAt"`
+	RequiredDocuments []string                     `json:"requiredDocuments"`
+	LastError         *VerificationError           `json:"lastError"`
+	CreatedAt         Time                         `json:"createdAt"`
 }
 
 // VerificationError says why a verification was rejected.
@@ -129,7 +129,7 @@ type VerificationError struct {
 }
 
 // NewVerification shows a verification whose page is at url.
-func NewVerification(v tenant.Verification, url string) Verification {
+func NewVerification(v merchants.Verification, url string) Verification {
 	out := Verification{
 		VerificationID: v.ID, Level: v.Level, Status: v.Status, URL: url, ExpiresAt: Time{v.ExpiresAt},
 		RequiredDocuments: v.Documents(), CreatedAt: Time{v.CreatedAt},

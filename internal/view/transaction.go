@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Created is the reply to a create call (PAY-9).
@@ -298,7 +298,7 @@ func newPaymentData(p *pay.Payment, checkoutURL string) PaymentData {
 	return d
 }
 
-func newFees(f tenant.Fees) Fees {
+func newFees(f merchants.Fees) Fees {
 	return Fees{USD(f.Platform), USD(f.Provider + f.Flat), USD(f.Network), USD(f.Total())}
 }
 

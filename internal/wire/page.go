@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -137,11 +137,11 @@ func Values(of reflect.Type) []any { return words[of] }
 
 var words = map[reflect.Type][]any{
 	reflect.TypeFor[pay.Status]():              Texts(pay.Statuses()...),
-	reflect.TypeFor[tenant.Tier]():             Texts(tenant.Tiers()...),
+	reflect.TypeFor[merchants.Tier]():          Texts(merchants.Tiers()...),
 	reflect.TypeFor[webhooks.EventType]():      Texts(webhooks.EventTypes()...),
 	reflect.TypeFor[webhooks.EventsVersion]():  Texts(webhooks.EventsVersions()...),
-	reflect.TypeFor[tenant.Environment]():      Texts(tenant.Sandbox, tenant.Production),
-	reflect.TypeFor[tenant.Right]():            Texts(tenant.Rights()...),
+	reflect.TypeFor[merchants.Environment]():   Texts(merchants.Sandbox, merchants.Production),
+	reflect.TypeFor[merchants.Right]():         Texts(merchants.Rights()...),
 	reflect.TypeFor[acquirer.Channel]():        Texts(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
 	reflect.TypeFor[pay.ClaimKind]():           Texts(pay.ClaimKinds()...),
 	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -46,7 +46,7 @@ func NewAdapter(a provider.Adapter) Adapter {
 type Account struct {
 	ID              string                 `json:"id" example:"stripe-mx"`
 	Adapter         string                 `json:"adapter" example:"stripe"`
-	Environment     tenant.Environment     `json:"environment" enum:"sandbox,production"`
+	Environment     merchants.Environment  `json:"environment" enum:"sandbox,production"`
 	Merchant        *string                `json:"merchantId" doc:"The merchant whose payments it takes; null: all merchants"`
 	Status          acquirer.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
 	Priority        int                    `json:"priority" doc:"Accounts with lower numbers are tried first"`

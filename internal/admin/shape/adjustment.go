@@ -2,29 +2,29 @@ package shape
 
 import (
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Adjustment is what an operator booked by hand.
 type Adjustment struct {
-	ID            string               `json:"id" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
-	MerchantID    string               `json:"merchantId"`
-	Environment   tenant.Environment   `json:"environment" enum:"sandbox,production"`
-	Status        pay.AdjustmentStatus `json:"status" enum:"pending,applied,rejected" doc:"pending: it waits for a second operator"`
-	Account       string               `json:"account" enum:"available"`
-	Amount        view.Money           `json:"amount" doc:"USD; above zero the merchant gets it"`
-	Reason        pay.AdjustmentReason `json:"reason"`
-	Note          string               `json:"note" doc:"The merchant reads it"`
-	About         string               `json:"about" doc:"The object that it is about, empty for none"`
-	Reference     string               `json:"reference" doc:"The operator's own name of it"`
-	Reverses      string               `json:"reverses" doc:"The adjustment that it takes back, empty for none"`
-	ReversedBy    string               `json:"reversedBy,omitempty" doc:"The adjustment that took it back; not in lists"`
-	AllowNegative bool                 `json:"allowNegative" doc:"It may take the available balance below zero"`
-	MadeBy        string               `json:"madeBy"`
-	DecidedBy     string               `json:"decidedBy" doc:"Who approved or rejected it, empty for none"`
-	CreatedAt     view.Time            `json:"createdAt"`
-	UpdatedAt     view.Time            `json:"updatedAt"`
+	ID            string                `json:"id" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
+	MerchantID    string                `json:"merchantId"`
+	Environment   merchants.Environment `json:"environment" enum:"sandbox,production"`
+	Status        pay.AdjustmentStatus  `json:"status" enum:"pending,applied,rejected" doc:"pending: it waits for a second operator"`
+	Account       string                `json:"account" enum:"available"`
+	Amount        view.Money            `json:"amount" doc:"USD; above zero the merchant gets it"`
+	Reason        pay.AdjustmentReason  `json:"reason"`
+	Note          string                `json:"note" doc:"The merchant reads it"`
+	About         string                `json:"about" doc:"The object that it is about, empty for none"`
+	Reference     string                `json:"reference" doc:"The operator's own name of it"`
+	Reverses      string                `json:"reverses" doc:"The adjustment that it takes back, empty for none"`
+	ReversedBy    string                `json:"reversedBy,omitempty" doc:"The adjustment that took it back; not in lists"`
+	AllowNegative bool                  `json:"allowNegative" doc:"It may take the available balance below zero"`
+	MadeBy        string                `json:"madeBy"`
+	DecidedBy     string                `json:"decidedBy" doc:"Who approved or rejected it, empty for none"`
+	CreatedAt     view.Time             `json:"createdAt"`
+	UpdatedAt     view.Time             `json:"updatedAt"`
 }
 
 // NewAdjustment shows an adjustment, and the one that took it back, or "".

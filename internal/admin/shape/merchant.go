@@ -3,16 +3,16 @@ package shape
 import (
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
 // Merchant is a merchant with its terms.
 type Merchant struct {
-	ID         string            `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Name       string            `json:"name" example:"Acme"`
-	Tier       tenant.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
-	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What happens to a payment's fees when it is refunded, for payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
+	ID         string               `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Name       string               `json:"name" example:"Acme"`
+	Tier       merchants.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
+	RefundFees merchants.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What happens to a payment's fees when it is refunded, for payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
 
 	Installments []string `json:"installments" doc:"What its shoppers may be offered in installments, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM: up to INTERESTFREE the merchant may bear the interest" example:"[\"card.MEX:12/6@MXN:3000\"]"`
 
@@ -28,7 +28,7 @@ type Merchant struct {
 }
 
 // NewMerchant shows a merchant to operators.
-func NewMerchant(m tenant.Merchant) Merchant {
+func NewMerchant(m merchants.Merchant) Merchant {
 	t := m.Terms()
 	told := Merchant{
 		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,

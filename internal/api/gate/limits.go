@@ -21,8 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -38,12 +38,12 @@ type Limiter interface {
 // docs/decisions/limits.md explains the counting.
 type Limits struct {
 	Limiter Limiter
-	Tiers   map[tenant.Tier]int // requests a second of a merchant in an environment; bursts of twice that
-	Sandbox int                 // every merchant's minimum in the sandbox
-	Logins  int                 // failed logins a minute, per key and per address
-	Poll    time.Duration       // minimum time between reads of one payment; bursts of pollBurst
-	Open    int                 // requests a second of an address to routes without credentials
-	Refused int                 // requests a second of an address with refused credentials
+	Tiers   map[merchants.Tier]int // requests a second of a merchant in an environment; bursts of twice that
+	Sandbox int                    // every merchant's minimum in the sandbox
+	Logins  int                    // failed logins a minute, per key and per address
+	Poll    time.Duration          // minimum time between reads of one payment; bursts of pollBurst
+	Open    int                    // requests a second of an address to routes without credentials
+	Refused int                    // requests a second of an address with refused credentials
 }
 
 // Bursts, as multiples of a second's requests unless stated otherwise.
@@ -77,7 +77,7 @@ const (
 type Gate struct {
 	limits              Limits
 	proxies             []netip.Prefix // proxies whose X-Forwarded-For is trusted
-	live, test          map[tenant.Tier]limit.Bucket
+	live, test          map[merchants.Tier]limit.Bucket
 	login, poll         limit.Bucket
 	open, pages         limit.Bucket
 	notices, accounts   limit.Bucket
@@ -85,7 +85,7 @@ type Gate struct {
 	now                 func() time.Time
 	log                 *slog.Logger
 	toldOfForwarded     atomic.Bool
-	tier                func(context.Context, string) (tenant.Tier, error)
+	tier                func(context.Context, string) (merchants.Tier, error)
 	recognisesRawSecret func(string) bool
 	attempts            attempts
 	refusals            refusals
@@ -98,13 +98,13 @@ func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now fu
 		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
 	}
 	g := &Gate{
-		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Bucket{}, test: map[tenant.Tier]limit.Bucket{}, login: limit.PerMinute(l.Logins),
+		limits: *l, proxies: proxies, live: map[merchants.Tier]limit.Bucket{}, test: map[merchants.Tier]limit.Bucket{}, login: limit.PerMinute(l.Logins),
 		poll: limit.Bucket{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
 		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(), bodies: newBodies(),
 	}
-	for _, tier := range tenant.Tiers() {
+	for _, tier := range merchants.Tiers() {
 		n := l.Tiers[tier]
 		g.live[tier] = limit.PerSecond(n, tenantBurst*n)
 		n = max(n, l.Sandbox)
@@ -136,7 +136,7 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) 
 	}
 	rule, known := rules[tier]
 	if !known {
-		rule = rules[tenant.Starter]
+		rule = rules[merchants.Starter]
 	}
 	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
 	tell(reply, s)

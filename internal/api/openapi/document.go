@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -350,7 +350,7 @@ func (d document) events() {
 		delete(schema, "additionalProperties")
 		schema["x-order"] = eventOrder
 		properties := under(schema, "properties")
-		under(properties, "environment")["enum"] = wire.Values(reflect.TypeFor[tenant.Environment]())
+		under(properties, "environment")["enum"] = wire.Values(reflect.TypeFor[merchants.Environment]())
 		example := d.compose(schema, "Event", "").(object)
 		for path, value := range eventSamples[webhooks.EventType(name)] {
 			set(example, path, value)

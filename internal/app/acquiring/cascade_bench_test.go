@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -46,8 +46,8 @@ func cascades(b *testing.B, order routing.Order) {
 	a.connectors.Store(d)
 	a.ruled.Store(&ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
-		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
-		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: tenant.TermsOf(tenant.Standard),
+		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
+		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: merchants.TermsOf(merchants.Standard),
 	}, a.Now())
 	if err != nil {
 		b.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -91,7 +91,7 @@ type ListedRail struct {
 // their number without the filter. A rail that no adapter serves is hidden in production, unless an account
 // serves it: nobody could open an account for it. The sandbox has its test methods, and the rails that an account at a provider's
 // own test environment serves (CAT-10).
-func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRail, total int) {
+func (ms *Methods) RailList(scope merchants.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := ms.catalog.live
 	if !scope.Live {
 		rails = slices.Concat(ms.catalog.sandbox, rails)
@@ -148,7 +148,7 @@ func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accou
 // In a strict sandbox a rail works only in its own country, as in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (ms *Methods) choose(scope tenant.Scope, w Wanted) (acquirer.Rail, geo.Country, error) {
+func (ms *Methods) choose(scope merchants.Scope, w Wanted) (acquirer.Rail, geo.Country, error) {
 	var where geo.Country
 	if w.Country != "" {
 		var ok bool
@@ -170,7 +170,7 @@ func (ms *Methods) choose(scope tenant.Scope, w Wanted) (acquirer.Rail, geo.Coun
 	return rail, where, nil
 }
 
-func (ms *Methods) rail(scope tenant.Scope, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
+func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
 	live := scope.Live
 	if id != "" {
 		rail, ok := ms.catalog.ByID[id]

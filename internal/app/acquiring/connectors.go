@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -120,7 +120,7 @@ func (ps *Providers) Connector(account string) (Connector, bool) {
 }
 
 // Paying lists the accounts that pay a shop's withdrawals over a rail and can be called.
-func (ps *Providers) Paying(scope tenant.Scope, rail acquirer.Rail) (list []Connector) {
+func (ps *Providers) Paying(scope merchants.Scope, rail acquirer.Rail) (list []Connector) {
 	known := ps.connectors.Load()
 	for _, account := range known.paying.Serving(scope, rail) {
 		list = append(list, known.byID[account.ID])
@@ -372,7 +372,7 @@ func (ps *Providers) encryptPast(account acquirer.Account, present map[string]st
 }
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.
-func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Accounts {
+func (ps *Providers) Serving(scope merchants.Scope, rail acquirer.Rail) acquirer.Accounts {
 	_, chosen, _ := ps.ruled.Load().Choose(rail.Key, ps.connectors.Load().serving.Serving(scope, rail))
 	return chosen
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/installment"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -27,7 +27,7 @@ func (ps *Providers) offers(accounts []string, rail acquirer.Rail, local money.A
 
 // Installments are the terms of an order that is paid over the method of a quote: what is asked within what the merchant is granted,
 // with what the providers that would serve it offer then. Terms without an offer are zero: the shopper pays at once.
-func (ms *Methods) Installments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, installment.Offer) {
+func (ms *Methods) Installments(scope merchants.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, installment.Offer) {
 	t := asked.Terms(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants()), q.Local)
 	within, _ := q.serving.Taking(q.Rail, q.Local)
 	offer := ms.offers(ms.served(scope, within, len(q.serving) == 0), q.Rail, q.Local, t)
@@ -49,7 +49,7 @@ func termsKey(r acquirer.Rail, country string) string {
 }
 
 // served are the ids of accounts, or those of the stand-ins where the sandbox has no account.
-func (ms *Methods) served(scope tenant.Scope, accounts acquirer.Accounts, none bool) (ids []string) {
+func (ms *Methods) served(scope merchants.Scope, accounts acquirer.Accounts, none bool) (ids []string) {
 	if none && !scope.Live {
 		return ms.StandInOrder
 	}
@@ -62,7 +62,7 @@ func (ms *Methods) served(scope tenant.Scope, accounts acquirer.Accounts, none b
 // AskedInstallments are the terms of an order whose request names its method.
 //
 // Errors: invalid_request for more than the merchant is granted, and if the request asks for installments that no provider offers.
-func (ms *Methods) AskedInstallments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, error) {
+func (ms *Methods) AskedInstallments(scope merchants.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, error) {
 	if err := asked.Check(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants())); err != nil {
 		return installment.Terms{}, err
 	}
@@ -75,7 +75,7 @@ func (ms *Methods) AskedInstallments(scope tenant.Scope, granted installment.Gra
 
 // Offered is what shoppers may choose over a rail of the catalog, whatever they pay: within the merchant's terms, at the accounts
 // that serve the rail. In the sandbox a merchant without terms sees what a request may ask for.
-func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail acquirer.Rail) installment.Offer {
+func (ms *Methods) Offered(scope merchants.Scope, granted installment.Grants, rail acquirer.Rail) installment.Offer {
 	serving, t := ms.Serving(scope, rail), granted.For(rail.Key, money.Amount{}, scope.Live, true)
 	if testRail(rail) {
 		t = granted.Widest(rail.Method)
@@ -85,7 +85,7 @@ func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail 
 
 // Steps are what Offered says for each amount from which the merchant's terms begin, ascending; one from any amount on for a merchant
 // without terms.
-func (ms *Methods) Steps(scope tenant.Scope, granted installment.Grants, rail acquirer.Rail) (steps []installment.Step) {
+func (ms *Methods) Steps(scope merchants.Scope, granted installment.Grants, rail acquirer.Rail) (steps []installment.Step) {
 	key, serving := rail.Key, ms.Serving(scope, rail)
 	if testRail(rail) {
 		key = rail.Method

@@ -5,7 +5,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Wanted is how an order is to be paid: an amount over a method.
@@ -33,7 +33,7 @@ type Quote struct {
 //
 // Errors: those of AskedRate and pay.Worth; missing_field, unsupported_method, unsupported_country;
 // service_unavailable if there is no reliable rate of the shopper's currency.
-func (ms *Methods) Quote(scope tenant.Scope, w Wanted) (q Quote, err error) {
+func (ms *Methods) Quote(scope merchants.Scope, w Wanted) (q Quote, err error) {
 	if w.Rate.Rate.IsZero() {
 		if w.Rate, err = ms.AskedRate(scope.Live, w.Amount.Currency); err != nil {
 			return q, err

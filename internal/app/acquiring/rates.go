@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -221,7 +221,7 @@ func (rs *Rates) auditRate(by audit.Actor, before exchange.KnownRate, r exchange
 	if !before.Rate.IsZero() {
 		was = before.Rate.Decimal()
 	}
-	return rs.Audited(by, tenant.Scope{Live: true}, audit.RateSet, string(r.Currency), map[string]string{
+	return rs.Audited(by, merchants.Scope{Live: true}, audit.RateSet, string(r.Currency), map[string]string{
 		"rate": r.Rate.Decimal(), "before": was, "source": r.Source, "observedAt": r.At.UTC().Format(time.RFC3339), "forced": strconv.FormatBool(force),
 	})
 }
@@ -284,7 +284,7 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough for a warning, among the currencies in which the
 // merchant has taken payments.
-func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]exchange.KnownRate, error) {
+func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]exchange.KnownRate, error) {
 	stale := map[money.Currency]exchange.KnownRate{}
 	now := rs.Now()
 	rs.table.Load().Quotes(func(q exchange.KnownRate) {

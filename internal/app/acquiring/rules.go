@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -167,7 +167,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 		}
 		// Rules apply to both environments.
 		return ru.Store.Commit(ctx, pay.Change{
-			Rules: []acquirer.RoutingRules{row}, Audit: ru.Audited(by, tenant.Scope{Live: true}, act, "routing", told),
+			Rules: []acquirer.RoutingRules{row}, Audit: ru.Audited(by, merchants.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {

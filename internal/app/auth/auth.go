@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/golang-jwt/jwt/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -39,7 +39,7 @@ type Access struct {
 	secrets *Secrets
 	known   *Keys
 	uses    *keyUses
-	tiers   *base.Cache[tenant.Tier]
+	tiers   *base.Cache[merchants.Tier]
 	revoked revocations
 	events  authEvents
 }
@@ -62,14 +62,14 @@ func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 
 // NewKeys returns the API keys of a service.
 func NewKeys(b *base.Base, m *mails.Mails) *Keys {
-	return &Keys{Base: b, mails: m, seen: base.NewCache[tenant.Key](&b.Config)}
+	return &Keys{Base: b, mails: m, seen: base.NewCache[merchants.Key](&b.Config)}
 }
 
 // NewAccess returns the Access for keys, and for tokens signed by the secrets.
 func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 	return &Access{
 		Base: b, secrets: secrets, known: keys, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
-		tiers: base.NewCache[tenant.Tier](&b.Config),
+		tiers: base.NewCache[merchants.Tier](&b.Config),
 	}
 }
 
@@ -98,8 +98,8 @@ type Tokens struct {
 	Refresh     string
 	AccessTTL   time.Duration
 	RefreshTTL  time.Duration
-	Environment tenant.Environment
-	Merchant    tenant.Merchant
+	Environment merchants.Environment
+	Merchant    merchants.Merchant
 }
 
 // Login exchanges a key pair for tokens (AUTH-2). by has the address of the request, but no key.
@@ -115,13 +115,13 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 		return Tokens{}, err
 	}
 	now := ac.Now()
-	login := tenant.Login{
+	login := merchants.Login{
 		ID: ac.NewID("lgn_", now), Scope: secret.Scope, Version: 1, Key: secret.ID,
 		ExpiresAt: now.Add(RefreshTTL), CreatedAt: now,
 	}
 	by.KeyID = secret.ID
 	if err := ac.Store.Commit(ctx, pay.Change{
-		Logins: []tenant.Login{login}, Audit: ac.Audited(by.Actor(), login.Scope, audit.LoginCreated, login.ID, nil),
+		Logins: []merchants.Login{login}, Audit: ac.Audited(by.Actor(), login.Scope, audit.LoginCreated, login.ID, nil),
 	}); err != nil {
 		return Tokens{}, err
 	}
@@ -131,13 +131,13 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 
 // pair finds the keys of a login. The publishable key, if it is known, is returned with an error
 // too.
-func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret tenant.Key, err error) {
+func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret merchants.Key, err error) {
 	bad := problem.New(problem.InvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, exactly as they were issued; cascada key list shows the keys")
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
 		bad = problem.New(problem.InvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
 	}
 	if publishable, err = ac.keyOf(ctx, apiKey); err != nil {
-		return tenant.Key{}, secret, base.OrRefuse(err, bad)
+		return merchants.Key{}, secret, base.OrRefuse(err, bad)
 	}
 	if secret, err = ac.keyOf(ctx, secretKey); err != nil {
 		return publishable, secret, base.OrRefuse(err, bad)
@@ -145,7 +145,7 @@ func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishab
 	if publishable.Live != secret.Live {
 		return publishable, secret, problem.New(problem.InvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
 	}
-	if publishable.Kind != tenant.Publishable || secret.Kind == tenant.Publishable || publishable.Scope != secret.Scope {
+	if publishable.Kind != merchants.Publishable || secret.Kind == merchants.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
 	}
 	return publishable, secret, nil
@@ -174,20 +174,20 @@ func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err err
 // loginOf reads the login of a refresh token.
 //
 // Errors: invalid_token if it is not valid, has ended, or was used before, which ends the login.
-func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (tenant.Login, error) {
+func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) (merchants.Login, error) {
 	id, version, ok := ac.ParseRefresh(token)
 	if !ok {
-		return tenant.Login{}, badRefresh()
+		return merchants.Login{}, badRefresh()
 	}
 	login, err := ac.Store.Keys().Login(ctx, id)
 	if err != nil {
-		return tenant.Login{}, base.OrRefuse(err, badRefresh())
+		return merchants.Login{}, base.OrRefuse(err, badRefresh())
 	}
 	if !login.RevokedAt.IsZero() || !ac.Now().Before(login.ExpiresAt) {
-		return tenant.Login{}, badRefresh()
+		return merchants.Login{}, badRefresh()
 	}
 	if version != login.Version {
-		return tenant.Login{}, ac.stolen(ctx, by, id)
+		return merchants.Login{}, ac.stolen(ctx, by, id)
 	}
 	return login, nil
 }
@@ -206,7 +206,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
-	err = ac.Store.Commit(ctx, pay.Change{Logins: []tenant.Login{login}})
+	err = ac.Store.Commit(ctx, pay.Change{Logins: []merchants.Login{login}})
 	if errors.Is(err, store.ErrStale) {
 		read, err := ac.Store.Keys().Login(ctx, login.ID)
 		if err != nil {
@@ -235,7 +235,7 @@ func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) e
 	return badRefresh()
 }
 
-func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tokens, error) {
+func (ac *Access) issue(ctx context.Context, l merchants.Login, now time.Time) (Tokens, error) {
 	merchant, err := ac.Store.Merchants().Get(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
@@ -289,7 +289,7 @@ func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bo
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credential string) (base.Principal, error) {
 	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that it is complete, and that it was not revoked or rotated; the operator lists keys with cascada key list")
-	var key tenant.Key
+	var key merchants.Key
 	var err error
 	login := ""
 	var audience jwt.ClaimStrings // of a token
@@ -309,7 +309,7 @@ func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credent
 		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, problem.New(problem.InvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys().Get(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (merchants.Key, error) { return ac.Store.Keys().Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -336,8 +336,8 @@ func RawKey(credential string) bool {
 func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.Vault.Hash(rawKey)) }
 
 // Tier reads a merchant's tier, at most a few seconds old.
-func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error) {
-	return ac.tiers.Get(ctx, merchant, func(ctx context.Context) (tenant.Tier, error) {
+func (ac *Access) Tier(ctx context.Context, merchant string) (merchants.Tier, error) {
+	return ac.tiers.Get(ctx, merchant, func(ctx context.Context) (merchants.Tier, error) {
 		m, err := ac.Store.Merchants().Get(ctx, merchant)
 		return m.Tier, err
 	})
@@ -378,9 +378,9 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 }
 
 // keyOf finds a raw key by its keyed hash.
-func (ac *Access) keyOf(ctx context.Context, raw string) (tenant.Key, error) {
+func (ac *Access) keyOf(ctx context.Context, raw string) (merchants.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.known.seen.Get(ctx, hash, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys().ByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(ctx, hash, func(ctx context.Context) (merchants.Key, error) { return ac.Store.Keys().ByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

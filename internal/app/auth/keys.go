@@ -13,24 +13,24 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Keys has the merchants' API keys. It is safe for use by many goroutines.
 type Keys struct {
 	*base.Base
-	mails *mails.Mails            // tells the owners
-	seen  *base.Cache[tenant.Key] // by hash and by id
+	mails *mails.Mails               // tells the owners
+	seen  *base.Cache[merchants.Key] // by hash and by id
 }
 
 // NewKey describes a key to be made.
 type NewKey struct {
-	tenant.Scope // without a shop: for the whole merchant
-	Kind         tenant.KeyKind
-	Rights       []tenant.Right // of a restricted key; a secret key can only get withdrawals
-	Ends         time.Time      // it is refused from then on; zero: it does not expire
+	merchants.Scope // without a shop: for the whole merchant
+	Kind            merchants.KeyKind
+	Rights          []merchants.Right // of a restricted key; a secret key can only get withdrawals
+	Ends            time.Time         // it is refused from then on; zero: it does not expire
 }
 
 // Create makes a key and returns its text, which cannot be read again. A secret key of the whole
@@ -40,7 +40,7 @@ type NewKey struct {
 // Errors: store.ErrNotFound if the merchant does not exist, or the shop is not the merchant's;
 // invalid_request for rights that this kind of key cannot have.
 func (ks *Keys) Create(ctx context.Context, by audit.Actor, n NewKey) (string, error) {
-	raw, _, err := ks.create(ctx, by, n, func(tenant.Right) bool { return true })
+	raw, _, err := ks.create(ctx, by, n, func(merchants.Right) bool { return true })
 	return raw, err
 }
 
@@ -48,7 +48,7 @@ func (ks *Keys) Create(ctx context.Context, by audit.Actor, n NewKey) (string, e
 // keys get by default, is left out if may refuses it.
 //
 // Errors: as of Create; forbidden for another right that the giver lacks.
-func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(tenant.Right) bool) (raw string, key tenant.Key, err error) {
+func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(merchants.Right) bool) (raw string, key merchants.Key, err error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
 		return "", key, err
@@ -67,19 +67,19 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 	}
 	raw, key = ks.NewKey(scope, n.Kind, ks.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
-	if n.Kind == tenant.Secret && may(tenant.RightWithdrawals) {
+	if n.Kind == merchants.Secret && may(merchants.RightWithdrawals) {
 		shops, err := ks.Store.Merchants().Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", key, err
 		}
 		if scope.Shop == "" || len(shops) > 0 && shops[0].ID == scope.Shop {
-			key.Rights = []tenant.Right{tenant.RightWithdrawals}
+			key.Rights = []merchants.Right{merchants.RightWithdrawals}
 		}
 	}
 	if err := given(key, may); err != nil {
 		return "", key, err
 	}
-	change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}
+	change := pay.Change{Keys: []merchants.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}
 	if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyMade, Key: key, By: by}); err != nil {
 		return "", key, err
 	}
@@ -89,11 +89,11 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 func (n NewKey) check() error {
 	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "rights", why) }
 	switch {
-	case n.Kind == tenant.Restricted && len(n.Rights) == 0:
-		return refuse("a restricted key needs rights: use some of " + tenant.WriteRights(tenant.Rights()))
-	case n.Kind == tenant.Publishable && len(n.Rights) > 0:
+	case n.Kind == merchants.Restricted && len(n.Rights) == 0:
+		return refuse("a restricted key needs rights: use some of " + merchants.WriteRights(merchants.Rights()))
+	case n.Kind == merchants.Publishable && len(n.Rights) > 0:
 		return refuse("a publishable key has no rights")
-	case n.Kind == tenant.Secret && !slices.Equal(n.Rights, []tenant.Right{tenant.RightWithdrawals}) && len(n.Rights) > 0:
+	case n.Kind == merchants.Secret && !slices.Equal(n.Rights, []merchants.Right{merchants.RightWithdrawals}) && len(n.Rights) > 0:
 		return refuse("a secret key has all rights but withdrawals: name that, or make a restricted key")
 	}
 	return nil
@@ -102,7 +102,7 @@ func (n NewKey) check() error {
 // List lists a merchant's keys, oldest first, including ended ones, with their use.
 //
 // Errors: store.ErrNotFound.
-func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[string]store.KeyUsage, error) {
+func (ks *Keys) List(ctx context.Context, merchant string) ([]merchants.Key, map[string]store.KeyUsage, error) {
 	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
@@ -116,12 +116,12 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[st
 
 // MadeBy lists the keys of a merchant that a user made and that still work, oldest first. The audit log says who made a
 // key. They outlive the user's role: programs run with them.
-func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]tenant.Key, error) {
+func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]merchants.Key, error) {
 	list, err := ks.Store.Keys().List(ctx, merchant)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(k tenant.Key) bool { return k.Over(ks.Now()) })
+	list = slices.DeleteFunc(list, func(k merchants.Key) bool { return k.Over(ks.Now()) })
 	var ids []string
 	for _, k := range list {
 		ids = append(ids, k.ID)
@@ -138,7 +138,7 @@ func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]tenant.Key
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(k tenant.Key) bool { return !made[k.ID] }), nil
+	return slices.DeleteFunc(list, func(k merchants.Key) bool { return !made[k.ID] }), nil
 }
 
 // keysAtATime is for how many keys the audit log is read at a time.
@@ -153,7 +153,7 @@ const LeastGrace = 2 * base.CacheTTL
 //
 // Errors: store.ErrNotFound; conflict_state if the old key has ended or was rotated, or if the
 // preview fits several keys; invalid_request for a grace between 0 and LeastGrace.
-func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
+func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key merchants.Key, err error) {
 	err = base.Again(func() error { // others may rotate or revoke it at the same time
 		raw, key, err = ks.rotateOnce(ctx, by, name, grace)
 		return err
@@ -161,7 +161,7 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	return raw, key, err
 }
 
-func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
+func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key merchants.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -186,7 +186,7 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
 	change := pay.Change{
-		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(by, audit.KeyCreated, key), ks.AuditKey(by, audit.KeyRevoked, old)...),
+		Keys: []merchants.Key{key, old}, Audit: append(ks.AuditKey(by, audit.KeyCreated, key), ks.AuditKey(by, audit.KeyRevoked, old)...),
 	}
 	if err := ks.mails.AddKeyAlerts(ctx, &change, rolled); err != nil {
 		return "", key, err
@@ -200,15 +200,15 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 // the audit log.
 //
 // Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
-func (ks *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (tenant.Key, error) {
-	return ks.endKey(ctx, by, func() (tenant.Key, error) { return ks.key(ctx, name) })
+func (ks *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (merchants.Key, error) {
+	return ks.endKey(ctx, by, func() (merchants.Key, error) { return ks.key(ctx, name) })
 }
 
 // RevokeRaw is Revoke for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (tenant.Key, error) {
-	return ks.endKey(ctx, by, func() (tenant.Key, error) {
+func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (merchants.Key, error) {
+	return ks.endKey(ctx, by, func() (merchants.Key, error) {
 		key, err := ks.Store.Keys().ByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
@@ -220,7 +220,7 @@ func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (tena
 // key reads a key by its id or its preview: sk_test_…abcd, or with three dots.
 //
 // Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
-func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
+func (ks *Keys) key(ctx context.Context, name string) (merchants.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
 		key, err := ks.Store.Keys().Get(ctx, name)
@@ -232,27 +232,27 @@ func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 	list, err := ks.Store.Keys().Shown(ctx, shown)
 	switch {
 	case err != nil:
-		return tenant.Key{}, err
+		return merchants.Key{}, err
 	case len(list) == 0:
-		return tenant.Key{}, fmt.Errorf("key %s: %w", shown, store.ErrNotFound)
+		return merchants.Key{}, fmt.Errorf("key %s: %w", shown, store.ErrNotFound)
 	case len(list) > 1:
 		var ids []string
 		for _, key := range list {
 			ids = append(ids, key.ID)
 		}
-		return tenant.Key{}, problem.New(problem.ConflictState, "several keys have the preview "+shown+": give the id of one: "+strings.Join(ids, ", "))
+		return merchants.Key{}, problem.New(problem.ConflictState, "several keys have the preview "+shown+": give the id of one: "+strings.Join(ids, ", "))
 	}
 	return list[0], nil
 }
 
-func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (tenant.Key, error)) (tenant.Key, error) {
-	key, err := base.Decide(func() (tenant.Key, error) {
+func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (merchants.Key, error)) (merchants.Key, error) {
+	key, err := base.Decide(func() (merchants.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
 		key = key.Revoke(ks.Now())
-		change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)}
+		change := pay.Change{Keys: []merchants.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)}
 		if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyRevoked, Key: key, By: by}); err != nil {
 			return key, err
 		}
@@ -264,16 +264,16 @@ func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (tenant.
 	return key, err
 }
 
-func (ks *Keys) forgetKey(key tenant.Key) {
+func (ks *Keys) forgetKey(key merchants.Key) {
 	ks.seen.Forget(key.Hash)
 	ks.seen.Forget(key.ID)
 }
 
 // AuditKey is the audit entry of an act on a key.
-func (ks *Keys) AuditKey(by audit.Actor, act audit.Act, key tenant.Key) []audit.Entry {
+func (ks *Keys) AuditKey(by audit.Actor, act audit.Act, key merchants.Key) []audit.Entry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
-		details["rights"] = tenant.WriteRights(key.Rights)
+		details["rights"] = merchants.WriteRights(key.Rights)
 	}
 	if key.EndsAt.After(ks.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
@@ -282,10 +282,10 @@ func (ks *Keys) AuditKey(by audit.Actor, act audit.Act, key tenant.Key) []audit.
 }
 
 // NewKey makes a key of a kind. Its raw text is returned once, and stored nowhere.
-func (ks *Keys) NewKey(scope tenant.Scope, kind tenant.KeyKind, now time.Time) (string, tenant.Key) {
-	prefix := tenant.KeyPrefix(kind, scope.Live)
+func (ks *Keys) NewKey(scope merchants.Scope, kind merchants.KeyKind, now time.Time) (string, merchants.Key) {
+	prefix := merchants.KeyPrefix(kind, scope.Live)
 	raw := id.Secret(prefix)
-	return raw, tenant.Key{
+	return raw, merchants.Key{
 		ID: ks.NewID("key_", now), Scope: scope, Version: 1, Kind: kind,
 		Hash: ks.Vault.Hash(raw), Preview: prefix + "…" + raw[len(raw)-4:], CreatedAt: now,
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 const (
@@ -28,12 +28,12 @@ const (
 // keyUses are the recent uses of keys, by address.
 type keyUses struct {
 	mu   sync.Mutex // guards the fields below
-	seen map[tenant.KeyUse]time.Time
-	news map[tenant.KeyUse]time.Time
+	seen map[merchants.KeyUse]time.Time
+	news map[merchants.KeyUse]time.Time
 }
 
 func newKeyUses() *keyUses {
-	return &keyUses{seen: map[tenant.KeyUse]time.Time{}, news: map[tenant.KeyUse]time.Time{}}
+	return &keyUses{seen: map[merchants.KeyUse]time.Time{}, news: map[merchants.KeyUse]time.Time{}}
 }
 
 // keyUsed records that a valid key was used, and from where. It does not read the database.
@@ -41,7 +41,7 @@ func (ac *Access) keyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
-	use, now, u := tenant.KeyUse{Key: p.KeyID, Address: p.Address}, ac.Now(), ac.uses
+	use, now, u := merchants.KeyUse{Key: p.KeyID, Address: p.Address}, ac.Now(), ac.uses
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if at, known := u.seen[use]; known && now.Sub(at) < usesKept {
@@ -70,10 +70,10 @@ func (ac *Access) WriteKeyUses(ctx context.Context) error {
 }
 
 // take removes and returns some of the recorded uses.
-func (u *keyUses) take() map[tenant.KeyUse]time.Time {
+func (u *keyUses) take() map[merchants.KeyUse]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	some := map[tenant.KeyUse]time.Time{}
+	some := map[merchants.KeyUse]time.Time{}
 	for use, at := range u.news {
 		if len(some) == usesBatch {
 			break
@@ -84,7 +84,7 @@ func (u *keyUses) take() map[tenant.KeyUse]time.Time {
 	return some
 }
 
-func (u *keyUses) putBack(some map[tenant.KeyUse]time.Time) {
+func (u *keyUses) putBack(some map[merchants.KeyUse]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for use, at := range some {
@@ -92,7 +92,7 @@ func (u *keyUses) putBack(some map[tenant.KeyUse]time.Time) {
 	}
 }
 
-func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.Time) error {
+func (ac *Access) writeKeyUses(ctx context.Context, some map[merchants.KeyUse]time.Time) error {
 	known, addresses, err := ac.Store.Keys().Uses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -131,7 +131,7 @@ func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 }
 
 // loginRefused logs, counts and audits a refused login. key is the publishable key, if it is known.
-func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenant.Key) {
+func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key merchants.Key) {
 	ac.events[AuthLoginRefused].Add(1)
 	ac.Quiet.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
@@ -216,7 +216,7 @@ func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason
 		if !l.RevokedAt.IsZero() {
 			return nil
 		}
-		return ac.endLogins(ctx, by, []tenant.Login{l}, audit.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
+		return ac.endLogins(ctx, by, []merchants.Login{l}, audit.LoginRevoked, l.ID, map[string]string{"key": l.Key, "reason": reason})
 	})
 }
 
@@ -256,11 +256,11 @@ func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, ke
 }
 
 // endLogins writes that logins have ended, and applies it on this node at once.
-func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []tenant.Login, act audit.Act, object string, details map[string]string) error {
+func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []merchants.Login, act audit.Act, object string, details map[string]string) error {
 	now := ac.Now()
 	scope := list[0].Scope
 	if act == audit.LoginsRevoked {
-		scope = tenant.Scope{Merchant: scope.Merchant, Live: true}
+		scope = merchants.Scope{Merchant: scope.Merchant, Live: true}
 	}
 	change := pay.Change{Audit: ac.Audited(by, scope, act, object, details)}
 	var ended []string

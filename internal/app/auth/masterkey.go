@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -52,8 +52,8 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{
-			Secrets: []tenant.Encrypted{root.Replace(sc.Vault.Pass())},
-			Audit:   sc.Audited(by, tenant.Scope{Live: true}, audit.MasterKeyRotated, newest, map[string]string{"before": before}),
+			Secrets: []merchants.Encrypted{root.Replace(sc.Vault.Pass())},
+			Audit:   sc.Audited(by, merchants.Scope{Live: true}, audit.MasterKeyRotated, newest, map[string]string{"before": before}),
 		})
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
 	if err != nil || n > 0 || !heard { // a look after all nodes know the key finds what they encrypted before
 		return err
 	}
-	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{sc.NewEncrypted(ReencryptedID+current, []byte(current))}}))
+	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: []merchants.Encrypted{sc.NewEncrypted(ReencryptedID+current, []byte(current))}}))
 }
 
 // Reencrypted waits until no text is, or can still become, encrypted under a master key other than the
@@ -150,7 +150,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
-			return sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{s.Replace(fresh[0])}})
+			return sc.Store.Commit(ctx, pay.Change{Secrets: []merchants.Encrypted{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}

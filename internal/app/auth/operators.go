@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -27,10 +27,10 @@ func NewOperators(b *base.Base) *Operators { return &Operators{b} }
 // be read again. It expires at ends; zero: never.
 //
 // Errors: invalid_request for the name, conflict_state if the operator has a valid token.
-func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends time.Time) (token string, o tenant.Operator, err error) {
-	token = id.Secret(tenant.TokenPrefix)
-	preview := tenant.TokenPrefix + "…" + token[len(token)-4:]
-	o, err = base.Decide(func() (tenant.Operator, error) {
+func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends time.Time) (token string, o merchants.Operator, err error) {
+	token = id.Secret(merchants.TokenPrefix)
+	preview := merchants.TokenPrefix + "…" + token[len(token)-4:]
+	o, err = base.Decide(func() (merchants.Operator, error) {
 		present, err := os.Store.Operators().Get(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
@@ -39,7 +39,7 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends 
 		if err != nil {
 			return present, err
 		}
-		return next, os.Store.Commit(ctx, pay.Change{Operators: []tenant.Operator{next}, Audit: os.auditOperator(by, audit.OperatorAdded, next)})
+		return next, os.Store.Commit(ctx, pay.Change{Operators: []merchants.Operator{next}, Audit: os.auditOperator(by, audit.OperatorAdded, next)})
 	})
 	return token, o, err
 }
@@ -56,35 +56,35 @@ func (os *Operators) Remove(ctx context.Context, by audit.Actor, name string) er
 		if o, err = o.Remove(os.Now()); err != nil {
 			return err
 		}
-		return os.Store.Commit(ctx, pay.Change{Operators: []tenant.Operator{o}, Audit: os.auditOperator(by, audit.OperatorRemoved, o)})
+		return os.Store.Commit(ctx, pay.Change{Operators: []merchants.Operator{o}, Audit: os.auditOperator(by, audit.OperatorRemoved, o)})
 	})
 }
 
-func (os *Operators) auditOperator(by audit.Actor, act audit.Act, o tenant.Operator) []audit.Entry {
-	return os.Audited(by, tenant.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
+func (os *Operators) auditOperator(by audit.Actor, act audit.Act, o merchants.Operator) []audit.Entry {
+	return os.Audited(by, merchants.Scope{Live: true}, act, o.Name, map[string]string{"preview": o.Preview})
 }
 
 // List lists the operators of the admin API. Removed ones are listed only with all.
-func (os *Operators) List(ctx context.Context, all bool) ([]tenant.Operator, error) {
+func (os *Operators) List(ctx context.Context, all bool) ([]merchants.Operator, error) {
 	list, err := os.Store.Operators().List(ctx)
-	return slices.DeleteFunc(list, func(o tenant.Operator) bool { return !o.Active() && !all }), err
+	return slices.DeleteFunc(list, func(o merchants.Operator) bool { return !o.Active() && !all }), err
 }
 
 // Authenticate finds the operator of a token. It reads the database each time, so that a removed
 // operator's token is refused at once.
 //
 // Errors: invalid_token.
-func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Operator, error) {
+func (os *Operators) Authenticate(ctx context.Context, token string) (merchants.Operator, error) {
 	bad := problem.New(problem.InvalidToken, "this is not a valid operator's token, or its operator was removed")
-	if !strings.HasPrefix(token, tenant.TokenPrefix) || len(token) > maxToken {
-		return tenant.Operator{}, bad
+	if !strings.HasPrefix(token, merchants.TokenPrefix) || len(token) > maxToken {
+		return merchants.Operator{}, bad
 	}
 	o, err := os.Store.Operators().ByHash(ctx, os.Vault.Hash(token))
 	if err != nil {
 		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(os.Now()) {
-		return tenant.Operator{}, problem.New(problem.InvalidToken, "this operator's token has expired: cascada operator add makes a new one")
+		return merchants.Operator{}, problem.New(problem.InvalidToken, "this operator's token has expired: cascada operator add makes a new one")
 	}
 	return o, nil
 }

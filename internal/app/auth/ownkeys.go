@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -24,9 +24,9 @@ type Own struct {
 func (ks *Keys) Own(by base.Principal) Own { return Own{ks, by} }
 
 // List lists the keys, newest first, also ended ones, with their use.
-func (o Own) List(ctx context.Context) ([]tenant.Key, map[string]store.KeyUsage, error) {
+func (o Own) List(ctx context.Context) ([]merchants.Key, map[string]store.KeyUsage, error) {
 	all, uses, err := o.keys.List(ctx, o.by.Merchant)
-	list := slices.DeleteFunc(all, func(k tenant.Key) bool { return !o.covers(k) })
+	list := slices.DeleteFunc(all, func(k merchants.Key) bool { return !o.covers(k) })
 	slices.Reverse(list)
 	return list, uses, err
 }
@@ -34,13 +34,13 @@ func (o Own) List(ctx context.Context) ([]tenant.Key, map[string]store.KeyUsage,
 // Get reads one of the keys, and the addresses from which it was used, the last used first, at most limit.
 //
 // Errors: not_found, also for another shop's key.
-func (o Own) Get(ctx context.Context, id string, limit int) (tenant.Key, []tenant.KeyUse, error) {
-	key, err := base.Named(id, noKey(), func() (tenant.Key, error) { return o.keys.Store.Keys().Get(ctx, id) })
+func (o Own) Get(ctx context.Context, id string, limit int) (merchants.Key, []merchants.KeyUse, error) {
+	key, err := base.Named(id, noKey(), func() (merchants.Key, error) { return o.keys.Store.Keys().Get(ctx, id) })
 	if err == nil && !o.covers(key) {
 		err = noKey()
 	}
 	if err != nil {
-		return tenant.Key{}, nil, err
+		return merchants.Key{}, nil, err
 	}
 	uses, err := o.keys.Store.Keys().UsesOf(ctx, key.ID, limit)
 	return key, uses, err
@@ -50,13 +50,13 @@ func (o Own) Get(ctx context.Context, id string, limit int) (tenant.Key, []tenan
 // right withdrawals only if the user has it.
 //
 // Errors: invalid_request, forbidden for a right that the user lacks.
-func (o Own) Create(ctx context.Context, n NewKey) (string, tenant.Key, error) {
+func (o Own) Create(ctx context.Context, n NewKey) (string, merchants.Key, error) {
 	n.Scope = o.by.Scope
-	if !slices.Contains([]tenant.KeyKind{tenant.Publishable, tenant.Secret, tenant.Restricted}, n.Kind) {
-		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "kind", "a key is publishable, secret or restricted: choose one")
+	if !slices.Contains([]merchants.KeyKind{merchants.Publishable, merchants.Secret, merchants.Restricted}, n.Kind) {
+		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "kind", "a key is publishable, secret or restricted: choose one")
 	}
 	if !n.Ends.IsZero() && !n.Ends.After(o.keys.Now()) {
-		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "ends", "the key would have ended already: choose a later day")
+		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "ends", "the key would have ended already: choose a later day")
 	}
 	return o.keys.create(ctx, o.by.Actor(), n, o.by.May)
 }
@@ -64,13 +64,13 @@ func (o Own) Create(ctx context.Context, n NewKey) (string, tenant.Key, error) {
 // Rotate is Keys.Rotate for one of the keys.
 //
 // Errors: not_found, forbidden for a key with a right that the user lacks; as of Keys.Rotate.
-func (o Own) Rotate(ctx context.Context, id string, grace time.Duration) (string, tenant.Key, error) {
+func (o Own) Rotate(ctx context.Context, id string, grace time.Duration) (string, merchants.Key, error) {
 	old, _, err := o.Get(ctx, id, 0)
 	if err == nil {
 		err = given(old, o.by.May)
 	}
 	if err != nil {
-		return "", tenant.Key{}, err
+		return "", merchants.Key{}, err
 	}
 	return o.keys.Rotate(ctx, o.by.Actor(), old.ID, grace)
 }
@@ -78,7 +78,7 @@ func (o Own) Rotate(ctx context.Context, id string, grace time.Duration) (string
 // Revoke ends one of the keys.
 //
 // Errors: not_found.
-func (o Own) Revoke(ctx context.Context, id string) (tenant.Key, error) {
+func (o Own) Revoke(ctx context.Context, id string) (merchants.Key, error) {
 	key, _, err := o.Get(ctx, id, 0)
 	if err != nil {
 		return key, err
@@ -87,10 +87,10 @@ func (o Own) Revoke(ctx context.Context, id string) (tenant.Key, error) {
 }
 
 // Lacks lists the rights of a key that the user does not have, and so cannot give.
-func (o Own) Lacks(key tenant.Key) []tenant.Right { return lacking(key, o.by.May) }
+func (o Own) Lacks(key merchants.Key) []merchants.Right { return lacking(key, o.by.May) }
 
 // covers reports whether a key belongs to the shop, or its merchant, and the environment.
-func (o Own) covers(key tenant.Key) bool {
+func (o Own) covers(key merchants.Key) bool {
 	return key.Merchant == o.by.Merchant && key.Live == o.by.Live && (key.Shop == "" || key.Shop == o.by.Shop)
 }
 
@@ -99,8 +99,8 @@ func noKey() error {
 }
 
 // lacking lists the rights of a key that may refuses.
-func lacking(key tenant.Key, may func(tenant.Right) bool) (list []tenant.Right) {
-	for _, r := range tenant.Rights() {
+func lacking(key merchants.Key, may func(merchants.Right) bool) (list []merchants.Right) {
+	for _, r := range merchants.Rights() {
 		if key.May(r) && !may(r) {
 			list = append(list, r)
 		}
@@ -111,14 +111,14 @@ func lacking(key tenant.Key, may func(tenant.Right) bool) (list []tenant.Right) 
 // given returns an error for a key with rights that its giver lacks.
 //
 // Errors: forbidden.
-func given(key tenant.Key, may func(tenant.Right) bool) error {
+func given(key merchants.Key, may func(merchants.Right) bool) error {
 	missing := lacking(key, may)
 	if len(missing) == 0 {
 		return nil
 	}
 	return &problem.Error{
 		Code: problem.Forbidden, Param: "rights",
-		Message: "this key has rights that your role does not have: " + strings.Join(strings.Split(tenant.WriteRights(missing), ","), ", ") + "; make a restricted key without them, or ask an owner",
+		Message: "this key has rights that your role does not have: " + strings.Join(strings.Split(merchants.WriteRights(missing), ","), ", ") + "; make a restricted key without them, or ask an owner",
 		Details: problem.Details{Right: string(missing[0])},
 	}
 }

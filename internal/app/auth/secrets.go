@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
@@ -89,31 +89,31 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 }
 
 // firstSecrets makes the secrets that a database lacks: the root, then a signing key.
-func (sc *Secrets) firstSecrets(list []tenant.Encrypted) ([]tenant.Encrypted, error) {
+func (sc *Secrets) firstSecrets(list []merchants.Encrypted) ([]merchants.Encrypted, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
 		if len(list) > 0 { // another root would open none of them
 			return nil, fmt.Errorf("the database lacks its root secret (secrets, id %q), under which its hashes and keys were made: restore it from a backup", vault.RootID)
 		}
-		return []tenant.Encrypted{sc.NewEncrypted(vault.RootID, sc.Vault.NewRoot())}, nil
+		return []merchants.Encrypted{sc.NewEncrypted(vault.RootID, sc.Vault.NewRoot())}, nil
 	}
-	if !slices.ContainsFunc(list, func(s tenant.Encrypted) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
-		return []tenant.Encrypted{sc.newSigningKey(1)}, nil
+	if !slices.ContainsFunc(list, func(s merchants.Encrypted) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
+		return []merchants.Encrypted{sc.newSigningKey(1)}, nil
 	}
 	return nil, nil
 }
 
 // Find finds an encrypted text by its id.
-func Find(list []tenant.Encrypted, id string) (tenant.Encrypted, bool) {
-	i := slices.IndexFunc(list, func(s tenant.Encrypted) bool { return s.ID == id })
+func Find(list []merchants.Encrypted, id string) (merchants.Encrypted, bool) {
+	i := slices.IndexFunc(list, func(s merchants.Encrypted) bool { return s.ID == id })
 	if i < 0 {
-		return tenant.Encrypted{}, false
+		return merchants.Encrypted{}, false
 	}
 	return list[i], true
 }
 
 // NewEncrypted is a new encrypted text, to be written.
-func (sc *Secrets) NewEncrypted(id string, text []byte) tenant.Encrypted {
-	return tenant.Encrypted{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
+func (sc *Secrets) NewEncrypted(id string, text []byte) merchants.Encrypted {
+	return merchants.Encrypted{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
 }
 
 // ReadSecrets reads other processes' changes: a new master key, signing keys that were added or
@@ -126,7 +126,7 @@ func (sc *Secrets) ReadSecrets(ctx context.Context) error {
 	return sc.heed(list)
 }
 
-func (sc *Secrets) heed(list []tenant.Encrypted) error {
+func (sc *Secrets) heed(list []merchants.Encrypted) error {
 	root, _ := Find(list, vault.RootID)
 	before := sc.Vault.Current()
 	err := sc.Vault.Unlock(root.Text)
@@ -145,7 +145,7 @@ func (sc *Secrets) heed(list []tenant.Encrypted) error {
 }
 
 // readSigningKeys reads the keys of access tokens. The newest key that all nodes know signs.
-func (sc *Secrets) readSigningKeys(list []tenant.Encrypted) error {
+func (sc *Secrets) readSigningKeys(list []merchants.Encrypted) error {
 	now, known := sc.Now(), sc.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
 	for _, s := range list { // oldest first
@@ -179,7 +179,7 @@ func (sc *Secrets) readSigningKeys(list []tenant.Encrypted) error {
 	return nil
 }
 
-func (sc *Secrets) newSigningKey(number int) tenant.Encrypted {
+func (sc *Secrets) newSigningKey(number int) merchants.Encrypted {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := KeySecretID + strconv.Itoa(number)
@@ -200,7 +200,7 @@ func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
 	if sc.Now().Sub(keys.made) < signingKeyLife {
 		return nil
 	}
-	change := pay.Change{Secrets: []tenant.Encrypted{sc.newSigningKey(keys.number + 1)}}
+	change := pay.Change{Secrets: []merchants.Encrypted{sc.newSigningKey(keys.number + 1)}}
 	for _, s := range list { // a month after the present one took over
 		if kid, isKey := strings.CutPrefix(s.ID, KeySecretID); isKey && kid != keys.current {
 			change.Secrets = append(change.Secrets, s.Drop())

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
@@ -68,7 +68,7 @@ func LoopOf(kind string) string {
 
 // SetAlarms sets the alarms for what a change makes due.
 func (b *Base) SetAlarms(c *pay.Change) {
-	due := func(loop string, scope tenant.Scope, at time.Time) {
+	due := func(loop string, scope merchants.Scope, at time.Time) {
 		if at.IsZero() {
 			return
 		}

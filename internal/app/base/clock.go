@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Clocks tells the time of each scope.
@@ -23,23 +23,23 @@ type Clocks struct {
 // TimeOf is the time for everything that belongs to the scope: the service's clock, or the test
 // clock of a sandbox merchant who moved it (SBX-12). Every time that is stored with a merchant's
 // rows is this one. Credentials and signatures use the service's clock.
-func (c *Clocks) TimeOf(scope tenant.Scope) time.Time {
+func (c *Clocks) TimeOf(scope merchants.Scope) time.Time {
 	return c.now().Add(c.Advance(scope))
 }
 
 // Advance is how far the scope's clock is ahead of the service's.
-func (c *Clocks) Advance(scope tenant.Scope) time.Duration {
+func (c *Clocks) Advance(scope merchants.Scope) time.Duration {
 	advance, _ := c.advance(scope)
 	return advance
 }
 
 // Moved reports whether the scope's clock was ever moved.
-func (c *Clocks) Moved(scope tenant.Scope) bool {
+func (c *Clocks) Moved(scope merchants.Scope) bool {
 	_, moved := c.advance(scope)
 	return moved
 }
 
-func (c *Clocks) advance(scope tenant.Scope) (time.Duration, bool) {
+func (c *Clocks) advance(scope merchants.Scope) (time.Duration, bool) {
 	all := c.moved.Load()
 	if scope.Live || all == nil {
 		return 0, false

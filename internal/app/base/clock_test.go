@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -49,7 +49,7 @@ func TestClockIsNotSetBackByAReadFromBefore(t *testing.T) {
 	hold.Store(true)
 	reads.Go(read)
 	<-held
-	if err := s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: "mer_1", Version: 1, Advance: time.Hour}}}); err != nil {
+	if err := s.Commit(ctx, pay.Change{Clocks: []merchants.Clock{{Merchant: "mer_1", Version: 1, Advance: time.Hour}}}); err != nil {
 		t.Fatal(err)
 	}
 	after := make(chan struct{})
@@ -60,7 +60,7 @@ func TestClockIsNotSetBackByAReadFromBefore(t *testing.T) {
 	}
 	close(release)
 	reads.Wait()
-	if got := b.Advance(tenant.Scope{Merchant: "mer_1"}); got != time.Hour {
+	if got := b.Advance(merchants.Scope{Merchant: "mer_1"}); got != time.Hour {
 		t.Errorf("the clock is %s ahead after it was moved, want 1h", got)
 	}
 }

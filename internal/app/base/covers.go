@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // SettlementsFor returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out
 // (AUTH-17). made are withdrawals that may not be stored yet.
-func SettlementsFor(ctx context.Context, b *Base, scope tenant.Scope, list []pay.Settlement, made []pay.Withdrawal) ([]pay.Settlement, error) {
+func SettlementsFor(ctx context.Context, b *Base, scope merchants.Scope, list []pay.Settlement, made []pay.Withdrawal) ([]pay.Settlement, error) {
 	var ids []string
 	for _, s := range list {
 		ids = append(ids, s.Withdrawals()...)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
 )
@@ -15,7 +15,7 @@ import (
 type Meter struct {
 	Commits store.Meter
 	// Attempted: an endpoint answered a delivery with this result, after this time.
-	Attempted func(environment tenant.Environment, result string, took time.Duration)
+	Attempted func(environment merchants.Environment, result string, took time.Duration)
 	// Called: a provider account answered a call with this outcome, after this time.
 	Called func(account, operation, outcome string, took time.Duration)
 }

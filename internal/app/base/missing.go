@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -22,20 +22,20 @@ var kinds = []struct {
 	{pay.WithdrawalPrefix, "a withdrawal", "GET /withdrawals/", problem.WithdrawalNotFound},
 	{pay.WalletPrefix, "a wallet", "GET /wallets/", problem.WalletNotFound},
 	{webhooks.SubscriptionPrefix, "a webhook", "GET /webhooks/", problem.WebhookNotFound},
-	{tenant.VerificationPrefix, "a verification", "GET /kyc/", problem.NotFound},
+	{merchants.VerificationPrefix, "a verification", "GET /kyc/", problem.NotFound},
 	{pay.SessionPrefix, "a checkout session", "GET /checkout/sessions/", problem.CheckoutSessionNotFound},
 	{webhooks.EventPrefix, "an event", "", ""},
 	{webhooks.DeliveryPrefix, "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
 	{"dlv_", "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
-	{tenant.ShopPrefix, "a shop", "", problem.ShopNotFound},
-	{tenant.MerchantPrefix, "a merchant", "", problem.MerchantNotFound},
+	{merchants.ShopPrefix, "a shop", "", problem.ShopNotFound},
+	{merchants.MerchantPrefix, "a merchant", "", problem.MerchantNotFound},
 	{"key_", "a key", "", ""},
 	{"req_", "the id of a request", "", ""},
 }
 
 // Missing is the error for an id that names nothing that the caller may see. It points out an id of
 // another kind and common mistakes. It never says whether the id belongs to somebody else.
-func Missing(code problem.Code, what string, scope tenant.Scope, id string) *problem.Error {
+func Missing(code problem.Code, what string, scope merchants.Scope, id string) *problem.Error {
 	message := "there is no such " + what
 	for _, k := range kinds {
 		if !strings.HasPrefix(id, k.prefix) || len(id) > MaxKeptID || strings.ContainsFunc(id, notOfID) {

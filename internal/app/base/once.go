@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -23,12 +23,12 @@ type Idempotency struct {
 }
 
 // KeyIn returns the request's once-key in a scope (IDEM-2).
-func (i Idempotency) KeyIn(scope tenant.Scope) string {
+func (i Idempotency) KeyIn(scope merchants.Scope) string {
 	return strings.Join([]string{string(scope.Environment()), scope.Shop, i.Route, i.Key}, "|")
 }
 
 // Guard protects a change that makes object from being repeated; nil without a key.
-func (i Idempotency) Guard(scope tenant.Scope, object string, now time.Time) *pay.Once {
+func (i Idempotency) Guard(scope merchants.Scope, object string, now time.Time) *pay.Once {
 	if i.Key == "" {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (i Idempotency) Guard(scope tenant.Scope, object string, now time.Time) *pa
 
 // Earlier returns the id of the object that an earlier request with the same key and body made. It
 // returns idempotency_conflict if the body was different.
-func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (object string, found bool, err error) {
+func (b *Base) Earlier(ctx context.Context, scope merchants.Scope, i Idempotency) (object string, found bool, err error) {
 	if i.Key == "" {
 		return "", false, nil
 	}

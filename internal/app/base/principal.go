@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -22,30 +22,30 @@ func (p Principal) Actor() audit.Actor {
 
 // Principal is who makes a request, and with which credentials.
 type Principal struct {
-	tenant.Scope        // Shop is empty for a key of the whole merchant
-	User         string // usr_…, "" if a program makes the request; then the fields of keys are empty
-	KeyID        string
-	Login        string // lgn_…, "" if the request uses the key itself
-	Kind         tenant.KeyKind
-	Preview      string // masked key
-	Rights       []tenant.Right
-	RequestID    string
-	Address      string // the request's address, as far as it is trusted
-	Agent        string // the browser of a user, as it calls itself
+	merchants.Scope        // Shop is empty for a key of the whole merchant
+	User            string // usr_…, "" if a program makes the request; then the fields of keys are empty
+	KeyID           string
+	Login           string // lgn_…, "" if the request uses the key itself
+	Kind            merchants.KeyKind
+	Preview         string // masked key
+	Rights          []merchants.Right
+	RequestID       string
+	Address         string // the request's address, as far as it is trusted
+	Agent           string // the browser of a user, as it calls itself
 }
 
 // May reports whether the principal's key, or role, has a right.
-func (p Principal) May(r tenant.Right) bool {
+func (p Principal) May(r merchants.Right) bool {
 	if p.User != "" {
 		return slices.Contains(p.Rights, r)
 	}
-	return tenant.Key{Kind: p.Kind, Rights: p.Rights}.May(r)
+	return merchants.Key{Kind: p.Kind, Rights: p.Rights}.May(r)
 }
 
 // Tenancy is a shop with its merchant.
 type Tenancy struct {
-	merchant tenant.Merchant
-	shop     tenant.Shop
+	merchant merchants.Merchant
+	shop     merchants.Shop
 }
 
 // OrRefuse replaces "not found" with the refusal. It does not change other errors.
@@ -57,7 +57,7 @@ func OrRefuse(err, refusal error) error {
 }
 
 // Tenant reads the merchant and shop of a principal.
-func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant.Shop, error) {
+func (b *Base) Tenant(ctx context.Context, p Principal) (merchants.Merchant, merchants.Shop, error) {
 	t, err := b.Tenants.Get(ctx, p.Merchant+"/"+p.Shop, func(ctx context.Context) (t Tenancy, err error) {
 		if t.merchant, err = b.Store.Merchants().Get(ctx, p.Merchant); err != nil {
 			return t, err
@@ -74,37 +74,37 @@ func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant
 //
 // Errors: forbidden if the credentials do not cover the named one, shop_required if no shop is
 // named and the credentials are the whole merchant's.
-func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (tenant.Scope, error) {
+func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (merchants.Scope, error) {
 	foreign := problem.Field(problem.Forbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
 	if merchant != "" && merchant != p.Merchant {
-		return tenant.Scope{}, problem.Field(problem.Forbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
+		return merchants.Scope{}, problem.Field(problem.Forbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
 	}
 	if p.Shop != "" {
 		if shop != "" && shop != p.Shop {
-			return tenant.Scope{}, foreign
+			return merchants.Scope{}, foreign
 		}
 		return p.Scope, nil
 	}
 	if shop == "" {
-		return tenant.Scope{}, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return merchants.Scope{}, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	if !Storable(shop) {
-		return tenant.Scope{}, foreign
+		return merchants.Scope{}, foreign
 	}
 	found, err := b.Store.Merchants().Shop(ctx, shop)
 	if err != nil {
-		return tenant.Scope{}, OrRefuse(err, foreign)
+		return merchants.Scope{}, OrRefuse(err, foreign)
 	}
 	if found.Merchant != p.Merchant {
-		return tenant.Scope{}, foreign
+		return merchants.Scope{}, foreign
 	}
-	return tenant.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
+	return merchants.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }
 
 // AnyMerchant reads a merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
-func (b *Base) AnyMerchant(ctx context.Context, id string) (tenant.Merchant, error) {
+func (b *Base) AnyMerchant(ctx context.Context, id string) (merchants.Merchant, error) {
 	m, err := b.Store.Merchants().Get(ctx, id)
 	if err != nil {
 		return m, fmt.Errorf("merchant %s: %w", id, err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
@@ -53,7 +53,7 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 type Mark string
 
 // Mark is the mark of a request with a key.
-func (i Idempotency) Mark(v *vault.Vault, scope tenant.Scope) Mark {
+func (i Idempotency) Mark(v *vault.Vault, scope merchants.Scope) Mark {
 	if i.Key == "" {
 		return ""
 	}

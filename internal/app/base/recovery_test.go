@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
@@ -30,7 +30,7 @@ func TestMarksNeedTheRoot(t *testing.T) {
 		}
 		b := base.New(base.Config{Vault: v, NewID: id.New})
 		i := base.Idempotency{Route: "POST /payments", Key: "order-1"}
-		return b.MarkedID("TXN-", now, i.Mark(v, tenant.Scope{Merchant: "mer_1", Shop: "shp_1"})), v
+		return b.MarkedID("TXN-", now, i.Mark(v, merchants.Scope{Merchant: "mer_1", Shop: "shp_1"})), v
 	}
 	v, err := vault.New(master(1))
 	if err != nil {

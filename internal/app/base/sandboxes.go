@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -24,7 +24,7 @@ type Sandboxes struct {
 // CacheTTL.
 //
 // Errors: service_unavailable.
-func (s *Sandboxes) MayEnter(ctx context.Context, scope tenant.Scope) error {
+func (s *Sandboxes) MayEnter(ctx context.Context, scope merchants.Scope) error {
 	if scope.Live {
 		return nil
 	}

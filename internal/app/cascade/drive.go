@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -274,7 +274,7 @@ func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.O
 
 // Repeat returns the payment of the first request with the key, after waiting for that request's
 // reply.
-func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempotency) (pay.Payment, error) {
+func (c *Cascade) Repeat(ctx context.Context, scope merchants.Scope, i base.Idempotency) (pay.Payment, error) {
 	once, err := c.Store.Idempotency().Get(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
@@ -294,7 +294,7 @@ var errStillRuns error = &problem.Error{
 // awaitAnswer waits for the reply of a create call that another request or node makes.
 //
 // Errors: errStillRuns.
-func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) awaitAnswer(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayWait)
 	defer cancel()
 	poll := time.NewTicker(replayPoll)

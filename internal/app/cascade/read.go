@@ -6,15 +6,15 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Payment reads one payment of the shop.
 //
 // Errors: transaction_not_found, also for another shop's payment.
-func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
+func (c *Cascade) Payment(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(scope, id)
 	}
@@ -31,7 +31,7 @@ func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (p
 }
 
 // NoTransaction is the error if a shop has no such payment: transaction_not_found.
-func NoTransaction(scope tenant.Scope, id string) error {
+func NoTransaction(scope merchants.Scope, id string) error {
 	return base.Missing(problem.TransactionNotFound, "transaction", scope, id)
 }
 
@@ -40,11 +40,11 @@ func NoTransaction(scope tenant.Scope, id string) error {
 // Errors: transaction_not_found.
 func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error) {
 	if !base.Storable(id) {
-		return pay.Payment{}, NoTransaction(tenant.Scope{}, id)
+		return pay.Payment{}, NoTransaction(merchants.Scope{}, id)
 	}
 	p, err := c.Store.Payments().Any(ctx, id)
 	if err != nil {
-		return p, base.OrRefuse(err, NoTransaction(tenant.Scope{}, id))
+		return p, base.OrRefuse(err, NoTransaction(merchants.Scope{}, id))
 	}
 	return p, nil
 }

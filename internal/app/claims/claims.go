@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -24,7 +24,7 @@ import (
 // Get reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's claim.
-func (rf *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
+func (rf *Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
 	return base.Named(id, base.Missing(problem.ClaimNotFound, "claim", scope, id), func() (pay.Claim, error) { return rf.Store.Claims().Get(ctx, scope, id) })
 }
 
@@ -33,7 +33,7 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no su
 // List lists a shop's claims, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims().Get(ctx, scope, f.After)
 		return err
@@ -47,7 +47,7 @@ func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFil
 // lost there at its deadline.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (rf *Claims) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
+func (rf *Claims) AcceptClaim(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -77,7 +77,7 @@ type NewEvidence struct {
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (rf *Claims) SubmitEvidence(ctx context.Context, scope tenant.Scope, id string, n NewEvidence) (pay.Claim, error) {
+func (rf *Claims) SubmitEvidence(ctx context.Context, scope merchants.Scope, id string, n NewEvidence) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -97,7 +97,7 @@ func (rf *Claims) SubmitEvidence(ctx context.Context, scope tenant.Scope, id str
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found if the claim has no such file.
-func (rf *Claims) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
+func (rf *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
 	if _, err := rf.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}

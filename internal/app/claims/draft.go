@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // payment. Nothing is sent: whoever asks for it edits it.
 //
 // Errors: claim_not_found.
-func (l *Lists) Draft(ctx context.Context, scope tenant.Scope, c pay.Claim, language tenant.Language) (string, error) {
+func (l *Lists) Draft(ctx context.Context, scope merchants.Scope, c pay.Claim, language merchants.Language) (string, error) {
 	f := evidence.Facts{Claim: c}
 	var err error
 	if f.Payment, err = l.Store.Payments().Get(ctx, scope, c.Payment); err != nil {
@@ -43,7 +43,7 @@ func (l *Lists) Draft(ctx context.Context, scope tenant.Scope, c pay.Claim, lang
 }
 
 // undisputed lists paid payments of the same shopper at the shop that nobody disputed, newest first.
-func (l *Lists) undisputed(ctx context.Context, scope tenant.Scope, p pay.Payment) (list []pay.Payment, err error) {
+func (l *Lists) undisputed(ctx context.Context, scope merchants.Scope, p pay.Payment) (list []pay.Payment, err error) {
 	if p.Order.Buyer.Email == "" {
 		return nil, nil
 	}

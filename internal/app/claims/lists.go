@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -22,7 +22,7 @@ func NewLists(b *base.Base) *Lists { return &Lists{b} }
 // Refunds lists a shop's refunds, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (l *Lists) Refunds(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if !base.Storable(f.Payment) {
 		return nil, 0, nil
 	}
@@ -39,7 +39,7 @@ func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFi
 // Those that need evidence are sorted by their deadline, nearest first; others newest first.
 //
 // Errors: invalid_request for an unknown cursor.
-func (l *Lists) Disputes(ctx context.Context, scope tenant.Scope, stage pay.DisputeStage, after string, limit int) ([]pay.Claim, error) {
+func (l *Lists) Disputes(ctx context.Context, scope merchants.Scope, stage pay.DisputeStage, after string, limit int) ([]pay.Claim, error) {
 	var behind pay.Claim
 	if err := base.Behind(after, func() (err error) {
 		behind, err = l.Store.Claims().Get(ctx, scope, after)
@@ -51,7 +51,7 @@ func (l *Lists) Disputes(ctx context.Context, scope tenant.Scope, stage pay.Disp
 }
 
 // CountDisputes counts a shop's disputes and inquiries by stage.
-func (l *Lists) CountDisputes(ctx context.Context, scope tenant.Scope) (map[pay.DisputeStage]int64, error) {
+func (l *Lists) CountDisputes(ctx context.Context, scope merchants.Scope) (map[pay.DisputeStage]int64, error) {
 	return l.Store.Claims().CountDisputes(ctx, scope)
 }
 
@@ -74,7 +74,7 @@ type Opener struct {
 
 // Openers returns who opened refunds, by the refunds' ids. Refunds that the audit log does not have are
 // missing.
-func (l *Lists) Openers(ctx context.Context, scope tenant.Scope, list []pay.Claim) (map[string]Opener, error) {
+func (l *Lists) Openers(ctx context.Context, scope merchants.Scope, list []pay.Claim) (map[string]Opener, error) {
 	ids := make([]string, len(list))
 	for i, c := range list {
 		ids[i] = c.ID
@@ -106,7 +106,7 @@ func (l *Lists) nameOf(ctx context.Context, who audit.Actor) (name string, err e
 		u, err = l.Store.Users().Get(ctx, who.ID)
 		name = u.Name
 	case audit.ByKey:
-		var k tenant.Key
+		var k merchants.Key
 		k, err = l.Store.Keys().Get(ctx, who.ID)
 		name = k.Preview
 	}

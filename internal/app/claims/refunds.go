@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -62,7 +62,7 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+func (rf *Claims) Refund(ctx context.Context, scope merchants.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
 	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
@@ -122,7 +122,7 @@ func (rf *Claims) FinishRefund(ctx context.Context, c pay.Claim, cause view.Caus
 }
 
 // refundBefore returns the refund of an earlier request with the same key.
-func (rf *Claims) refundBefore(ctx context.Context, scope tenant.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+func (rf *Claims) refundBefore(ctx context.Context, scope merchants.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
 	id, found, err := rf.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err

@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if the service sends e-mails.
@@ -26,7 +26,7 @@ func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to pe
 // KeyNews is what happened to a key.
 type KeyNews struct {
 	What  people.What
-	Key   tenant.Key // the new one, if it was made or rolled
+	Key   merchants.Key // the new one, if it was made or rolled
 	By    audit.Actor
 	Until time.Time // when the key from before ends, if it was rolled; zero: at once
 }
@@ -56,7 +56,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 		notice.News.By = u.Email
 	}
 	how := bounded
-	if k.Key.May(tenant.RightWithdrawals) {
+	if k.Key.May(merchants.RightWithdrawals) {
 		how = always
 	}
 	return ms.tellOwners(ctx, change, merchant, how, notice)
@@ -65,7 +65,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 // AddPauseAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that pauses or
 // resumes it, if the service sends e-mails. The reason is the operator's own text, so the dashboard shows it, but no e-mail
 // does.
-func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenant.Merchant) error {
+func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m merchants.Merchant) error {
 	if writes, err := ms.writes(ctx); !writes {
 		return err
 	}
@@ -78,7 +78,7 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 
 // AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
 // another one, if the service sends e-mails. A thief must not be able to send the merchant's e-mails elsewhere unseen.
-func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before tenant.Merchant, by audit.Actor) error {
+func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before merchants.Merchant, by audit.Actor) error {
 	if writes, err := ms.writes(ctx); !writes {
 		return err
 	}
@@ -106,7 +106,7 @@ func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before t
 // recipient is a user or a merchant who gets an e-mail.
 type recipient struct {
 	id, email string
-	language  tenant.Language
+	language  merchants.Language
 }
 
 // owners are the owners of a merchant: all of them are told of what happens to it.
@@ -120,7 +120,7 @@ func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient,
 	return list, err
 }
 
-func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, how often, notice email.Alert) error {
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant merchants.Merchant, how often, notice email.Alert) error {
 	owners, err := ms.owners(ctx, merchant.ID)
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -144,7 +144,7 @@ func (ms *Mails) Sends() bool { return ms.mailer != nil }
 
 // AddLink adds the e-mail with a one-time link to the Change that makes the link, and reports whether it did:
 // a node without a mail server sends none. merchant is the name of the one that an invitation is for.
-func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language tenant.Language, merchant, address string) bool {
+func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language merchants.Language, merchant, address string) bool {
 	if ms.mailer == nil {
 		return false
 	}

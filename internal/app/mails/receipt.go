@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/receipt"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -31,7 +31,7 @@ const (
 //
 // Errors: transaction_not_found; those of receipt.Check; service_unavailable if the service sends no e-mails;
 // rate_limited.
-func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, tester string, by audit.Actor) (to string, err error) {
+func (ms *Mails) SendReceipt(ctx context.Context, scope merchants.Scope, payment, tester string, by audit.Actor) (to string, err error) {
 	missing := problem.New(problem.TransactionNotFound, "there is no such payment")
 	if !base.Storable(payment) {
 		return "", missing

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -272,7 +272,7 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 	}
 	switch {
 	case r.Payment == "":
-		return l.closeAs(ctx, by, r, note, tenant.Scope{}, l.Now(), nil)
+		return l.closeAs(ctx, by, r, note, merchants.Scope{}, l.Now(), nil)
 	case strings.HasPrefix(r.Payment, pay.WithdrawalPrefix):
 		w, err := l.Store.Withdrawals().Any(ctx, r.Payment)
 		if err != nil {
@@ -305,7 +305,7 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 }
 
 // closeAs is CloseNotification for a notice whose object does not change.
-func (l *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string, scope tenant.Scope, now time.Time, about map[string]string) error {
+func (l *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string, scope merchants.Scope, now time.Time, about map[string]string) error {
 	change, err := r.Close(note, now)
 	if err != nil {
 		return err

@@ -9,16 +9,16 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Agreement is a change of what was agreed with a merchant. Empty fields change nothing.
 type Agreement struct {
 	// Version is that of the merchant as it was read; 0: any.
 	Version    int64
-	Tier       tenant.Tier
-	RefundFees tenant.RefundFees
+	Tier       merchants.Tier
+	RefundFees merchants.RefundFees
 	// Installments replaces what shoppers may be offered in installments, as installment.ParseGrants reads it; nil: it stays.
 	Installments *string
 }
@@ -27,8 +27,8 @@ type Agreement struct {
 // Running servers use the new ones within base.CacheTTL.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state if the merchant is of another version.
-func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Agreement) (tenant.Merchant, error) {
-	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Agreement) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		if a.Version != 0 && a.Version != m.Version {
 			return m, nil, changedMeanwhile()
 		}
@@ -57,7 +57,7 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 		if next.Installments != m.Installments {
 			details["installments"], details["installmentsBefore"] = cmp.Or(string(next.Installments), "none"), cmp.Or(string(m.Installments), "none")
 		}
-		return next, ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, details), nil
+		return next, ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, details), nil
 	})
 }
 
@@ -69,13 +69,13 @@ func changedMeanwhile() error {
 // reason. Running servers obey within base.CacheTTL.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason string) (tenant.Merchant, error) {
-	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason string) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		next, err := m.Pause(strings.TrimSpace(reason), ob.Now())
 		if err != nil || next.Paused == m.Paused {
 			return m, nil, err
 		}
-		return next, ob.Noted(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantPaused, id, next.Paused, nil), nil
+		return next, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantPaused, id, next.Paused, nil), nil
 	})
 }
 
@@ -86,15 +86,15 @@ const AnyReason = "*"
 // means to end: another operator may have paused the merchant for another reason meanwhile.
 //
 // Errors: store.ErrNotFound, conflict_state if the pause has another reason.
-func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason string) (tenant.Merchant, error) {
-	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason string) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		switch {
 		case m.Paused == "":
 			return m, nil, nil
 		case reason != AnyReason && reason != m.Paused:
 			return m, nil, changedMeanwhile()
 		}
-		return m.Resume(), ob.Noted(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantResumed, id, m.Paused, nil), nil
+		return m.Resume(), ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantResumed, id, m.Paused, nil), nil
 	})
 }
 
@@ -102,9 +102,9 @@ func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason str
 // This node's next requests read the merchant again; other nodes do so within base.CacheTTL. tell adds e-mails about it.
 //
 // Errors: store.ErrNotFound, and those of decide and tell.
-func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.Merchant) (tenant.Merchant, []audit.Entry, error),
-	tell ...func(written *pay.Change, before tenant.Merchant) error) (tenant.Merchant, error) {
-	done, err := base.Decide(func() (tenant.Merchant, error) {
+func (ob *Onboarding) change(ctx context.Context, id string, decide func(merchants.Merchant) (merchants.Merchant, []audit.Entry, error),
+	tell ...func(written *pay.Change, before merchants.Merchant) error) (merchants.Merchant, error) {
+	done, err := base.Decide(func() (merchants.Merchant, error) {
 		m, err := ob.AnyMerchant(ctx, id)
 		if err != nil {
 			return m, err
@@ -113,7 +113,7 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.
 		if err != nil || len(entries) == 0 {
 			return m, err
 		}
-		written := pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries}
+		written := pay.Change{Merchants: []merchants.Merchant{next}, Audit: entries}
 		if (m.Paused == "") != (next.Paused == "") {
 			if err := ob.mails.AddPauseAlerts(ctx, &written, next); err != nil {
 				return m, err

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -38,10 +38,10 @@ type NewMerchant struct {
 	Name     string
 	Email    string
 	Industry string
-	Tier     tenant.Tier
-	Language tenant.Language // empty: English
+	Tier     merchants.Tier
+	Language merchants.Language // empty: English
 	// RefundFees is what happens to the fees of refunded payments; empty: kept.
-	RefundFees tenant.RefundFees
+	RefundFees merchants.RefundFees
 	// Idempotency lets requests that repeat each other make only one merchant.
 	Idempotency base.Idempotency
 }
@@ -55,8 +55,8 @@ type KeyPair struct {
 // Onboarded is a new merchant with its first shop and keys.
 type Onboarded struct {
 	Repeated bool // an earlier request made the merchant and returned its keys: there are none here
-	Merchant tenant.Merchant
-	Shop     tenant.Shop
+	Merchant merchants.Merchant
+	Shop     merchants.Shop
 	Sandbox  KeyPair
 	Live     KeyPair
 }
@@ -82,7 +82,7 @@ func (ob *Onboarding) CreateMerchant(ctx context.Context, by audit.Actor, n NewM
 }
 
 // ofNoMerchant is the scope of the once-keys of requests that make merchants.
-var ofNoMerchant = tenant.Scope{Live: true}
+var ofNoMerchant = merchants.Scope{Live: true}
 
 // earlierMerchant returns the merchant that an earlier request with the same key made.
 //
@@ -147,24 +147,24 @@ func (d *Demo) first(ctx context.Context) (ours bool, err error) {
 // Demo is the sandbox of the demo merchant's first shop.
 //
 // Errors: store.ErrNotFound if there is no demo merchant.
-func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
+func (ob *Onboarding) Demo(ctx context.Context) (merchants.Scope, error) {
 	made, err := ob.Store.Idempotency().Get(ctx, demoMerchant)
 	if err != nil {
-		return tenant.Scope{}, err
+		return merchants.Scope{}, err
 	}
 	shops, err := ob.Store.Merchants().Shops(ctx, made.Object)
 	if err != nil {
-		return tenant.Scope{}, err
+		return merchants.Scope{}, err
 	}
 	if len(shops) == 0 {
-		return tenant.Scope{}, store.ErrNotFound
+		return merchants.Scope{}, store.ErrNotFound
 	}
-	return tenant.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
+	return merchants.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
 }
 
 // Check validates a new merchant.
 func (n NewMerchant) Check() error {
-	if n.RefundFees != "" && !slices.Contains(tenant.AllRefundFees(), n.RefundFees) {
+	if n.RefundFees != "" && !slices.Contains(merchants.AllRefundFees(), n.RefundFees) {
 		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
 	}
 	if strings.TrimSpace(n.Name) == "" {
@@ -191,12 +191,12 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 	if err := checkEmail(address); err != nil {
 		return err
 	}
-	_, err := ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+	_, err := ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		if m.Email == address {
 			return m, nil, nil
 		}
-		return m.Move(address), ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil), nil
-	}, func(written *pay.Change, before tenant.Merchant) error {
+		return m.Move(address), ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil), nil
+	}, func(written *pay.Change, before merchants.Merchant) error {
 		return ob.mails.AddMoveAlerts(ctx, written, before, by)
 	})
 	return err
@@ -205,13 +205,13 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 // SetLanguage changes the language of a merchant's receipts and reports.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string, language tenant.Language) error {
-	_, err := ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string, language merchants.Language) error {
+	_, err := ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		next, err := m.Speak(language)
 		if err != nil || m.Language == language {
 			return m, nil, err
 		}
-		return next, ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantSpeaks, id,
+		return next, ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantSpeaks, id,
 			map[string]string{"language": string(language), "before": string(m.Language)}), nil
 	})
 	return err
@@ -219,30 +219,30 @@ func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string
 
 // FindMerchants lists merchants whose name or e-mail address contains a text, newest first, before the one with
 // an id, for the operator.
-func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
+func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, limit int) ([]merchants.Merchant, error) {
 	return ob.Store.Merchants().Find(ctx, text, before, limit)
 }
 
 // AnyShop reads a shop of any merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
-func (ob *Onboarding) AnyShop(ctx context.Context, id string) (tenant.Shop, error) {
-	return base.Named(id, store.ErrNotFound, func() (tenant.Shop, error) { return ob.Store.Merchants().Shop(ctx, id) })
+func (ob *Onboarding) AnyShop(ctx context.Context, id string) (merchants.Shop, error) {
+	return base.Named(id, store.ErrNotFound, func() (merchants.Shop, error) { return ob.Store.Merchants().Shop(ctx, id) })
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
+func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]merchants.Shop, error) {
 	return ob.Store.Merchants().Shops(ctx, merchant)
 }
 
 // Merchants lists merchants with their shops, by id, beginning after the merchant whose id is after, for the
 // operator.
-func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
+func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]merchants.Merchant, map[string][]merchants.Shop, error) {
 	list, err := ob.Store.Merchants().List(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
-	shops := map[string][]tenant.Shop{}
+	shops := map[string][]merchants.Shop{}
 	for _, m := range list {
 		if shops[m.ID], err = ob.Store.Merchants().Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
@@ -258,48 +258,48 @@ func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onb
 	}
 	name := strings.TrimSpace(n.Name)
 	if n.Tier == "" {
-		n.Tier = tenant.Starter
+		n.Tier = merchants.Starter
 	}
 	if n.Language == "" {
-		n.Language = tenant.English
+		n.Language = merchants.English
 	}
 	if n.RefundFees == "" {
-		n.RefundFees = tenant.FeesKept
+		n.RefundFees = merchants.FeesKept
 	}
-	o := Onboarded{Merchant: tenant.Merchant{
-		ID: ob.NewID(tenant.MerchantPrefix, now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
-		Tier: n.Tier, TrustScore: tenant.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
+	o := Onboarded{Merchant: merchants.Merchant{
+		ID: ob.NewID(merchants.MerchantPrefix, now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
+		Tier: n.Tier, TrustScore: merchants.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
-	change := ob.openShop(by, &o, name, now, tenant.RightWithdrawals)
-	change.Merchants = []tenant.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, ob.Audited(by, tenant.Scope{Merchant: o.Merchant.ID, Live: true}, audit.MerchantCreated, o.Merchant.ID,
+	change := ob.openShop(by, &o, name, now, merchants.RightWithdrawals)
+	change.Merchants = []merchants.Merchant{o.Merchant}
+	change.Audit = append(change.Audit, ob.Audited(by, merchants.Scope{Merchant: o.Merchant.ID, Live: true}, audit.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 
 // newShop makes a shop of a merchant.
-func (ob *Onboarding) newShop(by audit.Actor, merchant, name string, now time.Time) (tenant.Shop, pay.Change) {
-	id := ob.NewID(tenant.ShopPrefix, now)
-	shop := tenant.NewShop(id, merchant, name, slug(name)+"-"+strings.ToLower(id[len(id)-6:]), now)
+func (ob *Onboarding) newShop(by audit.Actor, merchant, name string, now time.Time) (merchants.Shop, pay.Change) {
+	id := ob.NewID(merchants.ShopPrefix, now)
+	shop := merchants.NewShop(id, merchant, name, slug(name)+"-"+strings.ToLower(id[len(id)-6:]), now)
 	return shop, pay.Change{
-		Shops: []tenant.Shop{shop},
-		Audit: ob.Audited(by, tenant.Scope{Merchant: merchant, Shop: id, Live: true}, audit.ShopCreated, id, map[string]string{"name": name}),
+		Shops: []merchants.Shop{shop},
+		Audit: ob.Audited(by, merchants.Scope{Merchant: merchant, Shop: id, Live: true}, audit.ShopCreated, id, map[string]string{"name": name}),
 	}
 }
 
 // openShop gives the merchant of o a shop and its keys. rights are extra rights of the secret keys.
-func (ob *Onboarding) openShop(by audit.Actor, o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
+func (ob *Onboarding) openShop(by audit.Actor, o *Onboarded, name string, now time.Time, rights ...merchants.Right) pay.Change {
 	shop, change := ob.newShop(by, o.Merchant.ID, name, now)
 	o.Shop = shop
 	for _, live := range []bool{false, true} {
-		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
+		scope := merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
 		pair := &o.Sandbox
 		if live {
 			pair = &o.Live
 		}
-		var keys [2]tenant.Key
-		pair.Publishable, keys[0] = ob.keys.NewKey(scope, tenant.Publishable, now)
-		pair.Secret, keys[1] = ob.keys.NewKey(scope, tenant.Secret, now)
+		var keys [2]merchants.Key
+		pair.Publishable, keys[0] = ob.keys.NewKey(scope, merchants.Publishable, now)
+		pair.Secret, keys[1] = ob.keys.NewKey(scope, merchants.Secret, now)
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {

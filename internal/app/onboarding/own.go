@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -15,15 +15,15 @@ import (
 // merchant.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page lists.Page) ([]tenant.Shop, int64, error) {
+func (ob *Onboarding) ShopsOf(ctx context.Context, scope merchants.Scope, page lists.Page) ([]merchants.Shop, int64, error) {
 	list, err := ob.Store.Merchants().Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}
 	if scope.Shop != "" {
-		list = slices.DeleteFunc(list, func(s tenant.Shop) bool { return s.ID != scope.Shop })
+		list = slices.DeleteFunc(list, func(s merchants.Shop) bool { return s.ID != scope.Shop })
 	}
-	some, err := cut(list, page, func(s tenant.Shop) string { return s.ID })
+	some, err := cut(list, page, func(s merchants.Shop) string { return s.ID })
 	return some, int64(len(list)), err
 }
 
@@ -31,17 +31,17 @@ func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page list
 // its shop, or all of the merchant. status is that of a view.Key, or "" for any.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status string, page lists.Page) ([]tenant.Key, map[string]store.KeyUsage, int64, error) {
+func (ob *Onboarding) KeysOf(ctx context.Context, scope merchants.Scope, status string, page lists.Page) ([]merchants.Key, map[string]store.KeyUsage, int64, error) {
 	all, uses, err := ob.keys.List(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	now := ob.Now()
-	list := slices.DeleteFunc(all, func(k tenant.Key) bool {
+	list := slices.DeleteFunc(all, func(k merchants.Key) bool {
 		over := k.Over(now)
 		return k.Live != scope.Live || scope.Shop != "" && k.Shop != scope.Shop || status == view.KeyActive && over || status == view.KeyEnded && !over
 	})
-	some, err := cut(list, page, func(k tenant.Key) string { return k.ID })
+	some, err := cut(list, page, func(k merchants.Key) string { return k.ID })
 	return some, uses, int64(len(list)), err
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -56,28 +56,28 @@ const mostShops = 50
 // two requests at once one must decide again.
 //
 // Errors: invalid_request for the name, conflict_state if the merchant has many shops.
-func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, name string) (tenant.Shop, error) {
-	named, err := tenant.Shop{}.Rename(name)
+func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, name string) (merchants.Shop, error) {
+	named, err := merchants.Shop{}.Rename(name)
 	if err != nil {
-		return tenant.Shop{}, err
+		return merchants.Shop{}, err
 	}
-	return base.Decide(func() (tenant.Shop, error) {
+	return base.Decide(func() (merchants.Shop, error) {
 		m, err := ob.Store.Merchants().Get(ctx, merchant)
 		if err != nil {
-			return tenant.Shop{}, err
+			return merchants.Shop{}, err
 		}
 		have, err := ob.Store.Merchants().Shops(ctx, merchant)
 		if err != nil {
-			return tenant.Shop{}, err
+			return merchants.Shop{}, err
 		}
 		if len(have) >= mostShops {
-			return tenant.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
+			return merchants.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
 		}
-		if slices.ContainsFunc(have, func(s tenant.Shop) bool { return strings.EqualFold(s.Name, named.Name) }) {
-			return tenant.Shop{}, problem.Field(problem.InvalidRequest, "name", "the merchant has a shop of this name: open that one, or choose another name")
+		if slices.ContainsFunc(have, func(s merchants.Shop) bool { return strings.EqualFold(s.Name, named.Name) }) {
+			return merchants.Shop{}, problem.Field(problem.InvalidRequest, "name", "the merchant has a shop of this name: open that one, or choose another name")
 		}
 		shop, change := ob.newShop(by, merchant, named.Name, ob.Now())
-		change.Merchants = []tenant.Merchant{m.Next()}
+		change.Merchants = []merchants.Merchant{m.Next()}
 		return shop, ob.Store.Commit(ctx, change)
 	})
 }
@@ -93,9 +93,9 @@ func readable(field, name string) error {
 }
 
 // ReadLogo checks an image for shoppers' pages: PNG or JPEG, at most 24 KB and 1024 pixels a side.
-func ReadLogo(body []byte) (tenant.Logo, error) {
-	refuse := func(why string) (tenant.Logo, error) {
-		return tenant.Logo{}, problem.Field(problem.InvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
+func ReadLogo(body []byte) (merchants.Logo, error) {
+	refuse := func(why string) (merchants.Logo, error) {
+		return merchants.Logo{}, problem.Field(problem.InvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
 	}
 	if len(body) > maxLogo {
 		return refuse(fmt.Sprintf("it has %d bytes", len(body)))
@@ -108,14 +108,14 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))
 	}
 	sum := sha256.Sum256(body)
-	return tenant.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
+	return merchants.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
 }
 
 // Rename changes the name of a shop, as shoppers see it. Its slug stays: it is in addresses.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name string) error {
-	s, err := base.Decide(func() (tenant.Shop, error) {
+	s, err := base.Decide(func() (merchants.Shop, error) {
 		s, err := ob.Store.Merchants().Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
@@ -125,8 +125,8 @@ func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name str
 			return s, err
 		}
 		return next, ob.Store.Commit(ctx, pay.Change{
-			Shops: []tenant.Shop{next},
-			Audit: ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRenamed, s.ID, map[string]string{"name": next.Name, "before": s.Name}),
+			Shops: []merchants.Shop{next},
+			Audit: ob.Audited(by, merchants.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRenamed, s.ID, map[string]string{"name": next.Name, "before": s.Name}),
 		})
 	})
 	if err == nil {
@@ -138,22 +138,22 @@ func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name str
 // Rebrand changes a shop's brand; logo may be nil. Running servers use it within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
-	done, err := base.Decide(func() (tenant.Shop, error) {
+func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, change func(merchants.Brand) merchants.Brand, logo *merchants.Logo) (merchants.Shop, error) {
+	done, err := base.Decide(func() (merchants.Shop, error) {
 		s, err := ob.Store.Merchants().Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
 		brand, write := change(s.Brand), pay.Change{}
 		if logo != nil {
-			brand.Logo, write.Logos = logo.ID, []tenant.Logo{*logo}
+			brand.Logo, write.Logos = logo.ID, []merchants.Logo{*logo}
 		}
 		next, err := s.Rebrand(brand)
 		if err != nil {
 			return s, err
 		}
-		write.Shops = []tenant.Shop{next}
-		write.Audit = ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
+		write.Shops = []merchants.Shop{next}
+		write.Audit = ob.Audited(by, merchants.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"passFee": strconv.FormatBool(next.Brand.PassFee),
 		})
@@ -169,8 +169,8 @@ func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, 
 // use them within seconds: a link to a scheme that is gone is no longer shown.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop string, list []string) (tenant.Shop, error) {
-	done, err := base.Decide(func() (tenant.Shop, error) {
+func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop string, list []string) (merchants.Shop, error) {
+	done, err := base.Decide(func() (merchants.Shop, error) {
 		s, err := ob.Store.Merchants().Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
@@ -180,8 +180,8 @@ func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop strin
 			return s, err
 		}
 		return next, ob.Store.Commit(ctx, pay.Change{
-			Shops: []tenant.Shop{next},
-			Audit: ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopSchemes, s.ID, map[string]string{
+			Shops: []merchants.Shop{next},
+			Audit: ob.Audited(by, merchants.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopSchemes, s.ID, map[string]string{
 				"schemes": strings.Join(next.Schemes, " "), "before": strings.Join(s.Schemes, " "),
 			}),
 		})
@@ -195,6 +195,6 @@ func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop strin
 // Logo reads a shop's logo.
 //
 // Errors: not_found.
-func (ob *Onboarding) Logo(ctx context.Context, id string) (tenant.Logo, error) {
-	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (tenant.Logo, error) { return ob.Store.Merchants().Logo(ctx, id) })
+func (ob *Onboarding) Logo(ctx context.Context, id string) (merchants.Logo, error) {
+	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (merchants.Logo, error) { return ob.Store.Merchants().Logo(ctx, id) })
 }

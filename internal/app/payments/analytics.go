@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Analytics are the use cases that count payments. They read only totals, and no payments.
@@ -84,7 +84,7 @@ func span(from, to time.Time) (first, begin, end time.Time, err error) {
 // Analyse reads how the shop's payments ended.
 //
 // Errors: invalid_request for a span that is empty or too long.
-func (an *Analytics) Analyse(ctx context.Context, scope tenant.Scope, from, to time.Time, by analytics.Dimension) (Analysis, error) {
+func (an *Analytics) Analyse(ctx context.Context, scope merchants.Scope, from, to time.Time, by analytics.Dimension) (Analysis, error) {
 	a, parts, err := an.totals(ctx, scope.Shop, scope.Live, from, to, by)
 	if err != nil {
 		return a, err

@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -21,18 +21,18 @@ import (
 // Errors: transaction_not_found; conflict_state if it is not pending, or if the shopper paid first;
 // service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
 // the charge has ended.
-func (in *Payments) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
+func (in *Payments) Cancel(ctx context.Context, scope merchants.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	return in.cancel(ctx, scope, id, audit.Actor{}, cause)
 }
 
 // CancelBy is Cancel by a person, whom the audit log names.
 //
 // Errors: those of Cancel.
-func (in *Payments) CancelBy(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Payment, error) {
+func (in *Payments) CancelBy(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Payment, error) {
 	return in.cancel(ctx, scope, id, by, view.Cause{RequestID: by.Request})
 }
 
-func (in *Payments) cancel(ctx context.Context, scope tenant.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
+func (in *Payments) cancel(ctx context.Context, scope merchants.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.End.Canceled() {
 		return before, err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/analytics"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Funnel is how far shoppers got in checkouts that began in a span of days, and in the days before.
@@ -26,7 +26,7 @@ type FunnelStep struct {
 // Funnel reads how far the shop's checkouts got.
 //
 // Errors: invalid_request for a span that is empty or too long.
-func (an *Analytics) Funnel(ctx context.Context, scope tenant.Scope, from, to time.Time) (f Funnel, err error) {
+func (an *Analytics) Funnel(ctx context.Context, scope merchants.Scope, from, to time.Time) (f Funnel, err error) {
 	first, begin, end, err := span(from, to)
 	if err != nil {
 		return f, err
@@ -79,7 +79,7 @@ func (m MethodWaits) Within(class int) (n int64) {
 // Waits reads how long the shop's shoppers took to pay.
 //
 // Errors: invalid_request for a span that is empty or too long.
-func (an *Analytics) Waits(ctx context.Context, scope tenant.Scope, from, to time.Time) (w Waits, err error) {
+func (an *Analytics) Waits(ctx context.Context, scope merchants.Scope, from, to time.Time) (w Waits, err error) {
 	first, begin, end, err := span(from, to)
 	if err != nil {
 		return w, err

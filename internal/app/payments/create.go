@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -122,7 +122,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written
 // yet.
-func (in *Payments) order(ctx context.Context, scope tenant.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
+func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
 	merchant, shop, err := in.Tenant(ctx, base.Principal{Scope: scope})
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return pay.Payment{}, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -24,7 +24,7 @@ const lifeEvents = 200
 
 // Life reads what happened to a payment that was read in the scope: each part is found by its id, which is
 // made from the payment's.
-func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment) (l Life, err error) {
+func (in *Payments) Life(ctx context.Context, scope merchants.Scope, p pay.Payment) (l Life, err error) {
 	if l.Claims, err = in.Store.Claims().Of(ctx, []string{p.ID}); err != nil {
 		return l, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -24,7 +24,7 @@ type Link struct {
 // Links lists a shop's payment links, newest first, as long as their sessions are kept.
 //
 // Errors: invalid_request for a cursor that is no link of the shop.
-func (ss *Sessions) Links(ctx context.Context, scope tenant.Scope, page lists.Page) ([]Link, error) {
+func (ss *Sessions) Links(ctx context.Context, scope merchants.Scope, page lists.Page) ([]Link, error) {
 	err := base.Behind(page.After, func() error {
 		_, err := ss.Store.Sessions().Get(ctx, scope, page.After)
 		return err
@@ -67,7 +67,7 @@ func (ss *Sessions) link(s pay.Session, p pay.Payment, over bool) Link {
 // Link reads a shop's payment link, without its payment.
 //
 // Errors: checkout_session_not_found.
-func (ss *Sessions) Link(ctx context.Context, scope tenant.Scope, id string) (Link, error) {
+func (ss *Sessions) Link(ctx context.Context, scope merchants.Scope, id string) (Link, error) {
 	if !base.Storable(id) {
 		return Link{}, pay.NoSession()
 	}
@@ -85,7 +85,7 @@ func (ss *Sessions) Link(ctx context.Context, scope tenant.Scope, id string) (Li
 //
 // Errors: checkout_session_not_found once its time is over, checkout_session_already_completed once a method was
 // chosen: then the payment can be canceled.
-func (ss *Sessions) CloseLink(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) error {
+func (ss *Sessions) CloseLink(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) error {
 	return base.Again(func() error { // the shopper opened the page or chose a method meanwhile
 		link, err := ss.Link(ctx, scope, id)
 		if err != nil {

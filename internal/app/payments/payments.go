@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // longList is the number of payments from which a list counts as long: reading it takes
@@ -17,7 +17,7 @@ const longList = 50
 // one merchant take turns, on half of the processors: they must not keep other merchants waiting.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
+func (in *Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
 	if f.Limit >= longList {
 		done, err := in.lists.Lock(ctx, scope.Merchant)
 		if err != nil {
@@ -49,7 +49,7 @@ const ExportPage = 500
 // there are no more.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) ListFrom(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+func (in *Payments) ListFrom(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments().Get(ctx, scope, f.After)
 		return err

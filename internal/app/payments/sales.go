@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // LongWait is how long a provider may leave a payment without an answer before somebody should look.
@@ -23,7 +23,7 @@ type Sales struct {
 }
 
 // Sales reads how a shop sells, from counters and totals.
-func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
+func (in *Payments) Sales(ctx context.Context, scope merchants.Scope) (s Sales, err error) {
 	now := in.TimeOf(scope).UTC()
 	day := now.Truncate(24 * time.Hour)
 	first := day.AddDate(0, 0, -6)
@@ -69,6 +69,6 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 }
 
 // Few lists the newest payments that a filter selects. Unlike List it counts nothing.
-func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+func (in *Payments) Few(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	return in.Store.Payments().List(ctx, scope, f)
 }

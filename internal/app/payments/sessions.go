@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -196,7 +196,7 @@ func againOnce(payment string) base.Idempotency {
 
 // EndedSession reads a session whose token is no longer valid, with its shop, so that its page can
 // lead the customer back there. found is false if there is none.
-func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop tenant.Shop, found bool, err error) {
+func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Session, shop merchants.Shop, found bool, err error) {
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
@@ -227,7 +227,7 @@ func (ss *Sessions) OpenTyped(about, encrypted string) ([]byte, bool) {
 }
 
 // earlierSession returns the session of an earlier request with the same key.
-func (ss *Sessions) earlierSession(ctx context.Context, scope tenant.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
+func (ss *Sessions) earlierSession(ctx context.Context, scope merchants.Scope, i base.Idempotency) (s pay.Session, found bool, err error) {
 	object, found, err := ss.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return s, false, err

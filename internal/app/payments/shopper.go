@@ -9,15 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Shown is a payment as its shopper sees it.
 type Shown struct {
 	pay.Payment
-	Shop tenant.Shop
+	Shop merchants.Shop
 	Rail acquirer.Rail
 	Now  time.Time // in the payment's clock
 	// Simulated: a simulated bank plays it.

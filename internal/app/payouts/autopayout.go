@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -18,7 +18,7 @@ import (
 // SettlePayout takes the next step of a closed settlement that has its receipt: what was paid or is owed by other settlements covers
 // it, and if automatic payouts were agreed, what is there of the rest is withdrawn. The withdrawal is made in one commit with the
 // settlements that it covers, so nothing is paid out twice. The newest settlement that is owed looks for all (SETTLE-9).
-func (po *Payouts) SettlePayout(ctx context.Context, id string, scope tenant.Scope) error {
+func (po *Payouts) SettlePayout(ctx context.Context, id string, scope merchants.Scope) error {
 	if err := po.cover(ctx, scope); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 		return err
 	}
 	// A withdrawal or a claim may take the money in the meantime: then the next look pays what is left.
-	_, err = po.withdrawOnce(ctx, po.Self(), tenant.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms(), NewWithdrawal{
+	_, err = po.withdrawOnce(ctx, po.Self(), merchants.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms(), NewWithdrawal{
 		Amount: money.New(amount, money.USD), Mark: base.MarkAbout(po.Vault, "automatic|"+s.ID),
 		With: func(w pay.Withdrawal) (pay.Withdrawal, []pay.Settlement) { return w.PayOff(of, now) },
 	})

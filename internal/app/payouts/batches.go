@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -338,7 +338,7 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, tenant.Scope{Live: live}, audit.AnswersRead, account, details)}))
+	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, merchants.Scope{Live: live}, audit.AnswersRead, account, details)}))
 }
 
 // answerBatch applies a bank's answer about all lines of a batch.

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -39,12 +39,12 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 		if err != nil {
 			return err
 		}
-		written.Audit = po.Audited(by, tenant.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, map[string]string{
+		written.Audit = po.Audited(by, merchants.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, map[string]string{
 			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
 			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
 			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
 		if limits.Automatic && !present.Automatic {
-			if written.Settlements, err = po.woken(ctx, tenant.Scope{Merchant: merchant, Live: live}); err != nil {
+			if written.Settlements, err = po.woken(ctx, merchants.Scope{Merchant: merchant, Live: live}); err != nil {
 				return err
 			}
 		}
@@ -56,7 +56,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 
 // woken is the newest settlement that is owed, which looks for all from now on. While nothing was agreed, it ended its looks: if no other
 // settlement closed, nobody would pay it.
-func (po *Payouts) woken(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
+func (po *Payouts) woken(ctx context.Context, scope merchants.Scope) ([]pay.Settlement, error) {
 	list, err := po.Store.Settlements().Uncovered(ctx, scope)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -22,7 +22,7 @@ import (
 // cover lets a merchant's withdrawals cover its settlements: those that end have ended since they were looked at last, and all
 // others that cover less or more than they paid. It is done when a withdrawal has ended, and not when it is made, so withdrawals
 // that are made at once do not wait for each other.
-func (po *Payouts) cover(ctx context.Context, scope tenant.Scope, ended ...string) error {
+func (po *Payouts) cover(ctx context.Context, scope merchants.Scope, ended ...string) error {
 	return base.Again(func() error {
 		made, err := po.Store.Withdrawals().Uncovering(ctx, scope)
 		if err != nil {
@@ -74,10 +74,10 @@ func (po *Payouts) cover(ctx context.Context, scope tenant.Scope, ended ...strin
 
 // coverAll lets the withdrawals that have ended cover settlements, merchant by merchant.
 func (po *Payouts) coverAll(ctx context.Context, ended []pay.Withdrawal) {
-	of := map[tenant.Scope][]string{}
-	var order []tenant.Scope
+	of := map[merchants.Scope][]string{}
+	var order []merchants.Scope
 	for _, w := range ended {
-		scope := tenant.Scope{Merchant: w.Merchant, Live: w.Live}
+		scope := merchants.Scope{Merchant: w.Merchant, Live: w.Live}
 		if of[scope] == nil {
 			order = append(order, scope)
 		}
@@ -201,7 +201,7 @@ func (po *Payouts) walletByHand(ctx context.Context, s pay.Settlement, id string
 		return pay.Wallet{}, err
 	}
 	for _, shop := range shops {
-		scope := tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live}
+		scope := merchants.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live}
 		if id == "" {
 			usual, err := po.to.defaultWallet(ctx, scope)
 			if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -156,7 +156,7 @@ func (fl *Floats) Compare(ctx context.Context) error {
 	}
 	for _, f := range list {
 		if f.Off.Minor != 0 {
-			fl.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", tenant.EnvironmentOf(f.Live),
+			fl.Log.WarnContext(ctx, "the balance at a payout account is not what the ledger has: look at it", "account", f.Account, "environment", merchants.EnvironmentOf(f.Live),
 				"balance", f.Balance, "free", money.New(f.Free, f.Currency), "committed", money.New(f.Committed, f.Currency))
 		}
 	}
@@ -210,7 +210,7 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 	if amount.IsNegative() && !force {
 		floors = []ledger.Floor{{Merchant: t.Merchant, Live: t.Live, Account: ledger.Float}}
 	}
-	err = fl.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: fl.Noted(by, tenant.Scope{Live: s.Live}, audit.FloatEntered, account, note,
+	err = fl.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: fl.Noted(by, merchants.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
 		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force books it anyway, and nothing is paid out until the float is positive again")

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -178,8 +178,8 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (exchange.Conversi
 }
 
 // Payability returns why a wallet of a shop cannot be paid to now: pay.Payable if it can.
-func (po *Payouts) Payability(ctx context.Context, scope tenant.Scope) (func(pay.Wallet) pay.Unpayable, error) {
-	err := po.requireKYC(ctx, scope, tenant.KYCBasic)
+func (po *Payouts) Payability(ctx context.Context, scope merchants.Scope) (func(pay.Wallet) pay.Unpayable, error) {
+	err := po.requireKYC(ctx, scope, merchants.KYCBasic)
 	refused, unverified := errors.AsType[*problem.Error](err)
 	if unverified = unverified && refused.Code == problem.KYCRequired; err != nil && !unverified {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -46,7 +46,7 @@ type NewWallet struct {
 // Add adds a wallet to a shop. In production the merchant gets an e-mail.
 //
 // Errors: conflict_state if the shop has a wallet with this destination.
-func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
+func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWallet) (pay.Wallet, error) {
 	place := n.Network + ":" + n.Currency + ":" + n.Account
 	if n.Network == destination.TED {
 		place += ":" + n.Bank + ":" + n.Branch // another bank may have an account of the same number
@@ -110,7 +110,7 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope
 }
 
 // defaultWallet reads a shop's default wallet, nil if there is none.
-func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
+func (d *Wallets) defaultWallet(ctx context.Context, scope merchants.Scope) (*pay.Wallet, error) {
 	w, err := d.Store.Wallets().Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -121,14 +121,14 @@ func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.W
 // Get reads one wallet of the shop, including disabled ones.
 //
 // Errors: wallet_not_found, also for another shop's wallet.
-func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
+func (d *Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
 	return base.Named(id, base.Missing(problem.WalletNotFound, "wallet", scope, id), func() (pay.Wallet, error) { return d.Store.Wallets().Get(ctx, scope, id) })
 }
 
 // List lists a shop's wallets, newest first, with their number.
 //
 // Errors: invalid_request for an unknown cursor.
-func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
+func (d *Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets().Get(ctx, scope, page.After)
 		return err
@@ -142,7 +142,7 @@ func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.Walle
 // wallet's history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope tenant.Scope, id string) error {
+func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope merchants.Scope, id string) error {
 	return base.Again(func() error {
 		w, err := d.Get(ctx, scope, id)
 		if err != nil {

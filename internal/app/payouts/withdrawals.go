@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -44,7 +44,7 @@ type Arrives struct {
 }
 
 // mark is the part of its ids that is derived from the request.
-func (po *Payouts) mark(n NewWithdrawal, scope tenant.Scope) base.Mark {
+func (po *Payouts) mark(n NewWithdrawal, scope merchants.Scope) base.Mark {
 	if n.Mark != "" {
 		return n.Mark
 	}
@@ -59,7 +59,7 @@ func (po *Payouts) mark(n NewWithdrawal, scope tenant.Scope) base.Mark {
 // there is no default, conflict_state for a wallet that cannot be paid to, service_unavailable if
 // no payout provider is configured, amount_below_minimum, balance_insufficient,
 // idempotency_conflict, forbidden if the merchant is paused.
-func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
+func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
 		return w, false, err
@@ -95,7 +95,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: those of Withdraw; store.ErrStale if the same request was first.
-func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenant.Scope, terms tenant.Terms, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope merchants.Scope, terms merchants.Terms, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -130,7 +130,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.
-func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n NewWithdrawal, terms tenant.Terms, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (po *Payouts) decideWithdrawal(ctx context.Context, scope merchants.Scope, n NewWithdrawal, terms merchants.Terms, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	wallet, err := po.payee(ctx, scope, n.Wallet)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
@@ -221,7 +221,7 @@ func (po *Payouts) agreed(ctx context.Context, w pay.Wallet, net, arrives money.
 // the error. Nothing is written.
 //
 // Errors: those of Withdraw.
-func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
@@ -231,8 +231,8 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Sc
 }
 
 // payee is the wallet of a withdrawal.
-func (po *Payouts) payee(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
-	if err := po.requireKYC(ctx, scope, tenant.KYCBasic); err != nil {
+func (po *Payouts) payee(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
+	if err := po.requireKYC(ctx, scope, merchants.KYCBasic); err != nil {
 		return pay.Wallet{}, err
 	}
 	var wallet pay.Wallet
@@ -256,7 +256,7 @@ func (po *Payouts) payee(ctx context.Context, scope tenant.Scope, id string) (pa
 }
 
 // requireKYC returns an error for a production merchant who is not verified.
-func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tenant.KYCLevel) error {
+func (po *Payouts) requireKYC(ctx context.Context, scope merchants.Scope, need merchants.KYCLevel) error {
 	if !scope.Live {
 		return nil
 	}
@@ -264,7 +264,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(levels, func(l tenant.KYCLevel) bool { return l.Covers(need) }) {
+	if slices.ContainsFunc(levels, func(l merchants.KYCLevel) bool { return l.Covers(need) }) {
 		return nil
 	}
 	return &problem.Error{Code: problem.KYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
@@ -274,14 +274,14 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 // Withdrawal reads one withdrawal of the shop.
 //
 // Errors: withdrawal_not_found, also for another shop's withdrawal.
-func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
+func (po *Payouts) Withdrawal(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
 	return base.Named(id, base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals().Get(ctx, scope, id) })
 }
 
 // Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (po *Payouts) Withdrawals(ctx context.Context, scope merchants.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := po.Store.Withdrawals().Get(ctx, scope, f.After)
 		return err
@@ -294,7 +294,7 @@ func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f lists.
 // CancelWithdrawal returns the money of a withdrawal that was not sent yet.
 //
 // Errors: withdrawal_not_found, conflict_state; store.ErrNotProved: its money must not move.
-func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope tenant.Scope, id string) (pay.Withdrawal, error) {
+func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope merchants.Scope, id string) (pay.Withdrawal, error) {
 	return base.Decide(func() (pay.Withdrawal, error) {
 		w, err := po.Withdrawal(ctx, scope, id)
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/identity"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // CompanyLife is how long somebody may take to sign in at the company's identity provider.
@@ -88,7 +88,7 @@ func (co *Company) Ask(ctx context.Context, next string) (address, encrypted str
 // wanted may be the invitation's. That page is returned, unless the invitation was accepted.
 //
 // Errors: invalid_token, forbidden for somebody who is not a user here, service_unavailable.
-func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code string, language tenant.Language) (e Entered, next string, err error) {
+func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code string, language merchants.Language) (e Entered, next string, err error) {
 	if co.provider == nil {
 		return e, "", problem.New(problem.NotFound, "there is no such page")
 	}
@@ -139,7 +139,7 @@ func (co *Company) opened(encrypted string) (q question, err error) {
 }
 
 // first signs in somebody whose subject nobody has yet. joined is true if an invitation was accepted.
-func (co *Company) first(ctx context.Context, from From, person identity.Person, subject, next string, language tenant.Language) (e Entered, joined bool, err error) {
+func (co *Company) first(ctx context.Context, from From, person identity.Person, subject, next string, language merchants.Language) (e Entered, joined bool, err error) {
 	email, err := people.ParseEmail(person.Email)
 	if err != nil {
 		co.people.refused(ctx, from, people.User{}, "company")
@@ -179,7 +179,7 @@ const invitationPage = "/dashboard/link/"
 
 // invited accepts the invitation from whose page somebody came, if it is for the address. The user has no
 // password, and can choose one later.
-func (co *Company) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language tenant.Language) (Entered, error) {
+func (co *Company) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language merchants.Language) (Entered, error) {
 	nobody := problem.New(problem.Forbidden, "nobody here has the e-mail address "+email+": ask an owner of your merchant for an invitation, and open its link first")
 	token, found := strings.CutPrefix(next, invitationPage)
 	if !found {

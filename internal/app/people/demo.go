@@ -6,8 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -24,7 +24,7 @@ func (ls *Links) Demo(ctx context.Context, merchant string) (address string, err
 		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
 		err := ls.Store.Commit(ctx, pay.Change{
 			Users: []people.User{u}, Memberships: []people.Membership{m},
-			Audit: ls.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
+			Audit: ls.Audited(by, merchants.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
 		})
 		if err != nil && !errors.Is(err, store.ErrStale) { // another node made it
 			return "", err

@@ -7,9 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -17,7 +17,7 @@ import (
 type NewUser struct {
 	Name     string
 	Password string
-	Language tenant.Language
+	Language merchants.Language
 }
 
 // Accept accepts an invitation. Somebody who is not a user yet becomes one, with a name and a password. Somebody
@@ -124,7 +124,7 @@ func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u
 	if err := ls.people.uninvite(ctx, change, u.Email, func(other people.Link) bool { return other.ID != l.ID && other.Merchant == l.Merchant }); err != nil {
 		return err
 	}
-	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
+	scope := merchants.Scope{Merchant: l.Merchant, Live: true}
 	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
 	if l.Merchant != "" {
 		m, err := ls.Store.Memberships().Get(ctx, u.ID, l.Merchant)

@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -74,7 +74,7 @@ type Invitee struct {
 	Merchant string // "": to the operator's console
 	Role     people.Role
 	Operator bool
-	Language tenant.Language // of the e-mail; "": English
+	Language merchants.Language // of the e-mail; "": English
 }
 
 // Invite invites somebody to a merchant, or to the operator's console. The link is sent by e-mail where that is
@@ -93,7 +93,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 	if err := mayGive(by, giver, n); err != nil {
 		return Told{}, err
 	}
-	var m tenant.Merchant
+	var m merchants.Merchant
 	if n.Merchant != "" {
 		if m, err = ls.AnyMerchant(ctx, n.Merchant); err != nil {
 			return Told{}, err
@@ -112,7 +112,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		l, token := ls.newLink(people.Link{
 			Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID, Proves: vouches(by), Language: n.Language,
 		})
-		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
+		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, merchants.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
 		if err := ls.withdrawEarlier(ctx, &change, l, giver); err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, giver people.Role
 				return err
 			}
 			return ls.Store.Commit(ctx, pay.Change{
-				Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.LinkWithdrawn, l.ID, linkDetails(l)),
+				Links: []people.Link{l}, Audit: ls.Audited(by, merchants.Scope{Merchant: merchant, Live: true}, audit.LinkWithdrawn, l.ID, linkDetails(l)),
 			})
 		}
 		return store.ErrNotFound

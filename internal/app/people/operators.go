@@ -7,9 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -53,7 +53,7 @@ func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told T
 		fresh, token := ls.newLink(l)
 		l = l.Confirm(by.ID, fresh)
 		told = Told{Link: l, Address: ls.linkAddress(token)}
-		change := pay.Change{Audit: ls.Audited(by, tenant.Scope{Live: true}, audit.LinkConfirmed, l.ID, linkDetails(l))}
+		change := pay.Change{Audit: ls.Audited(by, merchants.Scope{Live: true}, audit.LinkConfirmed, l.ID, linkDetails(l))}
 		told.Mailed = ls.mails.AddLink(&change, l, l.Email, l.Language, "", told.Address)
 		if l.Proves = told.Mailed; told.Mailed { // whoever has the mailbox alone gets it
 			told.Address = ""

@@ -6,9 +6,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // SetPassword replaces a user's password. The other sign-ins end.
@@ -139,7 +139,7 @@ func (pl *People) firstFactor(ctx context.Context, from From, user, password str
 // Introduce changes a user's name and language.
 //
 // Errors: invalid_request.
-func (pl *People) Introduce(ctx context.Context, user, name string, language tenant.Language) error {
+func (pl *People) Introduce(ctx context.Context, user, name string, language merchants.Language) error {
 	name, err := people.ParseName(name)
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -187,10 +187,10 @@ func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, 
 		if i == mostMerchants {
 			break
 		}
-		entries = append(entries, pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, object, details())...)
+		entries = append(entries, pl.Audited(by, merchants.Scope{Merchant: m.Merchant, Live: true}, act, object, details())...)
 	}
 	if len(entries) == 0 {
-		entries = pl.Audited(by, tenant.Scope{Live: true}, act, object, details())
+		entries = pl.Audited(by, merchants.Scope{Live: true}, act, object, details())
 	}
 	return entries, nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -128,7 +128,7 @@ func (tm *Team) addRoleChange(ctx context.Context, change *pay.Change, by audit.
 		act, details = audit.UserRemoved, map[string]string{"before": string(m.Role)}
 	}
 	change.Memberships = append(change.Memberships, m.Give(role, tm.Now()))
-	change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)...)
+	change.Audit = append(change.Audit, tm.Audited(by, merchants.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)...)
 	return merchant.Name, nil
 }
 
@@ -151,12 +151,12 @@ func (pl *People) Tenancies(ctx context.Context, user string) ([]store.Tenancy, 
 // Place is a shop's pages in an environment, as a user may see them.
 type Place struct {
 	Role     people.Role // "" for an operator who looks at them
-	Scope    tenant.Scope
-	Rights   []tenant.Right
-	Merchant tenant.Merchant
-	Shop     tenant.Shop
-	Shops    []tenant.Shop   // of the merchant
-	Others   []store.Tenancy // the user's merchants, this one among them
+	Scope    merchants.Scope
+	Rights   []merchants.Right
+	Merchant merchants.Merchant
+	Shop     merchants.Shop
+	Shops    []merchants.Shop // of the merchant
+	Others   []store.Tenancy  // the user's merchants, this one among them
 }
 
 // Enters finds a shop's pages for a user. An operator who visits the merchant may read.
@@ -169,7 +169,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	if p.Others, err = pl.Tenancies(ctx, u.ID); err != nil {
 		return p, err
 	}
-	p.Scope = tenant.Scope{Merchant: p.Shop.Merchant, Shop: shop, Live: live}
+	p.Scope = merchants.Scope{Merchant: p.Shop.Merchant, Shop: shop, Live: live}
 	m, err := pl.Store.Memberships().Get(ctx, u.ID, p.Shop.Merchant)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return p, err
@@ -178,7 +178,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	case p.Role != "":
 		p.Rights = p.Role.Rights(live)
 	case u.Operator && s.Visits == p.Shop.Merchant:
-		p.Rights = []tenant.Right{tenant.RightRead}
+		p.Rights = []merchants.Right{merchants.RightRead}
 	default:
 		return Place{}, store.ErrNotFound
 	}
@@ -209,7 +209,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 			if _, err := pl.AnyMerchant(ctx, merchant); err != nil {
 				return err
 			}
-			change.Audit = pl.Audited(from.User(u.ID), tenant.Scope{Merchant: merchant, Live: true}, audit.MerchantVisited, merchant, nil)
+			change.Audit = pl.Audited(from.User(u.ID), merchants.Scope{Merchant: merchant, Live: true}, audit.MerchantVisited, merchant, nil)
 		}
 		return pl.Store.Commit(ctx, change)
 	})
@@ -260,7 +260,7 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 			return err
 		}
 		change.Users = append(remover, present.Remove(tm.Now())) // the user's news goes with the rest
-		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
+		change.Audit = append(change.Audit, tm.Audited(by, merchants.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
 }

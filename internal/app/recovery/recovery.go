@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
@@ -107,7 +107,7 @@ func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, dec
 		if err != nil {
 			return read, err
 		}
-		change.Audit = rs.Noted(rs.Self(), tenant.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
+		change.Audit = rs.Noted(rs.Self(), merchants.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
 			"from": next.From.Format(time.RFC3339), "to": next.To.Format(time.RFC3339),
 		})
 		return next, rs.Store.Commit(ctx, change)
@@ -181,7 +181,7 @@ func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
 		if err != nil {
 			return err
 		}
-		change.Audit = rs.Noted(rs.Self(), tenant.Scope{Live: true}, audit.FoundClosed, id, note, nil)
+		change.Audit = rs.Noted(rs.Self(), merchants.Scope{Live: true}, audit.FoundClosed, id, note, nil)
 		return rs.Store.Commit(ctx, change)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 const (
@@ -181,7 +181,7 @@ func (l *Log) forget() {
 
 // List lists the requests of a shop, newest first, with the number that the filter selects. Requests that name
 // no shop, with a key of the whole merchant, belong to all its shops.
-func (l *Log) List(scope tenant.Scope, f Filter) (list []Entry, total int) {
+func (l *Log) List(scope merchants.Scope, f Filter) (list []Entry, total int) {
 	begun := f.After == ""
 	for _, e := range l.all(scope) {
 		if f.selects(e) {
@@ -196,7 +196,7 @@ func (l *Log) List(scope tenant.Scope, f Filter) (list []Entry, total int) {
 }
 
 // Get reads one request of a shop.
-func (l *Log) Get(scope tenant.Scope, id string) (Entry, bool) {
+func (l *Log) Get(scope merchants.Scope, id string) (Entry, bool) {
 	for _, e := range l.all(scope) {
 		if e.ID == id {
 			return e, true
@@ -206,7 +206,7 @@ func (l *Log) Get(scope tenant.Scope, id string) (Entry, bool) {
 }
 
 // all copies the requests of a shop, newest first.
-func (l *Log) all(scope tenant.Scope) (list []Entry) {
+func (l *Log) all(scope merchants.Scope) (list []Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	mine, known := l.of[owner{scope.Merchant, scope.Live}]

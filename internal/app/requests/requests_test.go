@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -15,7 +15,7 @@ var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 // A merchant's last requests are kept, newest first, page by page; no other shop or environment sees them.
 func TestNewestRequestsAreKept(t *testing.T) {
 	l := New(noon)
-	scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}
+	scope := merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}
 	for i := range Kept + 10 {
 		l.Add("mer_1", false, Entry{ID: fmt.Sprint("req_", i), Shop: "shp_1", Status: 200 + 200*(i%2), Method: "GET"})
 	}
@@ -30,7 +30,7 @@ func TestNewestRequestsAreKept(t *testing.T) {
 	if _, found := l.Get(scope, "req_9"); found {
 		t.Error("the oldest is still there")
 	}
-	for _, other := range []tenant.Scope{{Merchant: "mer_1", Shop: "shp_1", Live: true}, {Merchant: "mer_1", Shop: "shp_2"}, {Merchant: "mer_2", Shop: "shp_1"}} {
+	for _, other := range []merchants.Scope{{Merchant: "mer_1", Shop: "shp_1", Live: true}, {Merchant: "mer_1", Shop: "shp_2"}, {Merchant: "mer_2", Shop: "shp_1"}} {
 		if list, total := l.List(other, Filter{Limit: 1}); len(list)+total > 0 {
 			t.Errorf("%v sees %v", other, list)
 		}
@@ -44,7 +44,7 @@ func TestSilentMerchantsAreForgotten(t *testing.T) {
 	for i := range mostOwners {
 		l.Add(fmt.Sprint("mer_", i), true, Entry{ID: "req_1"})
 	}
-	if _, total := l.List(tenant.Scope{Merchant: "mer_silent", Live: true}, Filter{}); total > 0 {
+	if _, total := l.List(merchants.Scope{Merchant: "mer_silent", Live: true}, Filter{}); total > 0 {
 		t.Error("the silent merchant's requests are kept")
 	}
 	if len(l.of) != mostOwners {
@@ -73,7 +73,7 @@ func TestLogKeepsNoSecretsOrPersons(t *testing.T) {
 	}
 	l := New(noon)
 	l.Add("mer_1", false, Entry{ID: "req_1", Status: 200, Message: "x", Code: "y"})
-	if e, _ := l.Get(tenant.Scope{Merchant: "mer_1"}, "req_1"); e.Message+e.Code != "" {
+	if e, _ := l.Get(merchants.Scope{Merchant: "mer_1"}, "req_1"); e.Message+e.Code != "" {
 		t.Errorf("a successful request keeps %v", e)
 	}
 }
@@ -92,7 +92,7 @@ func BenchmarkAdd(b *testing.B) {
 // An entry is read as it was added, in UTC; a good one has no error. Entries of a source outlive what is known of it.
 func TestRequestIsReadAsAdded(t *testing.T) {
 	l := New(noon)
-	scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}
+	scope := merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}
 	var want []Entry
 	for i := range mostSources + 20 {
 		e := Entry{

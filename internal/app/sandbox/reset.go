@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -19,10 +19,10 @@ import (
 const ResetsEvery = time.Second
 
 // ResetOf reads the reset of a merchant's sandbox: the one that runs, or the last one. Version is 0 if there was none.
-func (sb *Sandbox) ResetOf(ctx context.Context, merchant string) (tenant.Reset, error) {
+func (sb *Sandbox) ResetOf(ctx context.Context, merchant string) (merchants.Reset, error) {
 	r, err := sb.Store.Resets().Get(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
-		return tenant.Reset{Merchant: merchant}, nil
+		return merchants.Reset{Merchant: merchant}, nil
 	}
 	return r, err
 }
@@ -31,14 +31,14 @@ func (sb *Sandbox) ResetOf(ctx context.Context, merchant string) (tenant.Reset, 
 // until that is done. If a reset runs already, it is the one that is returned.
 //
 // Errors: production_key_refused; store.ErrNotFound for a merchant that does not exist.
-func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope) (tenant.Reset, error) {
+func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope merchants.Scope) (merchants.Reset, error) {
 	if err := sandboxOnly(scope); err != nil {
-		return tenant.Reset{}, err
+		return merchants.Reset{}, err
 	}
 	if _, err := sb.AnyMerchant(ctx, scope.Merchant); err != nil {
-		return tenant.Reset{}, err
+		return merchants.Reset{}, err
 	}
-	begun, err := base.Decide(func() (tenant.Reset, error) {
+	begun, err := base.Decide(func() (merchants.Reset, error) {
 		r, err := sb.ResetOf(ctx, scope.Merchant)
 		if err != nil {
 			return r, err
@@ -48,7 +48,7 @@ func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope
 			return r, nil
 		}
 		return next, sb.Store.Commit(ctx, pay.Change{
-			Resets: []tenant.Reset{next},
+			Resets: []merchants.Reset{next},
 			Audit:  sb.Audited(by, scope, audit.SandboxReset, scope.Merchant, nil),
 		})
 	})
@@ -120,14 +120,14 @@ func (sb *Sandbox) releaseOne(ctx context.Context, w pay.Withdrawal) error {
 }
 
 // settle ends a reset: the test clock goes back, and the rows that stay forget those that are gone.
-func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Change) error {
-	scope := tenant.Scope{Merchant: r.Merchant}
+func (sb *Sandbox) settle(ctx context.Context, r merchants.Reset, change *pay.Change) error {
+	scope := merchants.Scope{Merchant: r.Merchant}
 	clock, err := sb.clock(ctx, r.Merchant)
 	if err != nil {
 		return err
 	}
 	if clock.Advance > 0 {
-		change.Clocks = []tenant.Clock{clock.Back()}
+		change.Clocks = []merchants.Clock{clock.Back()}
 	}
 	controls, err := sb.Store.Withdrawals().Controls(ctx, r.Merchant, false)
 	if err != nil {
@@ -143,7 +143,7 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 		return err
 	}
 	for _, shop := range shops {
-		list, _, err := sb.Store.Subscriptions().List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, lists.Page{Limit: mostEndpoints})
+		list, _, err := sb.Store.Subscriptions().List(ctx, merchants.Scope{Merchant: r.Merchant, Shop: shop.ID}, lists.Page{Limit: mostEndpoints})
 		if err != nil {
 			return err
 		}
@@ -165,10 +165,10 @@ const mostEndpoints = 10_000
 const resetRest = 2
 
 // pass makes one pass, and ends the reset if nothing is left.
-func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
+func (sb *Sandbox) pass(ctx context.Context, r merchants.Reset) error {
 	renew := func() error {
 		r = r.Lease(sb.Now())
-		return sb.Store.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}})
+		return sb.Store.Commit(ctx, pay.Change{Resets: []merchants.Reset{r}})
 	}
 	if err := renew(); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	since := sb.Now()
 	swept, err := sb.Store.EmptySandbox(ctx, r.Merchant, since, func() (err error) {
 		base.Rest(ctx, resetRest*sb.Now().Sub(since))
-		if err = ctx.Err(); err == nil && !sb.Now().Before(r.DueAt.Add(-tenant.ResetLease/2)) {
+		if err = ctx.Err(); err == nil && !sb.Now().Before(r.DueAt.Add(-merchants.ResetLease/2)) {
 			err = renew()
 		}
 		since = sb.Now()
@@ -189,7 +189,7 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 		return err
 	}
 	next, over := r.Swept(swept.Found, swept.Deleted, sb.Now())
-	change := pay.Change{Resets: []tenant.Reset{next}}
+	change := pay.Change{Resets: []merchants.Reset{next}}
 	if over {
 		next.SealedTo = swept.SealedTo
 		change.Resets[0] = next

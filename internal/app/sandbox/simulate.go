@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -44,9 +44,9 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id string, action Action, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
 	if scope.Live {
-		return pay.Payment{}, nil, tenant.NoSimulation("")
+		return pay.Payment{}, nil, merchants.NoSimulation("")
 	}
 	before, err := sb.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // The sandbox accepts what production refuses: any country, any document. A strict sandbox refuses
@@ -16,9 +16,9 @@ import (
 // SandboxSettings reads the settings of a merchant's sandbox.
 //
 // Errors: production_key_refused.
-func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (tenant.Merchant, error) {
+func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (merchants.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
-		return tenant.Merchant{}, err
+		return merchants.Merchant{}, err
 	}
 	return sb.Store.Merchants().Get(ctx, by.Merchant)
 }
@@ -26,18 +26,18 @@ func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (tena
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
 //
 // Errors: production_key_refused.
-func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (tenant.Merchant, error) {
+func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict bool) (merchants.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
-		return tenant.Merchant{}, err
+		return merchants.Merchant{}, err
 	}
-	set, err := base.Decide(func() (tenant.Merchant, error) {
+	set, err := base.Decide(func() (merchants.Merchant, error) {
 		m, err := sb.Store.Merchants().Get(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}
 		next := m.Rehearse(strict)
 		return next, sb.Store.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{next},
+			Merchants: []merchants.Merchant{next},
 			Audit:     sb.Audited(by.Actor(), by.Scope, audit.SandboxChanged, m.ID, map[string]string{"strict": fmt.Sprint(strict)}),
 		})
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -54,7 +54,7 @@ func AdjustmentAmount(text string) (money.Amount, error) {
 // Errors: merchant_not_found; those of pay.Adjustment.Make; invalid_request for an object that is not the merchant's;
 // conflict_state if the reference was used for another adjustment, though it was rejected.
 func (ad *Adjustments) Make(ctx context.Context, by audit.Actor, n NewAdjustment) (pay.Adjustment, error) {
-	scope := tenant.Scope{Merchant: n.Merchant, Live: n.Live}
+	scope := merchants.Scope{Merchant: n.Merchant, Live: n.Live}
 	if n.Account != "" && n.Account != string(ledger.Available) {
 		return pay.Adjustment{}, problem.Field(problem.InvalidRequest, "account",
 			"account must be available: money in the other accounts is of payments, claims or withdrawals, and moves with them")
@@ -99,7 +99,7 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 		if err != nil {
 			return err
 		}
-		return ad.decide(ctx, wanted.Scope, func(have ledger.Balances, shops []tenant.Shop) (pay.Change, error) {
+		return ad.decide(ctx, wanted.Scope, func(have ledger.Balances, shops []merchants.Shop) (pay.Change, error) {
 			next, change, err := wanted.Make(above, have, shops, ad.TimeOf(wanted.Scope))
 			made = next
 			change.Audit = ad.noted(by, next, audit.AdjustmentMade, next.Note)
@@ -112,7 +112,7 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 // of reads the adjustment with a reference. If there is none, the result has the id that it will have.
 //
 // Errors: ErrNotFound; service_unavailable while the sandbox is being emptied.
-func (ad *Adjustments) of(ctx context.Context, scope tenant.Scope, reference string) (pay.Adjustment, error) {
+func (ad *Adjustments) of(ctx context.Context, scope merchants.Scope, reference string) (pay.Adjustment, error) {
 	var emptied time.Time
 	if !scope.Live {
 		switch r, err := ad.Store.Resets().Get(ctx, scope.Merchant); {
@@ -141,7 +141,7 @@ func taken(known pay.Adjustment) error {
 }
 
 // decide reads what a decision about a merchant's balance needs, and commits it.
-func (ad *Adjustments) decide(ctx context.Context, scope tenant.Scope, decide func(ledger.Balances, []tenant.Shop) (pay.Change, error)) error {
+func (ad *Adjustments) decide(ctx context.Context, scope merchants.Scope, decide func(ledger.Balances, []merchants.Shop) (pay.Change, error)) error {
 	have, err := ad.Store.Books().Balances(ctx, scope)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (ad *Adjustments) noted(by audit.Actor, a pay.Adjustment, act audit.Act, no
 }
 
 // approvalAbove is the amount, in USD cents, above which a second operator must approve; zero for none.
-func (ad *Adjustments) approvalAbove(ctx context.Context, scope tenant.Scope) (above int64, err error) {
+func (ad *Adjustments) approvalAbove(ctx context.Context, scope merchants.Scope) (above int64, err error) {
 	list, err := ad.Store.Withdrawals().Controls(ctx, scope.Merchant, scope.Live)
 	for _, c := range list {
 		if c.ApprovalAbove > 0 && (above == 0 || c.ApprovalAbove < above) {
@@ -182,8 +182,8 @@ func (ad *Adjustments) approvalAbove(ctx context.Context, scope tenant.Scope) (a
 // belongs reports whether the object that an adjustment is about is the merchant's, in its environment.
 //
 // Errors: invalid_request.
-func (ad *Adjustments) belongs(ctx context.Context, scope tenant.Scope, id string) error {
-	var of tenant.Scope
+func (ad *Adjustments) belongs(ctx context.Context, scope merchants.Scope, id string) error {
+	var of merchants.Scope
 	var err error
 	switch {
 	case id == "":
@@ -235,7 +235,7 @@ func (ad *Adjustments) Approve(ctx context.Context, by audit.Actor, id string) (
 		if err := base.TwoPersons(ctx, ad.Base, by.ID, a.MadeBy); err != nil {
 			return err
 		}
-		return ad.decide(ctx, a.Scope, func(have ledger.Balances, shops []tenant.Shop) (pay.Change, error) {
+		return ad.decide(ctx, a.Scope, func(have ledger.Balances, shops []merchants.Shop) (pay.Change, error) {
 			applied, change, err := a.Approve(by.ID, have, shops, ad.TimeOf(a.Scope))
 			next = applied
 			change.Audit = ad.noted(by, applied, audit.AdjustmentApproved, "")

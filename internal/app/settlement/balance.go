@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -56,12 +56,12 @@ type Balance struct {
 }
 
 // Story describes for people what moved a merchant's money in a period; see [store.Store.MerchantStory].
-func (e *Settlements) Story(ctx context.Context, scope tenant.Scope, period lists.Span, each bool) (string, error) {
+func (e *Settlements) Story(ctx context.Context, scope merchants.Scope, period lists.Span, each bool) (string, error) {
 	return e.Store.MerchantStory(ctx, scope, period, each)
 }
 
 // Balance reads a merchant's balance in an environment.
-func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
+func (e *Settlements) Balance(ctx context.Context, scope merchants.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
 	if acc.Balances, err = e.Store.Books().Balances(ctx, scope); err != nil {
 		return acc, err
@@ -84,7 +84,7 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 
 // period is what the last 90 days added to each account: the balances less the sums that
 // settlements had collected before that time.
-func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (e *Settlements) period(ctx context.Context, scope merchants.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
 	old, err := e.Store.Settlements().SettledBefore(ctx, scope, now.Add(-FeePeriod))
 	if errors.Is(err, store.ErrNotFound) {
@@ -99,7 +99,7 @@ func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledge
 // ReserveCalendar lists all days on which reserve is released, next first, with what is left of each, and the
 // reserve itself in USD cents. The reserve may be more than the sum of the days while payments of today are
 // not settled.
-func (e *Settlements) ReserveCalendar(ctx context.Context, scope tenant.Scope) ([]pay.Reserve, int64, error) {
+func (e *Settlements) ReserveCalendar(ctx context.Context, scope merchants.Scope) ([]pay.Reserve, int64, error) {
 	balances, err := e.Store.Books().Balances(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -110,7 +110,7 @@ func (e *Settlements) ReserveCalendar(ctx context.Context, scope tenant.Scope) (
 
 // releases are the next days whose reserve is released, and what is left of each, less the refunds
 // that no settlement has collected yet.
-func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve int64, shown int) ([]pay.Reserve, error) {
+func (e *Settlements) releases(ctx context.Context, scope merchants.Scope, reserve int64, shown int) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve 
 
 // betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
 // meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
-func (e *Settlements) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
+func (e *Settlements) betweenSettlements(ctx context.Context, scope merchants.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
 		open, err := e.Store.Settlements().Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
@@ -170,7 +170,7 @@ func (e *Settlements) betweenSettlements(ctx context.Context, scope tenant.Scope
 
 // Movements lists the movements of a merchant's balances, newest first, with their number. A shop
 // with siblings does not see theirs.
-func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page lists.Page) (list []pay.Movement, total int64, err error) {
+func (e *Settlements) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -218,7 +218,7 @@ func (e *Settlements) explain(ctx context.Context, list []pay.Movement, siblings
 
 // FindMovements lists the movements of a type and time, newest first, without the running balance. A shop
 // with siblings does not see theirs.
-func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f lists.MovementFilter) (store.FoundMovements, error) {
+func (e *Settlements) FindMovements(ctx context.Context, scope merchants.Scope, f lists.MovementFilter) (store.FoundMovements, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return store.FoundMovements{}, err
@@ -232,7 +232,7 @@ func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f l
 
 // EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
 // set if nothing is left out: without a filter, for a merchant's only shop.
-func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f lists.MovementFilter, each func(m pay.Movement, balance bool) error) error {
+func (e *Settlements) EachMovement(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, each func(m pay.Movement, balance bool) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f li
 
 // newestMovements are the movements that the balance shows. For a shop with siblings there may be
 // fewer.
-func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) ([]pay.Movement, error) {
+func (e *Settlements) newestMovements(ctx context.Context, scope merchants.Scope) ([]pay.Movement, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) (
 }
 
 // siblings reports whether the scope is a shop whose merchant has other shops.
-func (e *Settlements) siblings(ctx context.Context, scope tenant.Scope) (bool, error) {
+func (e *Settlements) siblings(ctx context.Context, scope merchants.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
@@ -292,12 +292,12 @@ func (e *Settlements) siblings(ctx context.Context, scope tenant.Scope) (bool, e
 }
 
 // Available reads a merchant's available balance in an environment, in USD cents; below zero it is a debt.
-func (e *Settlements) Available(ctx context.Context, scope tenant.Scope) (int64, error) {
+func (e *Settlements) Available(ctx context.Context, scope merchants.Scope) (int64, error) {
 	have, err := e.Balances(ctx, scope)
 	return have[ledger.Available], err
 }
 
 // Balances reads a merchant's balances in an environment.
-func (e *Settlements) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
+func (e *Settlements) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
 	return e.Store.Books().Balances(ctx, scope)
 }

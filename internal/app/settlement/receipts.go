@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -81,7 +81,7 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 // settlement with the id f.After, if that is not empty.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
+func (e *Settlements) List(ctx context.Context, scope merchants.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
 		s, err := e.Store.Settlements().Get(ctx, scope, f.After)
@@ -96,12 +96,12 @@ func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.Sett
 // Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
-func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
+func (e *Settlements) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Settlement, error) {
 	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
 }
 
 // For returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out.
-func (e *Settlements) For(ctx context.Context, scope tenant.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
+func (e *Settlements) For(ctx context.Context, scope merchants.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
 	return base.SettlementsFor(ctx, e.Base, scope, list, nil)
 }
 
@@ -138,7 +138,7 @@ func orNoSettlement(err error) error {
 // does not see theirs. The page begins after the line with the number page.After.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page lists.Page) ([]pay.SettlementLine, int64, error) {
+func (e *Settlements) SettlementLines(ctx context.Context, scope merchants.Scope, s pay.Settlement, page lists.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -165,7 +165,7 @@ func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s
 }
 
 // EachLine calls each with all lines of a settlement, in order, as SettlementLines lists them.
-func (e *Settlements) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+func (e *Settlements) EachLine(ctx context.Context, scope merchants.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (e *Settlements) EachLine(ctx context.Context, scope tenant.Scope, s pay.Se
 // ReceiptFor is ReceiptOf for a scope. The receipt lists the payments of all shops of the merchant.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (e *Settlements) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Settlement) ([]byte, error) {
+func (e *Settlements) ReceiptFor(ctx context.Context, scope merchants.Scope, s pay.Settlement) ([]byte, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, 
 }
 
 // Language is the language of a merchant's reports.
-func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Language, error) {
+func (e *Settlements) Language(ctx context.Context, merchant string) (merchants.Language, error) {
 	m, err := e.Store.Merchants().Get(ctx, merchant)
 	return m.Language, err
 }
@@ -238,7 +238,7 @@ func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Lan
 // Errors: production_key_refused, those of payouts.Payouts.PaySettlement.
 func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
-		return pay.Settlement{}, tenant.NoSimulation("")
+		return pay.Settlement{}, merchants.NoSimulation("")
 	}
 	s, err := e.Get(ctx, by.Scope, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -101,7 +101,7 @@ func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
 	case s.Since.IsZero():
 		return s.PeriodStart.Add(-settleSlack)
 	}
-	return s.Since.Add(-tenant.LongestDelay - settleSlack)
+	return s.Since.Add(-merchants.LongestDelay - settleSlack)
 }
 
 // claimNext writes the next lines of a settlement that is closing. done: these were the last.
@@ -184,7 +184,7 @@ func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Un
 }
 
 // reservesOf reads the reserves of the days of the lines.
-func (e *Settlements) reservesOf(ctx context.Context, scope tenant.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (e *Settlements) reservesOf(ctx context.Context, scope merchants.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -23,24 +23,24 @@ func NewVerifications(b *base.Base) *Verifications { return &Verifications{b} }
 
 // NewVerification is a request for a verification.
 type NewVerification struct {
-	Level     tenant.KYCLevel
-	Subject   tenant.KYCSubject
+	Level     merchants.KYCLevel
+	Subject   merchants.KYCSubject
 	ReturnURL string
 }
 
 // Start begins a verification of a merchant in an environment, or returns the open one; made: it is
 // new.
-func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
-	scope := tenant.Scope{Merchant: by.Merchant, Live: by.Live}
+func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v merchants.Verification, made bool, err error) {
+	scope := merchants.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
 		open, err := po.Store.Verifications().Open(ctx, scope)
 		now := po.TimeOf(scope)
-		if err == nil && (open.Status != tenant.KYCRequiresInput || now.Before(open.ExpiresAt)) {
+		if err == nil && (open.Status != merchants.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
 			return nil
 		}
 		if err == nil { // it has expired, but that was not written yet
-			if err := po.move(ctx, po.Self(), open, tenant.KYCExpired, "", ""); err != nil {
+			if err := po.move(ctx, po.Self(), open, merchants.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -48,12 +48,12 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		next := tenant.Verification{
-			ID: po.NewID(tenant.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
+		next := merchants.Verification{
+			ID: po.NewID(merchants.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
 		}
 		v, made = next.Start(now), true
 		err = po.Store.Commit(ctx, pay.Change{
-			Verifications: []tenant.Verification{v},
+			Verifications: []merchants.Verification{v},
 			Audit:         po.Audited(by.Actor(), scope, audit.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
 		})
 		if errors.Is(err, store.ErrDuplicate) {
@@ -67,25 +67,25 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 // Get reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's verification.
-func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
-	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (tenant.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
+func (po *Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
+	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (merchants.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
 }
 
 // Any reads a verification of any merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
-func (po *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
+func (po *Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
 	return po.Store.Verifications().Any(ctx, id)
 }
 
 // Simulate moves a sandbox verification at the merchant's request.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
+func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to merchants.VerificationStatus) (merchants.Verification, error) {
 	if by.Live {
-		return tenant.Verification{}, tenant.NoSimulation("")
+		return merchants.Verification{}, merchants.NoSimulation("")
 	}
-	var v tenant.Verification
+	var v merchants.Verification
 	err := base.Again(func() error {
 		read, err := po.Get(ctx, by.Scope, id)
 		if err != nil {
@@ -104,10 +104,10 @@ func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id str
 // documents.
 //
 // Errors: not_found, also for a wrong token.
-func (po *Verifications) Page(ctx context.Context, id, token string) (tenant.Verification, error) {
+func (po *Verifications) Page(ctx context.Context, id, token string) (merchants.Verification, error) {
 	missing := problem.New(problem.NotFound, "there is no such verification")
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
-		return tenant.Verification{}, missing
+		return merchants.Verification{}, missing
 	}
 	v, err := po.Store.Verifications().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -119,14 +119,14 @@ func (po *Verifications) Page(ctx context.Context, id, token string) (tenant.Ver
 // HandIn records that the merchant has submitted documents.
 //
 // Errors: those of Page; conflict_state.
-func (po *Verifications) HandIn(ctx context.Context, id, token string) (tenant.Verification, error) {
-	var v tenant.Verification
+func (po *Verifications) HandIn(ctx context.Context, id, token string) (merchants.Verification, error) {
+	var v merchants.Verification
 	err := base.Again(func() error {
 		var err error
 		if v, err = po.Page(ctx, id, token); err != nil {
 			return err
 		}
-		return po.move(ctx, po.Self(), v, tenant.KYCProcessing, "", "")
+		return po.move(ctx, po.Self(), v, merchants.KYCProcessing, "", "")
 	})
 	return v, err
 }
@@ -135,7 +135,7 @@ func (po *Verifications) HandIn(ctx context.Context, id, token string) (tenant.V
 // sees.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to tenant.VerificationStatus, code, message string) error {
+func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to merchants.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.Verifications().Any(ctx, id)
 		if err != nil {
@@ -146,17 +146,17 @@ func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, 
 }
 
 // List lists the newest verifications of all merchants for the operator.
-func (po *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
+func (po *Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
 	return po.Store.Verifications().List(ctx, status, merchant, limit)
 }
 
-func (po *Verifications) move(ctx context.Context, by audit.Actor, v tenant.Verification, to tenant.VerificationStatus, code, message string) error {
+func (po *Verifications) move(ctx context.Context, by audit.Actor, v merchants.Verification, to merchants.VerificationStatus, code, message string) error {
 	next, err := v.Move(to, code, message, po.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
 	return po.Store.Commit(ctx, pay.Change{
-		Verifications: []tenant.Verification{next},
+		Verifications: []merchants.Verification{next},
 		Audit:         po.Noted(by, v.Scope, audit.VerificationMoved, v.ID, message, map[string]string{"from": string(v.Status), "to": string(to)}),
 	})
 }
@@ -171,7 +171,7 @@ func (po *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		// Stale: documents were submitted meanwhile.
-		if err := po.move(ctx, po.Self(), v, tenant.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := po.move(ctx, po.Self(), v, merchants.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Audit is cascada audit.
@@ -31,15 +31,15 @@ type auditListCmd struct {
 
 // auditLine is the shape of audit list --json.
 type auditLine struct {
-	ID          string             `json:"id"`
-	At          string             `json:"at"`
-	Merchant    string             `json:"merchantId,omitempty"`
-	Shop        string             `json:"shopId,omitempty"`
-	Environment tenant.Environment `json:"environment"`
-	Actor       auditActor         `json:"actor"`
-	Action      audit.Act          `json:"action"`
-	Object      string             `json:"object"`
-	Details     map[string]string  `json:"details,omitempty"`
+	ID          string                `json:"id"`
+	At          string                `json:"at"`
+	Merchant    string                `json:"merchantId,omitempty"`
+	Shop        string                `json:"shopId,omitempty"`
+	Environment merchants.Environment `json:"environment"`
+	Actor       auditActor            `json:"actor"`
+	Action      audit.Act             `json:"action"`
+	Object      string                `json:"object"`
+	Details     map[string]string     `json:"details,omitempty"`
 }
 
 type auditActor struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
@@ -60,22 +60,22 @@ func newFindingJSON(f reconcile.Finding) findingJSON {
 // reconciliationJSON is the shape of a comparison: the last line of reconcile --json, and each line
 // of --list --json.
 type reconciliationJSON struct {
-	ID          string             `json:"reconciliation,omitempty"` // absent: nothing was kept
-	Account     string             `json:"account"`
-	Environment tenant.Environment `json:"environment"`
-	From        string             `json:"from"`
-	To          string             `json:"to"`
-	At          string             `json:"at"`
-	By          string             `json:"by"`
-	Reports     []string           `json:"reports"`
-	Lines       int                `json:"lines"`
-	PaysOut     bool               `json:"paysOut,omitempty"` // charges are payouts, and refunds are returns
-	Charges     int                `json:"charges"`
-	Charged     []amountJSON       `json:"charged"`
-	Refunds     int                `json:"refunds"`
-	Refunded    []amountJSON       `json:"refunded"`
-	Differences int                `json:"differences"`
-	Findings    map[string]int     `json:"findings"`
+	ID          string                `json:"reconciliation,omitempty"` // absent: nothing was kept
+	Account     string                `json:"account"`
+	Environment merchants.Environment `json:"environment"`
+	From        string                `json:"from"`
+	To          string                `json:"to"`
+	At          string                `json:"at"`
+	By          string                `json:"by"`
+	Reports     []string              `json:"reports"`
+	Lines       int                   `json:"lines"`
+	PaysOut     bool                  `json:"paysOut,omitempty"` // charges are payouts, and refunds are returns
+	Charges     int                   `json:"charges"`
+	Charged     []amountJSON          `json:"charged"`
+	Refunds     int                   `json:"refunds"`
+	Refunded    []amountJSON          `json:"refunded"`
+	Differences int                   `json:"differences"`
+	Findings    map[string]int        `json:"findings"`
 	*comparedJSON
 }
 
@@ -100,7 +100,7 @@ func newSums(s reconcile.Sums) []amountJSON {
 
 func newReconciliationJSON(r comparison.Result) reconciliationJSON {
 	return reconciliationJSON{
-		ID: r.ID, Account: r.Account, Environment: tenant.EnvironmentOf(r.Live), From: r.From.Format(time.RFC3339Nano), To: r.To.Format(time.RFC3339Nano),
+		ID: r.ID, Account: r.Account, Environment: merchants.EnvironmentOf(r.Live), From: r.From.Format(time.RFC3339Nano), To: r.To.Format(time.RFC3339Nano),
 		At: r.At.Format(cli.TimeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, PaysOut: r.PaysOut, Charges: r.Charges, Charged: newSums(r.Charged),
 		Refunds: r.Refunds, Refunded: newSums(r.Refunded), Differences: r.Count, Findings: r.Findings,
 	}
@@ -143,7 +143,7 @@ func printCompared(out io.Writer, done reconciliation.Compared) error {
 	line := func(name, form string, values ...any) {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(form, values...))
 	}
-	line("account", "%s, %s", done.Account, tenant.EnvironmentOf(done.Live))
+	line("account", "%s, %s", done.Account, merchants.EnvironmentOf(done.Live))
 	line("period", "%s to %s UTC", done.From.Format(time.DateTime), done.To.Format(time.DateTime))
 	line("lines", "%d", t.Lines)
 	charges, refunds, story := "charges", "refunds", "TXN-… tells what happened to a payment"

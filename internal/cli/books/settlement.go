@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Settlement is cascada settlement.
@@ -40,7 +40,7 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET\tOWED\tAVAILABLE")
-	have := map[tenant.Scope]string{}
+	have := map[merchants.Scope]string{}
 	for _, s := range list {
 		closed := "-"
 		if !s.ClosedAt.IsZero() {

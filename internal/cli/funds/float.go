@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 type payoutFloatCmd struct {
@@ -57,29 +57,29 @@ func printFloats(list []payouts.FloatStatus) error {
 		if f.Unknown != "" {
 			has, off = "unknown: "+f.Unknown, "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Account, tenant.EnvironmentOf(f.Live), in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded), has, off)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Account, merchants.EnvironmentOf(f.Live), in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded), has, off)
 	}
 	return w.Flush()
 }
 
 type floatJSON struct {
-	Account     string             `json:"account"`
-	Environment tenant.Environment `json:"environment"`
-	Currency    money.Currency     `json:"currency"`
-	Free        json.Number        `json:"free"`
-	Committed   json.Number        `json:"committed"`
-	Paid        json.Number        `json:"paid"`
-	Funded      json.Number        `json:"funded"`
-	Balance     *json.Number       `json:"balance"`
-	Off         *json.Number       `json:"off"`
-	Unknown     string             `json:"unknown,omitempty"`
+	Account     string                `json:"account"`
+	Environment merchants.Environment `json:"environment"`
+	Currency    money.Currency        `json:"currency"`
+	Free        json.Number           `json:"free"`
+	Committed   json.Number           `json:"committed"`
+	Paid        json.Number           `json:"paid"`
+	Funded      json.Number           `json:"funded"`
+	Balance     *json.Number          `json:"balance"`
+	Off         *json.Number          `json:"off"`
+	Unknown     string                `json:"unknown,omitempty"`
 }
 
 func floatsJSON(list []payouts.FloatStatus) []floatJSON {
 	told := []floatJSON{}
 	for _, f := range list {
 		in := func(minor int64) json.Number { return json.Number(money.New(minor, f.Currency).Decimal()) }
-		j := floatJSON{f.Account, tenant.EnvironmentOf(f.Live), f.Currency, in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded), nil, nil, f.Unknown}
+		j := floatJSON{f.Account, merchants.EnvironmentOf(f.Live), f.Currency, in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded), nil, nil, f.Unknown}
 		if f.Unknown == "" {
 			balance, off := in(f.Balance.Minor), in(f.Off.Minor)
 			j.Balance, j.Off = &balance, &off

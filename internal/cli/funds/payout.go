@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Payout is cascada payout.
@@ -303,7 +303,7 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tAUTOMATIC\tSTOPPED")
 	for _, l := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), tenant.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), automatic(l.PayoutLimits), l.Stopped)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), merchants.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), automatic(l.PayoutLimits), l.Stopped)
 	}
 	return w.Flush()
 }

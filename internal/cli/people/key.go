@@ -15,7 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Key is cascada key.
@@ -35,17 +35,17 @@ type keyListCmd struct {
 
 // keyJSON is a key as key list --json prints it.
 type keyJSON struct {
-	ID          string             `json:"id"`
-	Key         string             `json:"key"` // masked
-	Kind        tenant.KeyKind     `json:"kind"`
-	Environment tenant.Environment `json:"environment"`
-	ShopID      string             `json:"shopId,omitempty"`
-	Rights      []tenant.Right     `json:"rights,omitempty"`
-	CreatedAt   time.Time          `json:"createdAt"`
-	LastUsedAt  *time.Time         `json:"lastUsedAt"` // accurate to an hour
-	Addresses   int64              `json:"addresses"`  // number of IP addresses that have used it
-	EndsAt      *time.Time         `json:"endsAt"`
-	Successor   string             `json:"successor,omitempty"` // the key that replaced it
+	ID          string                `json:"id"`
+	Key         string                `json:"key"` // masked
+	Kind        merchants.KeyKind     `json:"kind"`
+	Environment merchants.Environment `json:"environment"`
+	ShopID      string                `json:"shopId,omitempty"`
+	Rights      []merchants.Right     `json:"rights,omitempty"`
+	CreatedAt   time.Time             `json:"createdAt"`
+	LastUsedAt  *time.Time            `json:"lastUsedAt"` // accurate to an hour
+	Addresses   int64                 `json:"addresses"`  // number of IP addresses that have used it
+	EndsAt      *time.Time            `json:"endsAt"`
+	Successor   string                `json:"successor,omitempty"` // the key that replaced it
 }
 
 func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -91,13 +91,13 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // rightsOf writes a key's rights for people.
-func rightsOf(k tenant.Key) string {
+func rightsOf(k merchants.Key) string {
 	switch {
-	case k.Kind == tenant.Restricted:
-		return tenant.WriteRights(k.Rights)
-	case k.Kind == tenant.Publishable:
+	case k.Kind == merchants.Restricted:
+		return merchants.WriteRights(k.Rights)
+	case k.Kind == merchants.Publishable:
 		return "none"
-	case slices.Contains(k.Rights, tenant.RightWithdrawals):
+	case slices.Contains(k.Rights, merchants.RightWithdrawals):
 		return "all"
 	}
 	return "all but withdrawals"
@@ -113,16 +113,16 @@ func notWhole(key string) error {
 
 type keyCreateCmd struct {
 	cli.DatabaseFlags
-	Merchant    string             `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is for the whole merchant."`
-	Environment tenant.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
-	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted. A restricted key is a secret key with only the rights in --rights."`
-	Rights      string             `placeholder:"RIGHTS" help:"Rights of a restricted key: some of ${rights}. A secret key of a second or later shop may withdraw only with withdrawals."`
-	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is valid, such as 2160h; by default until it is revoked."`
+	Merchant    string                `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
+	Shop        string                `placeholder:"ID" help:"Shop's id, shp_…; without it the key is for the whole merchant."`
+	Environment merchants.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
+	Kind        merchants.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted. A restricted key is a secret key with only the rights in --rights."`
+	Rights      string                `placeholder:"RIGHTS" help:"Rights of a restricted key: some of ${rights}. A secret key of a second or later shop may withdraw only with withdrawals."`
+	Expires     time.Duration         `placeholder:"DURATION" help:"How long the key is valid, such as 2160h; by default until it is revoked."`
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	rights, err := tenant.ParseRights(c.Rights)
+	rights, err := merchants.ParseRights(c.Rights)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	raw, err := a.Keys.Create(ctx, a.Self(), auth.NewKey{
-		Scope: tenant.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == tenant.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
+		Scope: merchants.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == merchants.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
 	})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	var key tenant.Key
+	var key merchants.Key
 	if c.Key != "-" {
 		key, err = a.Keys.Revoke(ctx, a.Self(), c.Key)
 	} else {

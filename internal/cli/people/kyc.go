@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // KYC is cascada kyc.
@@ -19,9 +19,9 @@ type KYC struct {
 
 type kycListCmd struct {
 	cli.DatabaseFlags
-	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only verifications with this status: requires_input, processing, verified, rejected or expired."`
-	Merchant string                    `placeholder:"ID" help:"Only verifications of this merchant, mer_…"`
-	Limit    cli.AtMost                `default:"100" help:"Longest list (default ${default})."`
+	Status   merchants.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only verifications with this status: requires_input, processing, verified, rejected or expired."`
+	Merchant string                       `placeholder:"ID" help:"Only verifications of this merchant, mer_…"`
+	Limit    cli.AtMost                   `default:"100" help:"Longest list (default ${default})."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -54,7 +54,7 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, tenant.KYCVerified, "", "")
+	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, merchants.KYCVerified, "", "")
 }
 
 type kycRejectCmd struct {
@@ -70,5 +70,5 @@ func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, tenant.KYCRejected, c.Code, c.Message)
+	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, merchants.KYCRejected, c.Code, c.Message)
 }

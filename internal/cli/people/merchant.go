@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Merchant is cascada merchant.
@@ -28,14 +28,14 @@ type Merchant struct {
 
 type merchantCreateCmd struct {
 	cli.DatabaseFlags
-	Name     string          `required:"" help:"Name of the merchant and its shop."`
-	Email    string          `required:"" help:"E-mail address of the merchant."`
-	Industry string          `help:"What the merchant sells."`
-	Tier     tenant.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
-	Language tenant.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
-	JSON     bool            `name:"json" help:"Print JSON."`
+	Name     string             `required:"" help:"Name of the merchant and its shop."`
+	Email    string             `required:"" help:"E-mail address of the merchant."`
+	Industry string             `help:"What the merchant sells."`
+	Tier     merchants.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
+	Language merchants.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
+	JSON     bool               `name:"json" help:"Print JSON."`
 
-	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Whether the fees of a refunded payment are kept (the merchant pays the whole refund) or returned."`
+	RefundFees merchants.RefundFees `default:"kept" enum:"kept,returned" help:"Whether the fees of a refunded payment are kept (the merchant pays the whole refund) or returned."`
 }
 
 // created is the shape of merchant create --json, which others depend on.
@@ -148,7 +148,7 @@ func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	if _, err := a.Sandbox.Reset(ctx, a.Self(), tenant.Scope{Merchant: c.Merchant}); err != nil {
+	if _, err := a.Sandbox.Reset(ctx, a.Self(), merchants.Scope{Merchant: c.Merchant}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cli.Stdout, "The sandbox of %s is closed. A running server empties it within about a minute.\n", c.Merchant)
@@ -157,9 +157,9 @@ func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantTermsCmd struct {
 	cli.DatabaseFlags
-	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
-	Tier       *tenant.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: fees, reserve, delay and limits of requests follow from it. Running servers apply it within five seconds."`
-	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
+	Merchant   string                `arg:"" help:"Merchant's id, mer_…"`
+	Tier       *merchants.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: fees, reserve, delay and limits of requests follow from it. Running servers apply it within five seconds."`
+	RefundFees *merchants.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
 
 	Installments *string `placeholder:"TERMS" help:"What shoppers may be offered in installments, in place of all earlier terms: RAIL:MAX/INTERESTFREE, for payments from an amount on with @CURRENCY:FROM, separated by commas, such as card.MEX:12/6,card.MEX:18/12@MXN:3000. card.* is all rails of a network, * all rails; none: nothing. Running servers apply it within five seconds."`
 	JSON         bool    `name:"json" help:"Print JSON."`
@@ -193,7 +193,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // writeTerms writes for people what was agreed with a merchant, and whether it is paused.
-func writeTerms(m tenant.Merchant) error {
+func writeTerms(m merchants.Merchant) error {
 	told := shape.NewMerchant(m)
 	lines := [][2]string{
 		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
@@ -254,11 +254,11 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // merchantLine is the shape of merchant list --json.
 type merchantLine struct {
-	ID    string      `json:"id"`
-	Name  string      `json:"name"`
-	Email string      `json:"email"`
-	Tier  tenant.Tier `json:"tier"`
-	Shops []shopLine  `json:"shops"`
+	ID    string         `json:"id"`
+	Name  string         `json:"name"`
+	Email string         `json:"email"`
+	Tier  merchants.Tier `json:"tier"`
+	Shops []shopLine     `json:"shops"`
 }
 
 type shopLine struct {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Operator is cascada operator.
@@ -29,7 +29,7 @@ type operatorJSON struct {
 	RemovedAt string `json:"removedAt,omitempty"`
 }
 
-func newOperatorJSON(o tenant.Operator) operatorJSON {
+func newOperatorJSON(o merchants.Operator) operatorJSON {
 	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(cli.TimeForm)}
 	if !o.Active() {
 		told.RemovedAt = o.RemovedAt.Format(cli.TimeForm)

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Privacy is cascada privacy.
@@ -63,22 +63,22 @@ type (
 		Sessions []shopperSessionJSON `json:"checkoutSessions"`
 	}
 	shopperPaymentJSON struct {
-		ID            string             `json:"id"`
-		ShopID        string             `json:"shopId"`
-		Environment   tenant.Environment `json:"environment"`
-		Status        pay.Status         `json:"status"`
-		Amount        string             `json:"amount"`
-		Paid          string             `json:"amountLocal"`
-		Method        string             `json:"method"`
-		Country       string             `json:"country"`
-		Order         string             `json:"merchantOrderId,omitempty"`
-		CreatedAt     string             `json:"createdAt"`
-		Shopper       pay.Buyer          `json:"shopper"`
-		Purchase      *purchaseJSON      `json:"purchase,omitempty"` // as the shop sent it
-		ReturnURL     string             `json:"returnUrl,omitempty"`
-		Providers     []string           `json:"toldTo"` // accounts at providers that got this data
-		Claims        []shopperClaimJSON `json:"claims"`
-		Notifications []toldJSON         `json:"notifications"`
+		ID            string                `json:"id"`
+		ShopID        string                `json:"shopId"`
+		Environment   merchants.Environment `json:"environment"`
+		Status        pay.Status            `json:"status"`
+		Amount        string                `json:"amount"`
+		Paid          string                `json:"amountLocal"`
+		Method        string                `json:"method"`
+		Country       string                `json:"country"`
+		Order         string                `json:"merchantOrderId,omitempty"`
+		CreatedAt     string                `json:"createdAt"`
+		Shopper       pay.Buyer             `json:"shopper"`
+		Purchase      *purchaseJSON         `json:"purchase,omitempty"` // as the shop sent it
+		ReturnURL     string                `json:"returnUrl,omitempty"`
+		Providers     []string              `json:"toldTo"` // accounts at providers that got this data
+		Claims        []shopperClaimJSON    `json:"claims"`
+		Notifications []toldJSON            `json:"notifications"`
 	}
 	shopperClaimJSON struct {
 		ID       string         `json:"id"`

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Shop is cascada shop.
@@ -53,7 +53,7 @@ func (c *shopSchemesCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	var shop tenant.Shop
+	var shop merchants.Shop
 	if c.None || len(c.Scheme) > 0 {
 		shop, err = a.Onboarding.SetSchemes(ctx, a.Self(), c.Shop, c.Scheme)
 	} else {
@@ -82,7 +82,7 @@ type shopBrandCmd struct {
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
-	var logo *tenant.Logo
+	var logo *merchants.Logo
 	if c.Logo != "" {
 		body, err := os.ReadFile(c.Logo)
 		if err != nil {
@@ -99,7 +99,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	shop, err := a.Onboarding.Rebrand(ctx, a.Self(), c.Shop, func(b tenant.Brand) tenant.Brand {
+	shop, err := a.Onboarding.Rebrand(ctx, a.Self(), c.Shop, func(b merchants.Brand) merchants.Brand {
 		if c.Color != nil {
 			b.Color = *c.Color
 		}

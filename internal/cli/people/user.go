@@ -13,8 +13,8 @@ import (
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // User is cascada user.
@@ -63,7 +63,7 @@ func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	n := users.Invitee{Email: c.Email, Merchant: c.Merchant, Role: people.Role(c.Role), Operator: c.Operator, Language: tenant.Language(c.Language)}
+	n := users.Invitee{Email: c.Email, Merchant: c.Merchant, Role: people.Role(c.Role), Operator: c.Operator, Language: merchants.Language(c.Language)}
 	if c.Operator {
 		n.Role = ""
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -153,11 +153,11 @@ func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
 
 type providerAddCmd struct {
 	cli.AccountFlags
-	Adapter     string             `arg:"" help:"Name of the adapter, from provider adapters."`
-	ID          string             `name:"id" help:"Id of the account. It is part of the notification URL and can never change. By default one is made."`
-	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment (default ${default})."`
-	Merchant    string             `placeholder:"ID" help:"Merchant whose payments the account takes, mer_…; without it, those of all merchants."`
-	Disabled    bool               `help:"Take no charges until the account is enabled."`
+	Adapter     string                `arg:"" help:"Name of the adapter, from provider adapters."`
+	ID          string                `name:"id" help:"Id of the account. It is part of the notification URL and can never change. By default one is made."`
+	Environment merchants.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment (default ${default})."`
+	Merchant    string                `placeholder:"ID" help:"Merchant whose payments the account takes, mer_…; without it, those of all merchants."`
+	Disabled    bool                  `help:"Take no charges until the account is enabled."`
 	termFlags
 	credentialFlags
 	JSON bool `name:"json" help:"Print JSON."`
@@ -178,7 +178,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	}
 	defer a.Close()
 	account, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{
-		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == tenant.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
+		ID: c.ID, Adapter: c.Adapter, Live: c.Environment == merchants.Production, Merchant: c.Merchant, BaseURL: terms.BaseURL, Credentials: credentials,
 		Rails: terms.Rails, Terms: terms.Terms, Priority: terms.Priority, Disabled: c.Disabled,
 	})
 	if err != nil {
@@ -243,18 +243,18 @@ type providerApplyCmd struct {
 
 // declared is an account in the file of provider apply.
 type declared struct {
-	ID          string             `json:"id"`
-	Adapter     string             `json:"adapter"`
-	Environment tenant.Environment `json:"environment"`
-	Merchant    string             `json:"merchantId"`
-	Credentials map[string]string  `json:"credentials"` // sources, as in --credential
-	Rails       []string           `json:"rails"`
-	Price       string             `json:"price"` // of all rails without a price of their own
-	Limits      []string           `json:"limits"`
-	Terms       []shape.Terms      `json:"terms"`
-	Priority    *int               `json:"priority"`
-	Disabled    bool               `json:"disabled"`
-	BaseURL     string             `json:"baseUrl"`
+	ID          string                `json:"id"`
+	Adapter     string                `json:"adapter"`
+	Environment merchants.Environment `json:"environment"`
+	Merchant    string                `json:"merchantId"`
+	Credentials map[string]string     `json:"credentials"` // sources, as in --credential
+	Rails       []string              `json:"rails"`
+	Price       string                `json:"price"` // of all rails without a price of their own
+	Limits      []string              `json:"limits"`
+	Terms       []shape.Terms         `json:"terms"`
+	Priority    *int                  `json:"priority"`
+	Disabled    bool                  `json:"disabled"`
+	BaseURL     string                `json:"baseUrl"`
 }
 
 func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -303,9 +303,9 @@ func (d declared) read(adapters cli.Registry) (acquiring.NewAccount, error) {
 	}
 	n := acquiring.NewAccount{ID: d.ID, Adapter: d.Adapter, Merchant: d.Merchant, Disabled: d.Disabled, Credentials: map[string]string{}}
 	switch d.Environment {
-	case tenant.Production:
+	case merchants.Production:
 		n.Live = true
-	case tenant.Sandbox:
+	case merchants.Sandbox:
 	default:
 		return n, fmt.Errorf("environment %q: want production or sandbox", d.Environment)
 	}

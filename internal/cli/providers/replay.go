@@ -11,20 +11,20 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
 
 type routeReplayCmd struct {
 	cli.DatabaseFlags
 	routingFlag
-	Since       string             `required:"" placeholder:"WHEN" help:"Start of the period: a duration before now such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
-	Until       string             `placeholder:"WHEN" help:"End of the period; now by default."`
-	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file with rules, and with settings that accounts are assumed to have (docs/ROUTING.md), or - for the standard input."`
-	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox (default ${default})."`
-	Rail        string             `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
-	Examples    int                `default:"5" placeholder:"N" help:"How many of the payments that begin at another account to print as examples (default ${default})."`
-	JSON        bool               `name:"json" help:"Print JSON."`
+	Since       string                `required:"" placeholder:"WHEN" help:"Start of the period: a duration before now such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
+	Until       string                `placeholder:"WHEN" help:"End of the period; now by default."`
+	Rules       string                `required:"" placeholder:"FILE" help:"YAML or JSON file with rules, and with settings that accounts are assumed to have (docs/ROUTING.md), or - for the standard input."`
+	Environment merchants.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox (default ${default})."`
+	Rail        string                `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
+	Examples    int                   `default:"5" placeholder:"N" help:"How many of the payments that begin at another account to print as examples (default ${default})."`
+	JSON        bool                  `name:"json" help:"Print JSON."`
 }
 
 func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -37,7 +37,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		return err
 	}
 	defer a.Close()
-	o := acquiring.PastRoutes{Live: c.Environment == tenant.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
+	o := acquiring.PastRoutes{Live: c.Environment == merchants.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
 	if o.Since, err = cli.When(c.Since, a.Now()); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
 // printReplay prints for people what would have been different.
 func printReplay(out io.Writer, o acquiring.PastRoutes, r acquiring.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	line("payments of %s from %s to %s", tenant.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
+	line("payments of %s from %s to %s", merchants.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
 	inForce := whence(r.InForce)
 	if !r.InForce.Applied {
 		inForce += ", assumed to be " + string(r.InForce.Order)
@@ -143,18 +143,18 @@ func unpriced(line func(string, ...any), which string, at map[string]float64) {
 
 // replayJSON is the shape of route replay --json. Money is USD text.
 type replayJSON struct {
-	Since       string              `json:"since"`
-	Until       string              `json:"until"`
-	Environment tenant.Environment  `json:"environment"`
-	InForce     int64               `json:"rulesInForce"` // version; 0: none
-	Simulated   int64               `json:"simulated"`
-	Open        int64               `json:"open"`
-	Unexplained int64               `json:"beganElsewhereThanRulesInForce"`
-	All         sumsJSON            `json:"all"`
-	Unpriced    unpricedJSON        `json:"withoutPrice"`
-	Rails       map[string]sumsJSON `json:"rails"`
-	Accounts    []accountSumsJSON   `json:"accounts"`
-	Examples    []exampleJSON       `json:"examples"`
+	Since       string                `json:"since"`
+	Until       string                `json:"until"`
+	Environment merchants.Environment `json:"environment"`
+	InForce     int64                 `json:"rulesInForce"` // version; 0: none
+	Simulated   int64                 `json:"simulated"`
+	Open        int64                 `json:"open"`
+	Unexplained int64                 `json:"beganElsewhereThanRulesInForce"`
+	All         sumsJSON              `json:"all"`
+	Unpriced    unpricedJSON          `json:"withoutPrice"`
+	Rails       map[string]sumsJSON   `json:"rails"`
+	Accounts    []accountSumsJSON     `json:"accounts"`
+	Examples    []exampleJSON         `json:"examples"`
 }
 
 type sumsJSON struct {
@@ -229,7 +229,7 @@ func newSumsJSON(s replay.Sums) sumsJSON {
 
 func newReplayJSON(o acquiring.PastRoutes, r acquiring.Rerouted) replayJSON {
 	told := replayJSON{
-		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: tenant.EnvironmentOf(o.Live), InForce: r.InForce.Version,
+		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: merchants.EnvironmentOf(o.Live), InForce: r.InForce.Version,
 		Simulated: r.Simulated, Open: r.Open, Unexplained: r.Unexplained, All: newSumsJSON(r.Sums), Unpriced: unpricedJSON(r.Unpriced),
 		Rails: map[string]sumsJSON{}, Accounts: []accountSumsJSON{}, Examples: []exampleJSON{},
 	}

@@ -10,9 +10,9 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -86,11 +86,11 @@ func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 // usual is the environment that a role opens first.
-func (a *account) usual(r people.Role) tenant.Environment {
+func (a *account) usual(r people.Role) merchants.Environment {
 	if r == people.Developer || !a.Secure() {
-		return tenant.Sandbox
+		return merchants.Sandbox
 	}
-	return tenant.Production
+	return merchants.Production
 }
 
 // form is what a page with a form shows.

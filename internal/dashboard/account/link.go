@@ -6,8 +6,8 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // linkView is the page of a one-time link.
@@ -18,7 +18,7 @@ type linkView struct {
 	Signed   bool        // that user is signed in here
 	Merchant string      // name
 	Role     people.Role // of an invitation
-	Language tenant.Language
+	Language merchants.Language
 }
 
 // linkPath is the address of a link's page.

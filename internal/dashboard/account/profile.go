@@ -10,9 +10,9 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"rsc.io/qr"
 )
 
@@ -47,8 +47,8 @@ func (a *account) wrongProfile(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	name, language := r.FormValue("name"), tenant.Language(r.FormValue("language"))
-	if !slices.Contains(tenant.Languages(), language) {
+	name, language := r.FormValue("name"), merchants.Language(r.FormValue("language"))
+	if !slices.Contains(merchants.Languages(), language) {
 		return problem.Field(problem.InvalidRequest, "language", "the language is one of en, es and pt")
 	}
 	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	totals "github.com/cascadapay/cascada/internal/pay/analytics"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 //go:embed all:templates text
@@ -34,13 +34,13 @@ func Register(site *frame.Site) error {
 		return err
 	}
 	a := &analytics{site, room}
-	site.Handle("GET /analytics", tenant.RightRead, a.show)
-	site.Handle("GET /analytics/days.csv", tenant.RightRead, a.days)
-	site.Handle("GET /analytics/parts.csv", tenant.RightRead, a.parts)
-	site.Handle("GET /analytics/checkouts", tenant.RightRead, a.checkouts)
-	site.Handle("GET /analytics/checkouts.csv", tenant.RightRead, a.checkoutsFile)
-	site.Handle("GET /analytics/waits", tenant.RightRead, a.waits)
-	site.Handle("GET /analytics/waits.csv", tenant.RightRead, a.waitsFile)
+	site.Handle("GET /analytics", merchants.RightRead, a.show)
+	site.Handle("GET /analytics/days.csv", merchants.RightRead, a.days)
+	site.Handle("GET /analytics/parts.csv", merchants.RightRead, a.parts)
+	site.Handle("GET /analytics/checkouts", merchants.RightRead, a.checkouts)
+	site.Handle("GET /analytics/checkouts.csv", merchants.RightRead, a.checkoutsFile)
+	site.Handle("GET /analytics/waits", merchants.RightRead, a.waits)
+	site.Handle("GET /analytics/waits.csv", merchants.RightRead, a.waitsFile)
 	site.HandleOperator("GET /console/analytics", a.show)
 	site.HandleOperator("GET /console/analytics/days.csv", a.days)
 	site.HandleOperator("GET /console/analytics/parts.csv", a.parts)

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -34,17 +34,17 @@ func Register(site *frame.Site) error {
 		return err
 	}
 	c := &claims{Site: site, room: room.TimedBy(site), answers: map[bool]*work.Turns{false: {All: mostAnswers}, true: {All: mostAnswers}}}
-	site.Handle("GET /refunds", tenant.RightRead, c.refunds)
-	site.Handle("GET /refunds.csv", tenant.RightRead, c.refundsFile)
-	site.Handle("GET /refunds/{id}", tenant.RightRead, c.refund)
-	site.Handle("GET /disputes", tenant.RightRead, c.disputes)
-	site.Handle("GET /disputes.csv", tenant.RightRead, c.disputesFile)
-	site.Handle("GET /disputes/{id}", tenant.RightRead, c.dispute)
-	site.Handle("GET /disputes/{id}/files/{evidence}", tenant.RightRead, c.file)
-	site.Handle("GET /disputes/{id}/answer", tenant.RightClaims, c.answer)
-	site.Handle("POST /disputes/{id}/answer", tenant.RightClaims, c.submit, frame.Files(maxBody, bodyWithin))
-	site.Handle("GET /disputes/{id}/accept", tenant.RightClaims, c.accept)
-	site.Handle("POST /disputes/{id}/accept", tenant.RightClaims, c.giveIn)
+	site.Handle("GET /refunds", merchants.RightRead, c.refunds)
+	site.Handle("GET /refunds.csv", merchants.RightRead, c.refundsFile)
+	site.Handle("GET /refunds/{id}", merchants.RightRead, c.refund)
+	site.Handle("GET /disputes", merchants.RightRead, c.disputes)
+	site.Handle("GET /disputes.csv", merchants.RightRead, c.disputesFile)
+	site.Handle("GET /disputes/{id}", merchants.RightRead, c.dispute)
+	site.Handle("GET /disputes/{id}/files/{evidence}", merchants.RightRead, c.file)
+	site.Handle("GET /disputes/{id}/answer", merchants.RightClaims, c.answer)
+	site.Handle("POST /disputes/{id}/answer", merchants.RightClaims, c.submit, frame.Files(maxBody, bodyWithin))
+	site.Handle("GET /disputes/{id}/accept", merchants.RightClaims, c.accept)
+	site.Handle("POST /disputes/{id}/accept", merchants.RightClaims, c.giveIn)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Deadlines that are nearer than these are shown in the colours of danger and of warning.
@@ -158,7 +158,7 @@ type disputeView struct {
 	Held    money.Amount
 	// Languages are those of templates: the reader's own first. Readers can check what they sign in their own language;
 	// a bank may want another.
-	Languages []tenant.Language
+	Languages []merchants.Language
 	form
 }
 
@@ -176,7 +176,7 @@ func (c *claims) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (
 		Fee: money.New(claim.Fee, money.USD), Held: money.New(claim.Frozen, money.USD),
 	}
 	view.Languages = append(view.Languages, v.Language())
-	for _, l := range tenant.Languages() {
+	for _, l := range merchants.Languages() {
 		if l != v.Language() {
 			view.Languages = append(view.Languages, l)
 		}

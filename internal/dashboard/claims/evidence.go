@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -56,8 +56,8 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return c.lead(w, r, v, "/disputes/"+view.ID)
 	}
 	view.Kinds = kindsFor(view.Reason)
-	if language := tenant.Language(r.FormValue("draft")); language != "" {
-		if !slices.Contains(tenant.Languages(), language) {
+	if language := merchants.Language(r.FormValue("draft")); language != "" {
+		if !slices.Contains(merchants.Languages(), language) {
 			return problem.Field(problem.InvalidRequest, "draft", "the language is one of en, es and pt")
 		}
 		if view.Text, err = c.App.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {

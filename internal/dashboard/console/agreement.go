@@ -10,14 +10,14 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // tiers are the choices of a tier, each with what follows from it.
 func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
-	for _, tier := range tenant.Tiers() {
-		terms := tenant.Merchant{Tier: tier}.Terms()
+	for _, tier := range merchants.Tiers() {
+		terms := merchants.Merchant{Tier: tier}.Terms()
 		list = append(list, frame.Option{Value: string(tier), Label: c.Room.Text(v, "tier_option", "tier", c.Room.Text(v, "tier_"+string(tier)),
 			"fee", frame.Share(v.Language(), terms.PlatformBps), "reserve", frame.Share(v.Language(), terms.ReserveBps), "delay", fmt.Sprintf("%.0f h", terms.Delay.Hours()))})
 	}
@@ -34,7 +34,7 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	}
 	granted := typed.Value("installments")
 	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
-		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")), Installments: &granted,
+		Version: version, Tier: merchants.Tier(typed.Value("tier")), RefundFees: merchants.RefundFees(typed.Value("refundFees")), Installments: &granted,
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {
 		typed.Values = nil // the page shows what the other operator agreed: to save once more must not undo it
@@ -48,7 +48,7 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // pauseView asks for the reason of a pause.
 type pauseView struct {
 	desk.Form
-	tenant.Merchant
+	merchants.Merchant
 	Seconds int // until every node obeys
 }
 

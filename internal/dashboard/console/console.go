@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 //go:embed all:templates text
@@ -57,7 +57,7 @@ func Register(site *frame.Site) error {
 // places are where the objects of an id are shown, by the id's beginning.
 var places = []struct{ prefix, path string }{
 	{pay.PaymentPrefix, "payments/"}, {pay.ClaimPrefix, "claims/"}, {pay.WithdrawalPrefix, "withdrawals/"},
-	{tenant.MerchantPrefix, "merchants/"}, {tenant.VerificationPrefix, "verifications/"},
+	{merchants.MerchantPrefix, "merchants/"}, {merchants.VerificationPrefix, "verifications/"},
 	{pay.AdjustmentPrefix, "adjustments/"},
 }
 
@@ -70,7 +70,7 @@ func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 			return nil
 		}
 	}
-	if strings.HasPrefix(asked, tenant.ShopPrefix) {
+	if strings.HasPrefix(asked, merchants.ShopPrefix) {
 		shop, err := c.App.Onboarding.AnyShop(r.Context(), asked)
 		if found, err := c.found(w, r, "merchants/"+shop.Merchant, err); found || err != nil {
 			return err

@@ -16,14 +16,14 @@ import (
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 type merchantsView struct {
-	Rows   []tenant.Merchant
+	Rows   []merchants.Merchant
 	Pager  frame.Pager
 	Asked  string
 	Search bool // the page of the search, and not the list of merchants
@@ -35,7 +35,7 @@ func (c *room) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 // list shows merchants with a text in their name or address. An id leads to its page.
 func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
-	if strings.HasPrefix(asked, tenant.MerchantPrefix) && base.Storable(asked) {
+	if strings.HasPrefix(asked, merchants.MerchantPrefix) && base.Storable(asked) {
 		_, err := c.App.AnyMerchant(r.Context(), asked)
 		if found, err := c.found(w, r, "merchants/"+asked, err); found || err != nil {
 			return err
@@ -47,7 +47,7 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 		if err != nil {
 			return err
 		}
-		view.Rows, view.Pager.Next = frame.Cut(list, func(m tenant.Merchant) string { return m.ID })
+		view.Rows, view.Pager.Next = frame.Cut(list, func(m merchants.Merchant) string { return m.ID })
 	}
 	return c.Room.Show(w, r, v, "merchants", view)
 }
@@ -56,15 +56,15 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 type merchantView struct {
 	desk.Form
 	shape.Merchant
-	Terms    tenant.Terms
+	Terms    merchants.Terms
 	Version  int64
 	Email    string
 	Industry string
-	Language tenant.Language
+	Language merchants.Language
 	Tiers    []frame.Option
 	Roles    []frame.Option
 	Seconds  int // until every node obeys
-	Shops    []tenant.Shop
+	Shops    []merchants.Shop
 	Team     []store.Member
 	Invited  []people.Link
 	Link     string // of a new invitation, shown once
@@ -164,11 +164,11 @@ func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 // language is one of ours, English for others.
-func language(text string) tenant.Language {
-	if l := tenant.Language(text); slices.Contains(tenant.Languages(), l) {
+func language(text string) merchants.Language {
+	if l := merchants.Language(text); slices.Contains(merchants.Languages(), l) {
 		return l
 	}
-	return tenant.English
+	return merchants.English
 }
 
 func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -197,9 +197,9 @@ func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 			shop = s.ID
 		}
 	}
-	environment := tenant.Production
-	if r.FormValue("environment") == string(tenant.Sandbox) {
-		environment = tenant.Sandbox
+	environment := merchants.Production
+	if r.FormValue("environment") == string(merchants.Sandbox) {
+		environment = merchants.Sandbox
 	}
 	c.Site.Go(w, r, c.At("/"+shop+"/"+string(environment)))
 	return nil
@@ -220,7 +220,7 @@ func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.Room.Show(w, r, v, "newmerchant", desk.Form{Values: map[string]string{
-		"key": c.formKey(), "tier": string(tenant.Starter), "language": string(v.Language()), "refundFees": string(tenant.FeesKept),
+		"key": c.formKey(), "tier": string(merchants.Starter), "language": string(v.Language()), "refundFees": string(merchants.FeesKept),
 	}})
 }
 
@@ -250,13 +250,13 @@ func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onboarding.Onboarded, error) {
-	tier := tenant.Tier(typed.Value("tier"))
-	if !slices.Contains(tenant.Tiers(), tier) {
+	tier := merchants.Tier(typed.Value("tier"))
+	if !slices.Contains(merchants.Tiers(), tier) {
 		return onboarding.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", "choose a tier of the list")
 	}
 	n := onboarding.NewMerchant{
 		Name: typed.Value("name"), Email: typed.Value("email"), Industry: typed.Value("industry"), Tier: tier,
-		Language: language(typed.Value("language")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
+		Language: language(typed.Value("language")), RefundFees: merchants.RefundFees(typed.Value("refundFees")),
 	}
 	if key := typed.Value("key"); key != "" {
 		n.Idempotency = base.Idempotency{Route: "form of POST /console/merchants", Key: key, Hash: hashOf(n)}

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -130,11 +130,11 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 	}
 	invitations = slices.DeleteFunc(invitations, func(l people.Link) bool { return !l.Waits })
 	add("operators", "operators", len(invitations), firstOf(invitations, func(l people.Link) time.Time { return l.CreatedAt }))
-	kyc, err := c.App.Verifications.List(ctx, tenant.KYCProcessing, "", most)
+	kyc, err := c.App.Verifications.List(ctx, merchants.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err
 	}
-	add("verifications", "decisions?kind=verifications", len(kyc), firstOf(kyc, func(v tenant.Verification) time.Time { return v.UpdatedAt }))
+	add("verifications", "decisions?kind=verifications", len(kyc), firstOf(kyc, func(v merchants.Verification) time.Time { return v.UpdatedAt }))
 	var claims []pay.Claim
 	for _, of := range []struct {
 		status pay.ClaimStatus

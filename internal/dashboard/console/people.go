@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // operatorsView is the page of the operators.
@@ -19,9 +19,9 @@ type operatorsView struct {
 	desk.Form
 	Users   []people.User
 	Invited []people.Link
-	Names   map[string]string // addresses of the operators by id
-	Tokens  []tenant.Operator // of the admin API
-	Link    string            // of a new invitation, shown once
+	Names   map[string]string    // addresses of the operators by id
+	Tokens  []merchants.Operator // of the admin API
+	Link    string               // of a new invitation, shown once
 	LinkTo  string
 }
 

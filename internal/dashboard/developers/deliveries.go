@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -42,7 +42,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	}
 	all := f.Status == "" && f.Type == "" && f.Span == lists.Span{} && f.After == ""
 	if all { // the newest deliveries also show the health of the endpoint
-		f.Limit = delivery.RecentDeliveries + 1
+		f.Limit = appwebhooks.RecentDeliveries + 1
 	}
 	read := d.App.Webhooks.Deliveries
 	if !f.From.IsZero() || !f.To.IsZero() { // the number of a span of time is counted row by row
@@ -53,7 +53,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	view := endpointView{Sub: viewHook(log.Subscription), Types: types(), All: all}
-	view.Sub.Recent = delivery.RecentOf(log.Deliveries)
+	view.Sub.Recent = appwebhooks.RecentOf(log.Deliveries)
 	view.Deliveries, view.Pager.Next = frame.Cut(log.Deliveries, func(one webhooks.Delivery) string { return one.ID })
 	view.Pager.Total = int(log.Total)
 	return d.room.Show(w, r, v, "endpoint", view)
@@ -191,7 +191,7 @@ func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *fram
 	asked, err := d.askedReplay(r, v)
 	if err == nil {
 		var begun webhooks.Replay
-		if begun, err = d.App.Replays.Begin(r.Context(), v.Principal, v.Scope, id, delivery.NewReplay{Replay: asked}); err == nil {
+		if begun, err = d.App.Replays.Begin(r.Context(), v.Principal, v.Scope, id, appwebhooks.NewReplay{Replay: asked}); err == nil {
 			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -29,8 +29,8 @@ type developers struct {
 // Register adds the pages to a site.
 func Register(site *frame.Site) error {
 	room, err := site.Room(files,
-		frame.Item{Key: "sandbox", Path: "sandbox", Group: "developers", Right: tenant.RightSandbox},
-		frame.Item{Key: "api", Path: "api", Group: "developers", Right: tenant.RightRead})
+		frame.Item{Key: "sandbox", Path: "sandbox", Group: "developers", Right: merchants.RightSandbox},
+		frame.Item{Key: "api", Path: "api", Group: "developers", Right: merchants.RightRead})
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func Register(site *frame.Site) error {
 	d.keyPages()
 	d.webhookPages()
 	d.eventPages()
-	site.Handle("GET /requests", tenant.RightRead, d.requests)
-	site.Handle("GET /requests.csv", tenant.RightRead, d.requestsFile)
-	site.Handle("GET /requests/{id}", tenant.RightRead, d.request)
-	site.Handle("GET /sandbox", tenant.RightSandbox, d.sandbox)
-	site.Handle("POST /sandbox/clock", tenant.RightSandbox, d.moveClock)
-	site.Handle("POST /sandbox/strict", tenant.RightSandbox, d.setStrict)
-	site.Handle("POST /sandbox/reset", tenant.RightKeys, d.resetSandbox, frame.WhileEmptied())
-	site.Handle("GET /api", tenant.RightRead, d.api)
+	site.Handle("GET /requests", merchants.RightRead, d.requests)
+	site.Handle("GET /requests.csv", merchants.RightRead, d.requestsFile)
+	site.Handle("GET /requests/{id}", merchants.RightRead, d.request)
+	site.Handle("GET /sandbox", merchants.RightSandbox, d.sandbox)
+	site.Handle("POST /sandbox/clock", merchants.RightSandbox, d.moveClock)
+	site.Handle("POST /sandbox/strict", merchants.RightSandbox, d.setStrict)
+	site.Handle("POST /sandbox/reset", merchants.RightKeys, d.resetSandbox, frame.WhileEmptied())
+	site.Handle("GET /api", merchants.RightRead, d.api)
 	return nil
 }
 

@@ -6,21 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
 func (d *developers) eventPages() {
-	d.Handle("GET /events", tenant.RightRead, d.events)
-	d.Handle("GET /events/live", tenant.RightRead, d.follow)
-	d.Handle("GET /events.csv", tenant.RightRead, d.eventsFile)
-	d.Handle("GET /events/{id}", tenant.RightRead, d.event)
+	d.Handle("GET /events", merchants.RightRead, d.events)
+	d.Handle("GET /events/live", merchants.RightRead, d.follow)
+	d.Handle("GET /events.csv", merchants.RightRead, d.eventsFile)
+	d.Handle("GET /events/{id}", merchants.RightRead, d.event)
 }
 
 // askedReplay reads the form that begins a replay. Its times are UTC.
@@ -161,7 +161,7 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 type eventView struct {
 	Event   told
 	Payload string
-	Sent    []delivery.Sent
+	Sent    []appwebhooks.Sent
 	Link    string // the page of its object, "" if there is none
 	Means   string // the key of the text that says when the event is sent
 }

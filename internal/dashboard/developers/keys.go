@@ -7,25 +7,25 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 func (d *developers) keyPages() {
-	d.Handle("GET /keys", tenant.RightKeys, d.keys)
-	d.Handle("GET /keys/new", tenant.RightKeys, d.newKey)
-	d.Handle("POST /keys", tenant.RightKeys, d.createKey)
-	d.Handle("GET /keys/{id}", tenant.RightKeys, d.key)
-	d.Handle("GET /keys/{id}/roll", tenant.RightKeys, d.askRoll)
-	d.Handle("POST /keys/{id}/roll", tenant.RightKeys, d.roll)
-	d.Handle("GET /keys/{id}/revoke", tenant.RightKeys, d.askRevoke)
-	d.Handle("POST /keys/{id}/revoke", tenant.RightKeys, d.revoke)
+	d.Handle("GET /keys", merchants.RightKeys, d.keys)
+	d.Handle("GET /keys/new", merchants.RightKeys, d.newKey)
+	d.Handle("POST /keys", merchants.RightKeys, d.createKey)
+	d.Handle("GET /keys/{id}", merchants.RightKeys, d.key)
+	d.Handle("GET /keys/{id}/roll", merchants.RightKeys, d.askRoll)
+	d.Handle("POST /keys/{id}/roll", merchants.RightKeys, d.roll)
+	d.Handle("GET /keys/{id}/revoke", merchants.RightKeys, d.askRevoke)
+	d.Handle("POST /keys/{id}/revoke", merchants.RightKeys, d.revoke)
 }
 
 // keyView is a key as pages show it.
 type keyView struct {
-	tenant.Key
+	merchants.Key
 	State string // active, ending, expired, revoked
 	Tone  string
 	Last  time.Time
@@ -35,7 +35,7 @@ type keyView struct {
 // LastDay is the last day on which an expiring key works.
 func (k keyView) LastDay() time.Time { return k.EndsAt.Add(-time.Nanosecond) }
 
-func (d *developers) keyOf(k tenant.Key, use store.KeyUsage) keyView {
+func (d *developers) keyOf(k merchants.Key, use store.KeyUsage) keyView {
 	view := keyView{Key: k, State: "active", Tone: "good", Last: use.Last, Uses: use.Addresses}
 	switch now := d.App.Now(); {
 	case !k.RevokedAt.IsZero():
@@ -78,7 +78,7 @@ func (d *developers) keys(w http.ResponseWriter, r *http.Request, v *frame.Visit
 // keyForm is the form of a new key.
 type keyForm struct {
 	form
-	Kind   tenant.KeyKind
+	Kind   merchants.KeyKind
 	Ends   string
 	Given  map[string]bool // the chosen rights
 	Kinds  []frame.Option
@@ -90,23 +90,23 @@ func (d *developers) keyChoices(v *frame.Visit) keyForm {
 	option := func(value, key string) frame.Option {
 		return frame.Option{Value: value, Label: d.room.Text(v, key), Hint: d.room.Text(v, key+"_hint")}
 	}
-	f := keyForm{Given: map[string]bool{}, Kind: tenant.Restricted}
+	f := keyForm{Given: map[string]bool{}, Kind: merchants.Restricted}
 	all := true
-	for _, right := range tenant.Rights() {
-		if right == tenant.RightSandbox && v.Live {
+	for _, right := range merchants.Rights() {
+		if right == merchants.RightSandbox && v.Live {
 			continue
 		}
 		if v.May(right) {
 			f.Rights = append(f.Rights, option(string(right), "right_"+string(right)))
-		} else if right != tenant.RightWithdrawals {
+		} else if right != merchants.RightWithdrawals {
 			all = false
 		}
 	}
-	f.Kinds = []frame.Option{option(string(tenant.Restricted), "kind_restricted")}
+	f.Kinds = []frame.Option{option(string(merchants.Restricted), "kind_restricted")}
 	if all {
-		f.Kinds = append(f.Kinds, option(string(tenant.Secret), "kind_secret"))
+		f.Kinds = append(f.Kinds, option(string(merchants.Secret), "kind_secret"))
 	}
-	f.Kinds = append(f.Kinds, option(string(tenant.Publishable), "kind_publishable"))
+	f.Kinds = append(f.Kinds, option(string(merchants.Publishable), "kind_publishable"))
 	return f
 }
 
@@ -117,12 +117,12 @@ func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Vis
 // confirmed reports whether the user may get a key that moves money out: as for a withdrawal itself, a user with a
 // second factor must have given it just now (DASH-6).
 func (d *developers) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, moves bool, page string) bool {
-	return !moves || !v.Live || !v.May(tenant.RightWithdrawals) || d.Confirmed(w, r, v, v.Home()+page)
+	return !moves || !v.Live || !v.May(merchants.RightWithdrawals) || d.Confirmed(w, r, v, v.Home()+page)
 }
 
 func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	kind := tenant.KeyKind(r.FormValue("kind"))
-	moves := kind == tenant.Secret || kind == tenant.Restricted && slices.Contains(r.Form["rights"], string(tenant.RightWithdrawals))
+	kind := merchants.KeyKind(r.FormValue("kind"))
+	moves := kind == merchants.Secret || kind == merchants.Restricted && slices.Contains(r.Form["rights"], string(merchants.RightWithdrawals))
 	if !d.confirmed(w, r, v, moves, "/keys/new") {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.
 		return err
 	}
 	f := d.keyChoices(v)
-	f.form, f.Kind, f.Ends = wrong, tenant.KeyKind(r.FormValue("kind")), r.FormValue("ends")
+	f.form, f.Kind, f.Ends = wrong, merchants.KeyKind(r.FormValue("kind")), r.FormValue("ends")
 	for _, right := range r.Form["rights"] {
 		f.Given[right] = true
 	}
@@ -143,9 +143,9 @@ func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (d *developers) makeKey(r *http.Request, v *frame.Visit) (string, error) {
-	n := auth.NewKey{Kind: tenant.KeyKind(r.FormValue("kind"))}
-	if n.Kind == tenant.Restricted { // the form hides the rights of other kinds, and may send them
-		for _, right := range tenant.Rights() {
+	n := auth.NewKey{Kind: merchants.KeyKind(r.FormValue("kind"))}
+	if n.Kind == merchants.Restricted { // the form hides the rights of other kinds, and may send them
+		for _, right := range merchants.Rights() {
 			if slices.Contains(r.Form["rights"], string(right)) {
 				n.Rights = append(n.Rights, right)
 			}
@@ -165,8 +165,8 @@ func (d *developers) makeKey(r *http.Request, v *frame.Visit) (string, error) {
 // keyPage is the page of a key.
 type keyPage struct {
 	keyView
-	Addresses []tenant.KeyUse
-	Lacks     []tenant.Right // of its rights, those that the user does not have
+	Addresses []merchants.KeyUse
+	Lacks     []merchants.Right // of its rights, those that the user does not have
 	Over      bool
 }
 
@@ -214,7 +214,7 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	if !d.confirmed(w, r, v, view.Key.May(tenant.RightWithdrawals), "/keys/"+view.ID+"/roll") {
+	if !d.confirmed(w, r, v, view.Key.May(merchants.RightWithdrawals), "/keys/"+view.ID+"/roll") {
 		return nil
 	}
 	grace, err := time.ParseDuration(r.FormValue("grace"))

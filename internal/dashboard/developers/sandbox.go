@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -22,7 +22,7 @@ type sandboxView struct {
 	Strict  bool
 	Advance string // what was typed
 	Confirm string
-	Reset   tenant.Reset // the one that runs, or the last one
+	Reset   merchants.Reset // the one that runs, or the last one
 }
 
 func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -51,7 +51,7 @@ func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	by, ok := tenant.ParseDuration(r.FormValue("advance"))
+	by, ok := merchants.ParseDuration(r.FormValue("advance"))
 	err := error(problem.Field(problem.InvalidRequest, "advance", d.room.Text(v, "not_a_duration")))
 	if ok {
 		_, _, err = d.App.Sandbox.MoveClock(r.Context(), v.Principal, by)

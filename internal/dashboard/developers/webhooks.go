@@ -5,35 +5,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 func (d *developers) webhookPages() {
-	d.Handle("GET /webhooks", tenant.RightRead, d.webhooks)
-	d.Handle("GET /webhooks/new", tenant.RightWebhooks, d.newWebhook)
-	d.Handle("POST /webhooks", tenant.RightWebhooks, d.subscribe)
-	d.Handle("GET /webhooks/{id}", tenant.RightRead, d.endpoint)
-	d.Handle("GET /webhooks/{id}/deliveries.csv", tenant.RightRead, d.deliveriesFile)
-	d.Handle("GET /webhooks/{id}/settings", tenant.RightRead, d.settings)
-	d.Handle("GET /webhooks/{id}/edit", tenant.RightWebhooks, d.editWebhook)
-	d.Handle("POST /webhooks/{id}", tenant.RightWebhooks, d.saveWebhook)
-	d.Handle("GET /webhooks/{id}/status", tenant.RightWebhooks, d.askDisable)
-	d.Handle("POST /webhooks/{id}/status", tenant.RightWebhooks, d.setStatus)
-	d.Handle("GET /webhooks/{id}/secret", tenant.RightWebhooks, d.askSecret)
-	d.Handle("POST /webhooks/{id}/secret", tenant.RightWebhooks, d.rollSecret)
-	d.Handle("GET /webhooks/{id}/delete", tenant.RightWebhooks, d.askDelete)
-	d.Handle("POST /webhooks/{id}/delete", tenant.RightWebhooks, d.unsubscribe)
-	d.Handle("GET /webhooks/{id}/deliveries/{delivery}", tenant.RightRead, d.delivery)
-	d.Handle("POST /webhooks/{id}/deliveries/{delivery}/replay", tenant.RightWebhooks, d.replayDelivery)
-	d.Handle("GET /webhooks/{id}/inbox", tenant.RightRead, d.inbox)
-	d.Handle("GET /webhooks/{id}/replays", tenant.RightRead, d.replays)
-	d.Handle("POST /webhooks/{id}/replays", tenant.RightWebhooks, d.beginReplay)
-	d.Handle("GET /webhooks/{id}/replays/{replay}", tenant.RightRead, d.replay)
-	d.Handle("POST /webhooks/{id}/replays/{replay}/stop", tenant.RightWebhooks, d.stopReplay)
+	d.Handle("GET /webhooks", merchants.RightRead, d.webhooks)
+	d.Handle("GET /webhooks/new", merchants.RightWebhooks, d.newWebhook)
+	d.Handle("POST /webhooks", merchants.RightWebhooks, d.subscribe)
+	d.Handle("GET /webhooks/{id}", merchants.RightRead, d.endpoint)
+	d.Handle("GET /webhooks/{id}/deliveries.csv", merchants.RightRead, d.deliveriesFile)
+	d.Handle("GET /webhooks/{id}/settings", merchants.RightRead, d.settings)
+	d.Handle("GET /webhooks/{id}/edit", merchants.RightWebhooks, d.editWebhook)
+	d.Handle("POST /webhooks/{id}", merchants.RightWebhooks, d.saveWebhook)
+	d.Handle("GET /webhooks/{id}/status", merchants.RightWebhooks, d.askDisable)
+	d.Handle("POST /webhooks/{id}/status", merchants.RightWebhooks, d.setStatus)
+	d.Handle("GET /webhooks/{id}/secret", merchants.RightWebhooks, d.askSecret)
+	d.Handle("POST /webhooks/{id}/secret", merchants.RightWebhooks, d.rollSecret)
+	d.Handle("GET /webhooks/{id}/delete", merchants.RightWebhooks, d.askDelete)
+	d.Handle("POST /webhooks/{id}/delete", merchants.RightWebhooks, d.unsubscribe)
+	d.Handle("GET /webhooks/{id}/deliveries/{delivery}", merchants.RightRead, d.delivery)
+	d.Handle("POST /webhooks/{id}/deliveries/{delivery}/replay", merchants.RightWebhooks, d.replayDelivery)
+	d.Handle("GET /webhooks/{id}/inbox", merchants.RightRead, d.inbox)
+	d.Handle("GET /webhooks/{id}/replays", merchants.RightRead, d.replays)
+	d.Handle("POST /webhooks/{id}/replays", merchants.RightWebhooks, d.beginReplay)
+	d.Handle("GET /webhooks/{id}/replays/{replay}", merchants.RightRead, d.replay)
+	d.Handle("POST /webhooks/{id}/replays/{replay}/stop", merchants.RightWebhooks, d.stopReplay)
 }
 
 // hookView is an endpoint as pages show it.
@@ -41,7 +41,7 @@ type hookView struct {
 	webhooks.Subscription
 	Health string // healthy, failing, paused, disabled, gone: disabled by the service
 	Tone   string
-	Recent delivery.Recent
+	Recent appwebhooks.Recent
 }
 
 func viewHook(s webhooks.Subscription) hookView {
@@ -121,12 +121,12 @@ func (f webhookForm) SecretHint() string {
 }
 
 // credentials are what the form says; nil for none.
-func (f webhookForm) credentials() *delivery.Credentials {
+func (f webhookForm) credentials() *appwebhooks.Credentials {
 	switch f.Authentication {
 	case "basic":
-		return &delivery.Credentials{Username: f.Username, Password: f.secret}
+		return &appwebhooks.Credentials{Username: f.Username, Password: f.secret}
 	case "header":
-		return &delivery.Credentials{Header: f.Header, Value: f.secret}
+		return &appwebhooks.Credentials{Header: f.Header, Value: f.secret}
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (f webhookForm) described() error {
 
 func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, events := d.sentWebhook(r, v)
-	n := delivery.NewSubscription{Events: events, Description: f.Description}
+	n := appwebhooks.NewSubscription{Events: events, Description: f.Description}
 	err := f.described()
 	if !f.Managed {
 		n.URL, n.Credentials = f.URL, f.credentials()
@@ -242,7 +242,7 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 	if events == nil {
 		events = []string{} // none is an error; nil would keep them
 	}
-	edit := delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}}
+	edit := appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}}
 	if edit.Credentials = f.credentials(); f.keepsSecret() {
 		edit.Credentials = nil
 	}
@@ -289,7 +289,7 @@ func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.
 	if r.FormValue("status") == string(webhooks.Enabled) {
 		status, flash = webhooks.Enabled, "hook_is_enabled"
 	}
-	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
+	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // actsOf lists the constants of the audit log's acts.
@@ -43,7 +43,7 @@ func TestEveryActHasAName(t *testing.T) {
 		t.Fatalf("only %d acts are found", len(acts))
 	}
 	_, r := start(t)
-	for _, lang := range tenant.Languages() {
+	for _, lang := range merchants.Languages() {
 		v := visit("/", true, lang)
 		var offered []audit.Act
 		for _, o := range r.Acts(v) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // none is shown where there is no value.
@@ -110,7 +110,7 @@ func percentText(lang string, n int64, places int) string {
 }
 
 // Share writes a share in basis points exactly: 1.2%, 0.05%.
-func Share(lang tenant.Language, bps int64) string {
+func Share(lang merchants.Language, bps int64) string {
 	switch {
 	case bps%100 == 0:
 		return percentText(string(lang), bps/100, 0)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/statement"
 )
 
@@ -48,7 +48,7 @@ func TestSharesAreNeverRoundedToAllOrNothing(t *testing.T) {
 
 func TestSharesInBasisPointsAreExact(t *testing.T) {
 	for bps, want := range map[int64][2]string{1050: {"10.5%", "10,5\u00a0%"}, 500: {"5%", "5\u00a0%"}, 5: {"0.05%", "0,05\u00a0%"}, 0: {"0%", "0\u00a0%"}, 175: {"1.75%", "1,75\u00a0%"}} {
-		if en, es, pt := Share(tenant.English, bps), Share(tenant.Spanish, bps), Share(tenant.Portuguese, bps); en != want[0] || es != want[1] || pt != strings.ReplaceAll(want[0], ".", ",") {
+		if en, es, pt := Share(merchants.English, bps), Share(merchants.Spanish, bps), Share(merchants.Portuguese, bps); en != want[0] || es != want[1] || pt != strings.ReplaceAll(want[0], ".", ",") {
 			t.Errorf("%d basis points are %q, %q and %q", bps, en, es, pt)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func get(path string, headers ...string) *http.Request {
@@ -44,7 +44,7 @@ func TestEveryPartRendersInEveryLanguage(t *testing.T) {
 	f, r := start(t)
 	ids := regexp.MustCompile(`\sid="([^"]+)"`)
 	for _, name := range r.Pages() {
-		for _, lang := range tenant.Languages() {
+		for _, lang := range merchants.Languages() {
 			for _, v := range []*Visit{visit("payments/TXN-1", false, lang), visit("webhooks", true, lang), console("merchants"), nil} {
 				w := shownPage(t, r, v, name, "/dashboard/shp_1/sandbox/payments?status=paid&cursor=c1&sort=-amount")
 				body := w.Body.String()
@@ -155,7 +155,7 @@ func TestNavigationShowsWhatTheVisitorMay(t *testing.T) {
 			t.Errorf("it lacks %s", want)
 		}
 	}
-	v.Rights = []tenant.Right{tenant.RightRead}
+	v.Rights = []merchants.Right{merchants.RightRead}
 	if body := shownPage(t, r, v, "list", "/").Body.String(); strings.Contains(body, `data-nav="team"`) || strings.Contains(body, `data-nav="keys"`) {
 		t.Error("a viewer sees the team and the keys")
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Layout is what the layouts show around a page. Rooms do not need it.
@@ -76,10 +76,10 @@ func (p *Page) layout(w http.ResponseWriter, r *http.Request, found *page) {
 		return
 	}
 	same := f.section(strings.Trim(v.Path, "/"))
-	at := func(shop string, e tenant.Environment) string {
+	at := func(shop string, e merchants.Environment) string {
 		return p.To(strings.TrimSuffix("/dashboard/"+shop+"/"+string(e)+"/"+same, "/"))
 	}
-	l.Sandbox, l.Live = at(v.Shop.ID, tenant.Sandbox), at(v.Shop.ID, tenant.Production)
+	l.Sandbox, l.Live = at(v.Shop.ID, merchants.Sandbox), at(v.Shop.ID, merchants.Production)
 	for _, shop := range v.Shops {
 		l.Shops = append(l.Shops, Choice{Label: shop.Name, URL: at(shop.ID, v.Environment()), Current: shop.ID == v.Shop.ID})
 	}

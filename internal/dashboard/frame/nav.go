@@ -5,34 +5,34 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Item is a line of the navigation.
 type Item struct {
-	Key   string       // its text is nav_<Key>; the icon has the same name
-	Path  string       // below the shop, or below /dashboard/console: "payments"; "" is the first page
-	Group string       // its heading is group_<Group>; "" has none
-	Right tenant.Right // whoever lacks it does not see the item; "" is for everybody
+	Key   string          // its text is nav_<Key>; the icon has the same name
+	Path  string          // below the shop, or below /dashboard/console: "payments"; "" is the first page
+	Group string          // its heading is group_<Group>; "" has none
+	Right merchants.Right // whoever lacks it does not see the item; "" is for everybody
 }
 
 // Items are the pages of a shop.
 func Items() []Item {
 	return []Item{
-		{"home", "", "", tenant.RightRead},
-		{"payments", "payments", "sales", tenant.RightRead},
-		{"refunds", "refunds", "sales", tenant.RightRead},
-		{"disputes", "disputes", "sales", tenant.RightRead},
-		{"balance", "balance", "money", tenant.RightRead},
-		{"settlements", "settlements", "money", tenant.RightRead},
-		{"withdrawals", "withdrawals", "money", tenant.RightRead},
-		{"analytics", "analytics", "money", tenant.RightRead},
-		{"keys", "keys", "developers", tenant.RightKeys},
-		{"webhooks", "webhooks", "developers", tenant.RightRead},
-		{"events", "events", "developers", tenant.RightRead},
-		{"requests", "requests", "developers", tenant.RightRead},
-		{"shop", "shop", "settings", tenant.RightRead},
-		{"team", "team", "settings", tenant.RightTeam},
+		{"home", "", "", merchants.RightRead},
+		{"payments", "payments", "sales", merchants.RightRead},
+		{"refunds", "refunds", "sales", merchants.RightRead},
+		{"disputes", "disputes", "sales", merchants.RightRead},
+		{"balance", "balance", "money", merchants.RightRead},
+		{"settlements", "settlements", "money", merchants.RightRead},
+		{"withdrawals", "withdrawals", "money", merchants.RightRead},
+		{"analytics", "analytics", "money", merchants.RightRead},
+		{"keys", "keys", "developers", merchants.RightKeys},
+		{"webhooks", "webhooks", "developers", merchants.RightRead},
+		{"events", "events", "developers", merchants.RightRead},
+		{"requests", "requests", "developers", merchants.RightRead},
+		{"shop", "shop", "settings", merchants.RightRead},
+		{"team", "team", "settings", merchants.RightTeam},
 	}
 }
 
@@ -60,31 +60,31 @@ func ConsoleItems() []Item {
 
 // Quick is a page that is not in the navigation, but that the palette finds.
 type Quick struct {
-	Key, Path   string       // its text is do_<Key>
-	Icon        string       // that of the Item it belongs to, whose words stand beside it
-	Right       tenant.Right // as of an Item
+	Key, Path   string          // its text is do_<Key>
+	Icon        string          // that of the Item it belongs to, whose words stand beside it
+	Right       merchants.Right // as of an Item
 	SandboxOnly bool
 }
 
 // Quicks are those of a shop.
 func Quicks() []Quick {
 	return []Quick{
-		{"link", "payments/link", "payments", tenant.RightPayments, false},
-		{"links", "payments/links", "payments", tenant.RightRead, false},
-		{"test", "payments/test", "payments", tenant.RightPayments, true},
-		{"reserve", "balance/reserve", "balance", tenant.RightRead, false},
-		{"withdraw", "withdrawals/new", "withdrawals", tenant.RightWithdrawals, false},
-		{"wallets", "wallets", "withdrawals", tenant.RightRead, false},
-		{"wallet", "wallets/new", "withdrawals", tenant.RightWithdrawals, false},
-		{"funnel", "analytics/checkouts", "analytics", tenant.RightRead, false},
-		{"waits", "analytics/waits", "analytics", tenant.RightRead, false},
-		{"key", "keys/new", "keys", tenant.RightKeys, false},
-		{"webhook", "webhooks/new", "webhooks", tenant.RightWebhooks, false},
-		{"follow", "events/live", "events", tenant.RightRead, false},
-		{"brand", "shop/brand", "shop", tenant.RightRead, false},
-		{"shop", "shop/new", "shop", tenant.RightShop, false},
-		{"invite", "team/invite", "team", tenant.RightTeam, false},
-		{"roles", "team/roles", "team", tenant.RightTeam, false},
+		{"link", "payments/link", "payments", merchants.RightPayments, false},
+		{"links", "payments/links", "payments", merchants.RightRead, false},
+		{"test", "payments/test", "payments", merchants.RightPayments, true},
+		{"reserve", "balance/reserve", "balance", merchants.RightRead, false},
+		{"withdraw", "withdrawals/new", "withdrawals", merchants.RightWithdrawals, false},
+		{"wallets", "wallets", "withdrawals", merchants.RightRead, false},
+		{"wallet", "wallets/new", "withdrawals", merchants.RightWithdrawals, false},
+		{"funnel", "analytics/checkouts", "analytics", merchants.RightRead, false},
+		{"waits", "analytics/waits", "analytics", merchants.RightRead, false},
+		{"key", "keys/new", "keys", merchants.RightKeys, false},
+		{"webhook", "webhooks/new", "webhooks", merchants.RightWebhooks, false},
+		{"follow", "events/live", "events", merchants.RightRead, false},
+		{"brand", "shop/brand", "shop", merchants.RightRead, false},
+		{"shop", "shop/new", "shop", merchants.RightShop, false},
+		{"invite", "team/invite", "team", merchants.RightTeam, false},
+		{"roles", "team/roles", "team", merchants.RightTeam, false},
 	}
 }
 
@@ -175,7 +175,7 @@ func (p *Page) nav() []NavGroup {
 	}
 	lang := p.Lang()
 	for i, item := range items {
-		if item.Right != "" && (!p.Visit.May(item.Right) || item.Right == tenant.RightSandbox && p.Visit.Live) {
+		if item.Right != "" && (!p.Visit.May(item.Right) || item.Right == merchants.RightSandbox && p.Visit.Live) {
 			continue
 		}
 		label := item.group[lang]

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Page is what templates get.
@@ -110,7 +110,7 @@ func (p *Page) Percent(part, whole any) (string, error) {
 // Share writes a share in basis points.
 func (p *Page) Share(bps any) (string, error) {
 	n, err := integer(bps)
-	return Share(tenant.Language(p.lang), n), err
+	return Share(merchants.Language(p.lang), n), err
 }
 
 func integer(n any) (int64, error) {
@@ -210,7 +210,7 @@ func (p *Page) With(name string, value any) string {
 func (p *Page) Here() string { return p.room.frame.Root + p.path }
 
 // May reports whether the visitor has a right.
-func (p *Page) May(right string) bool { return p.Visit != nil && p.Visit.May(tenant.Right(right)) }
+func (p *Page) May(right string) bool { return p.Visit != nil && p.Visit.May(merchants.Right(right)) }
 
 // DocsLink is the address of a place in the docs: an anchor, or a path with one.
 func (p *Page) DocsLink(anchor string) string {

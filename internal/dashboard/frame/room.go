@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Room is the pages of one part of the dashboard, with their texts.
@@ -234,7 +234,7 @@ func Partial(r *http.Request) bool {
 }
 
 // spoken is a language of the pages.
-func spoken(l tenant.Language) string {
+func spoken(l merchants.Language) string {
 	if slices.Contains(languages, string(l)) {
 		return string(l)
 	}

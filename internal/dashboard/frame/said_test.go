@@ -23,11 +23,11 @@ var reachPages = []string{
 var neverOnPages = map[string]string{
 	"app/auth/auth.go": "the API's credentials", "app/auth/logins.go": "the API's logins", "app/auth/operators.go": "operators' tokens", "app/auth/masterkey.go": "the command line",
 	"app/acquiring/notices.go": "what providers send", "app/notices": "what providers send", "app/payouts/notify.go": "what providers send",
-	"app/base/principal.go": "a visit has its shop", "app/delivery/inbox.go": "what the service sends to itself",
+	"app/base/principal.go": "a visit has its shop", "app/webhooks/inbox.go": "what the service sends to itself",
 	"app/payouts/batches.go": "the command line", "app/payouts/float.go": "the command line", "app/privacy": "the command line",
 	"pay/erasure.go": "the command line", "pay/recovery.go": "the command line and the API", "pay/payout.go": "the command line",
 	"pay/payoutcontrol.go": "the command line, but for the approval", "app/payments/otherway.go": "the checkout", "pay/session.go": "the checkout",
-	"pay/tenant/operator.go": "the command line", "pay/cascade.go": "a failed payment, which has a page of its own", "app/cascade": "a payment that goes on",
+	"pay/merchants/operator.go": "the command line", "pay/cascade.go": "a failed payment, which has a page of its own", "app/cascade": "a payment that goes on",
 }
 
 // written are messages that are made of parts, or of values that the scan cannot read: the file, and the sentences.
@@ -35,7 +35,7 @@ var written = map[string][]string{
 	"app/acquiring/accounts.go":      nil, // of an account's parts, for operators: the terms are checked by the form first
 	"app/acquiring/catalog.go":       nil, // a form lists the methods that there are
 	"app/base/missing.go":            {"there is no such transaction{}", "there is no such claim{}", "there is no such settlement{}", "there is no such withdrawal{}", "there is no such wallet{}", "there is no such webhook{}", "there is no such verification{}"},
-	"app/delivery/webhooks.go":       {"{} is not an event{}", "that is not an event{}"},
+	"app/webhooks/webhooks.go":       {"{} is not an event{}", "that is not an event{}"},
 	"app/payments/sessions.go":       {"no payment method can be charged in any country now: GET /payment-methods gives the reason for each"},
 	"app/payouts/payers.go":          {"the payout waits for float: {}", "the payout waits: no account pays it now"},
 	"app/requests/requests.go":       nil, // the message of a past request, as the API sent it

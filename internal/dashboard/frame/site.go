@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 
@@ -43,8 +43,8 @@ const (
 type Route struct {
 	Method, Path string // of the shop's pages: the path below the shop and environment
 	Kind         Kind
-	Right        tenant.Right // that pages of a shop require
-	Afresh       bool         // of the console: it asks for a second factor from the last ten minutes
+	Right        merchants.Right // that pages of a shop require
+	Afresh       bool            // of the console: it asks for a second factor from the last ten minutes
 }
 
 // Gate limits requests. It is the one of the API.
@@ -132,7 +132,7 @@ func limitsOf(how []Serving) serving {
 
 // Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
 // shop and the environment. Every user with the right at the shop's merchant may open it.
-func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serving) {
+func (s *Site) Handle(pattern string, right merchants.Right, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: OfShop, Right: right})
 	below := path
@@ -328,7 +328,7 @@ func (s *Site) Carry(r *http.Request) string {
 }
 
 // Language is the language of somebody who is not signed in.
-func (s *Site) Language(r *http.Request) tenant.Language { return tenant.Language(languageOf(r)) }
+func (s *Site) Language(r *http.Request) merchants.Language { return merchants.Language(languageOf(r)) }
 
 // Next is the page to which a sign-in leads: the one that was wanted, if it is one of ours.
 func (s *Site) Next(r *http.Request) string {
@@ -345,11 +345,11 @@ func (s *Site) Next(r *http.Request) string {
 // Errors: not_found if the user has no role there, and is no operator who visits it from the console.
 func (s *Site) enter(r *http.Request, v *Visit) error {
 	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
-	environment := tenant.Environment(r.PathValue("environment"))
-	if environment != tenant.Sandbox && environment != tenant.Production {
+	environment := merchants.Environment(r.PathValue("environment"))
+	if environment != merchants.Sandbox && environment != merchants.Production {
 		return missing
 	}
-	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == tenant.Production)
+	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == merchants.Production)
 	if err != nil {
 		return base.OrRefuse(err, missing)
 	}
@@ -397,7 +397,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	mux := s.rest
-	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, tenant.ShopPrefix) {
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, merchants.ShopPrefix) {
 		mux = s.shops
 	}
 	if _, pattern := mux.Handler(r); pattern == "" {

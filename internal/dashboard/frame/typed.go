@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Day reads a day in UTC that somebody chose or typed. It returns the zero time if the field is empty.
@@ -50,7 +50,7 @@ func Days(r *http.Request) (span lists.Span, err error) {
 // thousands by the other one or by spaces. A single mark before exactly three digits separates thousands where the
 // language writes them so. ok is false for what is no amount above zero, and for what can be read in two ways: such
 // as 1.000 in English, or a mark too many.
-func Typed(lang tenant.Language, text string, c money.Currency) (a money.Amount, ok bool) {
+func Typed(lang merchants.Language, text string, c money.Currency) (a money.Amount, ok bool) {
 	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", "\u2019", " ").Replace(strings.TrimSpace(text))
 	if text == "" || strings.Trim(text, "0123456789., ") != "" || !c.Valid() {
 		return a, false

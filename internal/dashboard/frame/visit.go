@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -18,12 +18,12 @@ type Visit struct {
 	base.Principal
 	User     people.User
 	SignIn   people.SignIn
-	Role     people.Role     // at the merchant; "" for an operator, who only looks
-	Merchant tenant.Merchant // of the page; its ID is "" where the page is no merchant's
-	Shop     tenant.Shop     // of the page
-	Shops    []tenant.Shop   // of the merchant
-	Others   []store.Tenancy // the user's other merchants
-	Path     string          // of the page below its shop: "payments", "webhooks/wh_1"
+	Role     people.Role        // at the merchant; "" for an operator, who only looks
+	Merchant merchants.Merchant // of the page; its ID is "" where the page is no merchant's
+	Shop     merchants.Shop     // of the page
+	Shops    []merchants.Shop   // of the merchant
+	Others   []store.Tenancy    // the user's other merchants
+	Path     string             // of the page below its shop: "payments", "webhooks/wh_1"
 	// NoConsole: the operator's console is at another address than this page.
 	NoConsole bool
 	// Emptied: the page is of a sandbox that is being emptied.
@@ -36,9 +36,9 @@ func (v *Visit) From(r *http.Request) users.From {
 }
 
 // Language is that of the pages.
-func (v *Visit) Language() tenant.Language {
+func (v *Visit) Language() merchants.Language {
 	if v.User.Language == "" {
-		return tenant.English
+		return merchants.English
 	}
 	return v.User.Language
 }

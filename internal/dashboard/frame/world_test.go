@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -32,13 +32,13 @@ func start(t testing.TB) (*Frame, *Room) {
 }
 
 // visit is an owner's look at a shop.
-func visit(path string, live bool, language tenant.Language) *Visit {
-	shops := []tenant.Shop{{ID: "shp_1", Name: "Café São Paulo"}, {ID: "shp_2", Name: "Café Online"}}
+func visit(path string, live bool, language merchants.Language) *Visit {
+	shops := []merchants.Shop{{ID: "shp_1", Name: "Café São Paulo"}, {ID: "shp_2", Name: "Café Online"}}
 	return &Visit{
-		Principal: base.Principal{Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: live}, Kind: tenant.Restricted, Rights: people.Owner.Rights(true)},
+		Principal: base.Principal{Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: live}, Kind: merchants.Restricted, Rights: people.Owner.Rights(true)},
 		User:      people.User{ID: "usr_1", Name: "Ana Pérez", Email: "ana@cafe.example", Language: language},
-		Role:      people.Owner, Merchant: tenant.Merchant{ID: "mer_1", Name: "Café Central S.A."}, Shop: shops[0], Shops: shops,
-		Others: []store.Tenancy{{Merchant: tenant.Merchant{ID: "mer_2", Name: "Libros del Sur"}, Shop: tenant.Shop{ID: "shp_9", Name: "Librería"}}}, Path: path,
+		Role:      people.Owner, Merchant: merchants.Merchant{ID: "mer_1", Name: "Café Central S.A."}, Shop: shops[0], Shops: shops,
+		Others: []store.Tenancy{{Merchant: merchants.Merchant{ID: "mer_2", Name: "Libros del Sur"}, Shop: merchants.Shop{ID: "shp_9", Name: "Librería"}}}, Path: path,
 	}
 }
 
@@ -88,4 +88,4 @@ func sample() map[string]any {
 }
 
 // spokenLanguage is a language by its name.
-func spokenLanguage(name string) tenant.Language { return tenant.Language(name) }
+func spokenLanguage(name string) merchants.Language { return merchants.Language(name) }

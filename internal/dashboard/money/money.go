@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -30,27 +30,27 @@ func Register(site *frame.Site) error {
 		return err
 	}
 	m := &room{site, pages.TimedBy(site)}
-	site.Handle("GET /balance", tenant.RightRead, m.balance)
-	site.Handle("GET /balance.csv", tenant.RightRead, m.balanceFile)
-	site.Handle("GET /balance/reserve", tenant.RightRead, m.reserve)
-	site.Handle("GET /settlements", tenant.RightRead, m.settlements)
-	site.Handle("GET /settlements.csv", tenant.RightRead, m.settlementsFile)
-	site.Handle("GET /settlements/{id}", tenant.RightRead, m.settlement)
-	site.Handle("GET /settlements/{id}/receipt.pdf", tenant.RightRead, m.receipt)
-	site.Handle("GET /settlements/{id}/lines.csv", tenant.RightRead, m.lines)
-	site.Handle("GET /wallets", tenant.RightRead, m.wallets)
-	site.Handle("GET /wallets/new", tenant.RightWithdrawals, m.newWallet)
-	site.Handle("POST /wallets", tenant.RightWithdrawals, m.addWallet)
-	site.Handle("GET /wallets/{id}", tenant.RightRead, m.wallet)
-	site.Handle("GET /wallets/{id}/remove", tenant.RightWithdrawals, m.askRemoval)
-	site.Handle("POST /wallets/{id}/remove", tenant.RightWithdrawals, m.removeWallet)
-	site.Handle("GET /withdrawals", tenant.RightRead, m.withdrawals)
-	site.Handle("GET /withdrawals.csv", tenant.RightRead, m.withdrawalsFile)
-	site.Handle("GET /withdrawals/new", tenant.RightWithdrawals, m.newWithdrawal)
-	site.Handle("POST /withdrawals", tenant.RightWithdrawals, m.withdraw)
-	site.Handle("GET /withdrawals/{id}", tenant.RightRead, m.withdrawal)
-	site.Handle("GET /withdrawals/{id}/cancel", tenant.RightWithdrawals, m.askCancel)
-	site.Handle("POST /withdrawals/{id}/cancel", tenant.RightWithdrawals, m.cancel)
+	site.Handle("GET /balance", merchants.RightRead, m.balance)
+	site.Handle("GET /balance.csv", merchants.RightRead, m.balanceFile)
+	site.Handle("GET /balance/reserve", merchants.RightRead, m.reserve)
+	site.Handle("GET /settlements", merchants.RightRead, m.settlements)
+	site.Handle("GET /settlements.csv", merchants.RightRead, m.settlementsFile)
+	site.Handle("GET /settlements/{id}", merchants.RightRead, m.settlement)
+	site.Handle("GET /settlements/{id}/receipt.pdf", merchants.RightRead, m.receipt)
+	site.Handle("GET /settlements/{id}/lines.csv", merchants.RightRead, m.lines)
+	site.Handle("GET /wallets", merchants.RightRead, m.wallets)
+	site.Handle("GET /wallets/new", merchants.RightWithdrawals, m.newWallet)
+	site.Handle("POST /wallets", merchants.RightWithdrawals, m.addWallet)
+	site.Handle("GET /wallets/{id}", merchants.RightRead, m.wallet)
+	site.Handle("GET /wallets/{id}/remove", merchants.RightWithdrawals, m.askRemoval)
+	site.Handle("POST /wallets/{id}/remove", merchants.RightWithdrawals, m.removeWallet)
+	site.Handle("GET /withdrawals", merchants.RightRead, m.withdrawals)
+	site.Handle("GET /withdrawals.csv", merchants.RightRead, m.withdrawalsFile)
+	site.Handle("GET /withdrawals/new", merchants.RightWithdrawals, m.newWithdrawal)
+	site.Handle("POST /withdrawals", merchants.RightWithdrawals, m.withdraw)
+	site.Handle("GET /withdrawals/{id}", merchants.RightRead, m.withdrawal)
+	site.Handle("GET /withdrawals/{id}/cancel", merchants.RightWithdrawals, m.askCancel)
+	site.Handle("POST /withdrawals/{id}/cancel", merchants.RightWithdrawals, m.cancel)
 	return nil
 }
 

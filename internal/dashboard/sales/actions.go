@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -23,14 +23,14 @@ func (s *sales) refundOf(v *frame.Visit, p paymentView) form {
 }
 
 // plain is an amount as somebody would type it in a language.
-func plain(lang tenant.Language, a money.Amount) string {
+func plain(lang merchants.Language, a money.Amount) string {
 	whole, rest, _ := strings.Cut(a.Decimal(), ".")
 	places := a.Currency.Exponent()
 	if places == 0 {
 		return whole
 	}
 	mark := ","
-	if lang == tenant.English {
+	if lang == merchants.English {
 		mark = "."
 	}
 	return whole + mark + rest + strings.Repeat("0", places-len(rest))

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -112,7 +112,7 @@ func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []w
 	return err
 }
 
-func (s *sales) disputes(ctx context.Context, scope tenant.Scope) (d disputes, err error) {
+func (s *sales) disputes(ctx context.Context, scope merchants.Scope) (d disputes, err error) {
 	for _, status := range []pay.ClaimStatus{pay.ClaimNeedsEvidence, pay.ClaimUnderReview} {
 		list, total, err := s.App.Claims.List(ctx, scope, lists.ClaimFilter{Kind: pay.ChargebackClaim, Status: status, Page: lists.Page{Limit: claimsRead}})
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *sales) disputes(ctx context.Context, scope tenant.Scope) (d disputes, e
 	return d, nil
 }
 
-func (s *sales) settling(ctx context.Context, scope tenant.Scope) (n settling, err error) {
+func (s *sales) settling(ctx context.Context, scope merchants.Scope) (n settling, err error) {
 	balances, err := s.App.Settlements.Balances(ctx, scope)
 	if err != nil {
 		return n, err
@@ -167,20 +167,20 @@ func (s *sales) steps(ctx context.Context, v *frame.Visit, empty, heard bool) (l
 		}
 		tested = len(some) > 0
 	}
-	if v.May(tenant.RightPayments) || tested {
+	if v.May(merchants.RightPayments) || tested {
 		list = append(list, step{"test", "payments/test", tested})
 	}
-	if v.May(tenant.RightWebhooks) || heard {
+	if v.May(merchants.RightWebhooks) || heard {
 		list = append(list, step{"webhook", "webhooks", heard})
 	}
-	if v.May(tenant.RightTeam) {
+	if v.May(merchants.RightTeam) {
 		team, invited, err := s.App.Team.List(ctx, v.Merchant.ID)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, step{"team", "team", len(team)+len(invited) > 1})
 	}
-	if v.May(tenant.RightShop) {
+	if v.May(merchants.RightShop) {
 		list = append(list, step{"brand", "shop", v.Shop.Brand.Color != "" || v.Shop.Brand.Logo != ""})
 	}
 	return list, nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -28,26 +28,26 @@ func Register(site *frame.Site) error {
 		return err
 	}
 	s := &sales{Site: site, room: room.TimedBy(site)}
-	site.Handle("GET /", tenant.RightRead, s.home)
-	site.Handle("GET /live", tenant.RightRead, s.live)
-	site.Handle("GET /search", tenant.RightRead, s.search)
-	site.Handle("GET /payments", tenant.RightRead, s.list)
-	site.Handle("GET /payments/export", tenant.RightRead, s.export)
-	site.Handle("GET /payments/test", tenant.RightPayments, s.newTest)
-	site.Handle("POST /payments/test", tenant.RightPayments, s.makeTest)
-	site.Handle("GET /payments/link", tenant.RightPayments, s.newLink)
-	site.Handle("POST /payments/link", tenant.RightPayments, s.makeLink)
-	site.Handle("GET /payments/links", tenant.RightRead, s.links)
-	site.Handle("GET /payments/links/{id}/close", tenant.RightPayments, s.closeForm)
-	site.Handle("POST /payments/links/{id}/close", tenant.RightPayments, s.closeLink)
-	site.Handle("GET /payments/{id}", tenant.RightRead, s.payment)
-	site.Handle("GET /payments/{id}/refund", tenant.RightRefunds, s.refundForm)
-	site.Handle("POST /payments/{id}/refund", tenant.RightRefunds, s.refund)
-	site.Handle("GET /payments/{id}/receipt", tenant.RightPayments, s.receiptForm)
-	site.Handle("POST /payments/{id}/receipt", tenant.RightPayments, s.receipt)
-	site.Handle("GET /payments/{id}/cancel", tenant.RightPayments, s.cancelForm)
-	site.Handle("POST /payments/{id}/cancel", tenant.RightPayments, s.cancel)
-	site.Handle("POST /payments/{id}/simulate", tenant.RightSandbox, s.simulate)
+	site.Handle("GET /", merchants.RightRead, s.home)
+	site.Handle("GET /live", merchants.RightRead, s.live)
+	site.Handle("GET /search", merchants.RightRead, s.search)
+	site.Handle("GET /payments", merchants.RightRead, s.list)
+	site.Handle("GET /payments/export", merchants.RightRead, s.export)
+	site.Handle("GET /payments/test", merchants.RightPayments, s.newTest)
+	site.Handle("POST /payments/test", merchants.RightPayments, s.makeTest)
+	site.Handle("GET /payments/link", merchants.RightPayments, s.newLink)
+	site.Handle("POST /payments/link", merchants.RightPayments, s.makeLink)
+	site.Handle("GET /payments/links", merchants.RightRead, s.links)
+	site.Handle("GET /payments/links/{id}/close", merchants.RightPayments, s.closeForm)
+	site.Handle("POST /payments/links/{id}/close", merchants.RightPayments, s.closeLink)
+	site.Handle("GET /payments/{id}", merchants.RightRead, s.payment)
+	site.Handle("GET /payments/{id}/refund", merchants.RightRefunds, s.refundForm)
+	site.Handle("POST /payments/{id}/refund", merchants.RightRefunds, s.refund)
+	site.Handle("GET /payments/{id}/receipt", merchants.RightPayments, s.receiptForm)
+	site.Handle("POST /payments/{id}/receipt", merchants.RightPayments, s.receipt)
+	site.Handle("GET /payments/{id}/cancel", merchants.RightPayments, s.cancelForm)
+	site.Handle("POST /payments/{id}/cancel", merchants.RightPayments, s.cancel)
+	site.Handle("POST /payments/{id}/simulate", merchants.RightSandbox, s.simulate)
 	return nil
 }
 

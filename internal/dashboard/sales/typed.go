@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func problemOf(err error) (*problem.Error, bool) { return errors.AsType[*problem.Error](err) }
@@ -23,7 +23,7 @@ func clean(text string) string {
 var signs = []struct{ sign, code string }{{"US$", "USD "}, {"R$", "BRL "}, {"S/", "PEN "}, {"$", ""}}
 
 // amountOf reads an amount that may name its currency, before or after: 25.50, BRL 137,70, 9 USD.
-func amountOf(lang tenant.Language, text string, otherwise money.Currency) (money.Amount, bool) {
+func amountOf(lang merchants.Language, text string, otherwise money.Currency) (money.Amount, bool) {
 	for _, s := range signs {
 		if rest, found := strings.CutPrefix(text, s.sign); found {
 			text = s.code + rest

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -142,7 +142,7 @@ func (rd *reader) object(e audit.Entry) (name, id string) {
 	case subject == rd.v.Merchant.ID:
 		return rd.v.Merchant.Name, ""
 	}
-	if i := slices.IndexFunc(rd.v.Shops, func(s tenant.Shop) bool { return s.ID == subject }); i >= 0 {
+	if i := slices.IndexFunc(rd.v.Shops, func(s merchants.Shop) bool { return s.ID == subject }); i >= 0 {
 		return rd.v.Shops[i].Name, ""
 	}
 	if preview := rd.keys[subject]; preview != "" {
@@ -163,7 +163,7 @@ func subjectOf(e audit.Entry) string {
 var pagesOf = []struct{ prefix, page, list string }{
 	{people.UserPrefix, "/team/members/*", ""}, {pay.PaymentPrefix, "/payments/*", "/payments"}, {pay.ClaimPrefix, "/claims/*", "/refunds"}, {pay.SettlementPrefix, "/settlements/*", "/settlements"},
 	{pay.WithdrawalPrefix, "/withdrawals/*", "/withdrawals"}, {pay.WalletPrefix, "", "/withdrawals"}, {webhooks.SubscriptionPrefix, "/webhooks/*", "/webhooks"}, {"key_", "/keys/*", "/keys"},
-	{tenant.ShopPrefix, "", "/shop"}, {tenant.MerchantPrefix, "", "/shop"},
+	{merchants.ShopPrefix, "", "/shop"}, {merchants.MerchantPrefix, "", "/shop"},
 }
 
 // url is the address of the object's page. It is in the environment of the entry.
@@ -180,7 +180,7 @@ func (rd *reader) url(e audit.Entry) string {
 		if e.Shop != "" {
 			shop = e.Shop
 		}
-		if p.prefix != people.UserPrefix && p.prefix != tenant.ShopPrefix && p.prefix != tenant.MerchantPrefix {
+		if p.prefix != people.UserPrefix && p.prefix != merchants.ShopPrefix && p.prefix != merchants.MerchantPrefix {
 			environment = e.Environment()
 		}
 		home := rd.At("/" + shop + "/" + string(environment))
@@ -218,9 +218,9 @@ func (rd *reader) value(name, value string) string {
 		return rd.text("role_" + value)
 	case name == "kind" && (value == string(people.Invitation) || value == string(people.PasswordReset) || value == string(people.SignInLink)):
 		return rd.text("link_" + value)
-	case name == "language" || name == "before" && slices.Contains(tenant.Languages(), tenant.Language(value)):
+	case name == "language" || name == "before" && slices.Contains(merchants.Languages(), merchants.Language(value)):
 		return map[string]string{"en": "English", "es": "Español", "pt": "Português"}[value]
-	case name == "refundFees" || name == "before" && slices.Contains(tenant.AllRefundFees(), tenant.RefundFees(value)):
+	case name == "refundFees" || name == "before" && slices.Contains(merchants.AllRefundFees(), merchants.RefundFees(value)):
 		return rd.text("fees_" + value)
 	}
 	return value

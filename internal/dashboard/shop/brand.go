@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // brandView is the page of the shop's look.
@@ -37,15 +37,15 @@ type contrastView struct {
 const usual = "#1f4fd8"
 
 func contrastOf(color string) contrastView {
-	b := tenant.Brand{Color: strings.ToLower(color)}
+	b := merchants.Brand{Color: strings.ToLower(color)}
 	if b.Color == "" || b.Check() != nil {
 		return contrastView{}
 	}
-	return contrastView{true, b.Ink() == "#ffffff", b.Faint(tenant.LightCard), b.Faint(tenant.DarkCard)}
+	return contrastView{true, b.Ink() == "#ffffff", b.Faint(merchants.LightCard), b.Faint(merchants.DarkCard)}
 }
 
 // brandPage is the page for a brand, saved or typed.
-func (a *room) brandPage(v *frame.Visit, b tenant.Brand) brandView {
+func (a *room) brandPage(v *frame.Visit, b merchants.Brand) brandView {
 	view := brandView{Color: b.Color, Frames: strings.Join(b.Frames, "\n"), PassFee: b.PassFee, Contrast: contrastOf(b.Color)}
 	if v.Shop.Brand.Logo != "" {
 		view.Logo = strings.TrimSuffix(a.At(""), frame.Base) + "/checkout/logos/" + v.Shop.Brand.Logo
@@ -65,7 +65,7 @@ func (a *room) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // typed reads the form: the brand, and a new picture or nil.
 //
 // Errors: invalid_request for the picture.
-func typed(r *http.Request, now tenant.Brand) (tenant.Brand, *tenant.Logo, error) {
+func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Logo, error) {
 	now.Color, now.PassFee = strings.TrimSpace(r.FormValue("color")), r.FormValue("pass_fee") != ""
 	now.Frames = strings.Fields(r.FormValue("frames"))
 	if r.FormValue("no_logo") != "" {
@@ -93,7 +93,7 @@ func typed(r *http.Request, now tenant.Brand) (tenant.Brand, *tenant.Logo, error
 func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	wanted, logo, err := typed(r, v.Shop.Brand)
 	if err == nil {
-		_, err = a.App.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present tenant.Brand) tenant.Brand {
+		_, err = a.App.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
 			if wanted.Logo != "" { // the present one is kept, whoever changed it meanwhile
 				wanted.Logo = present.Logo
 			}
@@ -116,7 +116,7 @@ func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 
 // contrast is the part of the page that follows the colour.
 func (a *room) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Fragment(w, r, v, "brand", "contrast", a.brandPage(v, tenant.Brand{Color: r.FormValue("color")}))
+	return a.room.Fragment(w, r, v, "brand", "contrast", a.brandPage(v, merchants.Brand{Color: r.FormValue("color")}))
 }
 
 // show is the checkout with the saved brand, or with what was typed. A value with a mistake stays as it was: the
@@ -125,13 +125,13 @@ func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	if a.preview == nil {
 		return noSuch()
 	}
-	shop, logo := v.Shop, (*tenant.Logo)(nil)
+	shop, logo := v.Shop, (*merchants.Logo)(nil)
 	if r.Method == http.MethodPost {
 		wanted, picture, err := typed(r, shop.Brand)
 		if err == nil {
 			logo = picture
 		}
-		if next, err := shop.Rebrand(tenant.Brand{Color: wanted.Color}); err == nil {
+		if next, err := shop.Rebrand(merchants.Brand{Color: wanted.Color}); err == nil {
 			shop.Brand.Color = next.Brand.Color
 		}
 		shop.Brand.PassFee, shop.Brand.Logo = wanted.PassFee, wanted.Logo

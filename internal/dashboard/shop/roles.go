@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // What a role may do with a right.
@@ -17,7 +17,7 @@ const (
 
 // mayDo is a line of the table of rights.
 type mayDo struct {
-	Right tenant.Right
+	Right merchants.Right
 	Roles []roleMay
 }
 
@@ -30,7 +30,7 @@ type roleMay struct {
 // rightsTable is what each role may do, as the server decides it.
 func rightsTable() []mayDo {
 	var table []mayDo
-	for _, right := range tenant.PeopleRights() {
+	for _, right := range merchants.PeopleRights() {
 		line := mayDo{Right: right}
 		for _, role := range people.Roles() {
 			may := nowhere

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // settingsView is the page of the shop's settings.
@@ -19,8 +19,8 @@ type settingsView struct {
 	Schemes       string // one in each line
 	Email         string
 	Language      string
-	Tier          tenant.Tier
-	Terms         tenant.Terms
+	Tier          merchants.Tier
+	Terms         merchants.Terms
 	DelayHours    int64
 	WithdrawalFee money.Amount
 	ChargebackFee money.Amount
@@ -81,7 +81,7 @@ func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		err = a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
 	}
 	if err == nil && typed.Language != r.FormValue("languageBefore") {
-		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, tenant.Language(typed.Language))
+		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, merchants.Language(typed.Language))
 	}
 	return a.saved(w, r, v, err, typed)
 }

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -20,7 +20,7 @@ var files embed.FS
 
 // Preview writes the page on which shoppers choose a method, for a sample order: with the brand that the shop has in
 // memory, and with logo if that is not stored yet. It sets its own headers: only our pages may frame it.
-type Preview func(w http.ResponseWriter, r *http.Request, shop tenant.Shop, logo *tenant.Logo, lang tenant.Language) error
+type Preview func(w http.ResponseWriter, r *http.Request, shop merchants.Shop, logo *merchants.Logo, lang merchants.Language) error
 
 type room struct {
 	*frame.Site
@@ -32,35 +32,35 @@ type room struct {
 // Register returns what adds the pages to a site.
 func Register(preview Preview) func(*frame.Site) error {
 	return func(site *frame.Site) error {
-		own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: tenant.RightTeam})
+		own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: merchants.RightTeam})
 		if err != nil {
 			return err
 		}
 		a := &room{site, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
-		site.Handle("GET /team", tenant.RightTeam, a.team)
-		site.Handle("GET /team/roles", tenant.RightTeam, a.roles)
-		site.Handle("GET /team/invite", tenant.RightTeam, a.newInvitation)
-		site.Handle("POST /team/invite", tenant.RightTeam, a.invite)
-		site.Handle("GET /team/invitations/{id}", tenant.RightTeam, a.invitation)
-		site.Handle("POST /team/invitations/{id}/withdraw", tenant.RightTeam, a.withdraw)
-		site.Handle("GET /team/members/{user}", tenant.RightTeam, a.member)
-		site.Handle("POST /team/members/{user}", tenant.RightTeam, a.setRole)
-		site.Handle("GET /team/members/{user}/remove", tenant.RightTeam, a.askRemove)
-		site.Handle("POST /team/members/{user}/remove", tenant.RightTeam, a.remove)
-		site.Handle("GET /team/members/{user}/keys", tenant.RightTeam, a.madeKeys)
-		site.Handle("GET /audit", tenant.RightTeam, a.audit)
-		site.Handle("GET /audit.csv", tenant.RightTeam, a.auditFile)
-		site.Handle("GET /shop", tenant.RightRead, a.settings)
-		site.Handle("GET /shop/new", tenant.RightShop, a.newShop)
-		site.Handle("POST /shop/new", tenant.RightShop, a.openShop)
-		site.Handle("POST /shop/name", tenant.RightShop, a.rename)
-		site.Handle("POST /shop/schemes", tenant.RightShop, a.setSchemes)
-		site.Handle("POST /shop/merchant", tenant.RightShop, a.setMerchant)
-		site.Handle("GET /shop/brand", tenant.RightRead, a.brand)
-		site.Handle("POST /shop/brand", tenant.RightShop, a.rebrand)
-		site.Handle("GET /shop/brand/contrast", tenant.RightRead, a.contrast)
-		site.Handle("GET /shop/brand/preview", tenant.RightRead, a.show)
-		site.Handle("POST /shop/brand/preview", tenant.RightShop, a.show)
+		site.Handle("GET /team", merchants.RightTeam, a.team)
+		site.Handle("GET /team/roles", merchants.RightTeam, a.roles)
+		site.Handle("GET /team/invite", merchants.RightTeam, a.newInvitation)
+		site.Handle("POST /team/invite", merchants.RightTeam, a.invite)
+		site.Handle("GET /team/invitations/{id}", merchants.RightTeam, a.invitation)
+		site.Handle("POST /team/invitations/{id}/withdraw", merchants.RightTeam, a.withdraw)
+		site.Handle("GET /team/members/{user}", merchants.RightTeam, a.member)
+		site.Handle("POST /team/members/{user}", merchants.RightTeam, a.setRole)
+		site.Handle("GET /team/members/{user}/remove", merchants.RightTeam, a.askRemove)
+		site.Handle("POST /team/members/{user}/remove", merchants.RightTeam, a.remove)
+		site.Handle("GET /team/members/{user}/keys", merchants.RightTeam, a.madeKeys)
+		site.Handle("GET /audit", merchants.RightTeam, a.audit)
+		site.Handle("GET /audit.csv", merchants.RightTeam, a.auditFile)
+		site.Handle("GET /shop", merchants.RightRead, a.settings)
+		site.Handle("GET /shop/new", merchants.RightShop, a.newShop)
+		site.Handle("POST /shop/new", merchants.RightShop, a.openShop)
+		site.Handle("POST /shop/name", merchants.RightShop, a.rename)
+		site.Handle("POST /shop/schemes", merchants.RightShop, a.setSchemes)
+		site.Handle("POST /shop/merchant", merchants.RightShop, a.setMerchant)
+		site.Handle("GET /shop/brand", merchants.RightRead, a.brand)
+		site.Handle("POST /shop/brand", merchants.RightShop, a.rebrand)
+		site.Handle("GET /shop/brand/contrast", merchants.RightRead, a.contrast)
+		site.Handle("GET /shop/brand/preview", merchants.RightRead, a.show)
+		site.Handle("POST /shop/brand/preview", merchants.RightShop, a.show)
 		return nil
 	}
 }

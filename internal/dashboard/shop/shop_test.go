@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Everything that pages say by a key that is put together has a text in every language.
@@ -18,16 +18,16 @@ func TestEveryRightHasAText(t *testing.T) {
 	for _, kind := range audit.ActorKinds() {
 		keys = append(keys, "by_"+string(kind), "all_"+string(kind))
 	}
-	for _, right := range tenant.PeopleRights() {
+	for _, right := range merchants.PeopleRights() {
 		keys = append(keys, "right_"+string(right), "right_"+string(right)+"_about")
 	}
 	for _, role := range people.Roles() {
 		keys = append(keys, "about_"+string(role))
 	}
-	for _, tier := range tenant.Tiers() {
+	for _, tier := range merchants.Tiers() {
 		keys = append(keys, "tier_"+string(tier))
 	}
-	for _, fees := range tenant.AllRefundFees() {
+	for _, fees := range merchants.AllRefundFees() {
 		keys = append(keys, "fees_"+string(fees))
 	}
 	for _, name := range told {
@@ -39,7 +39,7 @@ func TestEveryRightHasAText(t *testing.T) {
 	for _, text := range mistakes {
 		keys = append(keys, text)
 	}
-	for _, lang := range tenant.Languages() {
+	for _, lang := range merchants.Languages() {
 		body, err := files.ReadFile("text/" + string(lang) + ".json")
 		if err != nil {
 			t.Fatal(err)

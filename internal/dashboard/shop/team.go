@@ -8,9 +8,9 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // member is a user in the list.
@@ -99,7 +99,7 @@ func (a *room) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Vi
 // confirmed reports whether the visitor may give a role. A role that can move money out is a way to do so: as for a
 // withdrawal itself, a user with a second factor must have given it just now (DASH-6).
 func (a *room) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
-	return !role.May(tenant.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
+	return !role.May(merchants.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
 }
 
 func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -107,8 +107,8 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if !a.confirmed(w, r, v, people.Role(view.Role), "/team/invite") {
 		return nil
 	}
-	language := tenant.Language(view.Language)
-	if !slices.Contains(tenant.Languages(), language) {
+	language := merchants.Language(view.Language)
+	if !slices.Contains(merchants.Languages(), language) {
 		language = v.Language()
 	}
 	told, err := a.App.Links.Invite(r.Context(), v.Actor(), v.Role, users.Invitee{
@@ -204,7 +204,7 @@ func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		return a.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(wanted), Roles: a.choices(v, m.Role), Wrong: wrong})
 	}
 	a.Flash(w, "role_changed", "name", m.Name, "role", a.room.Text(v, "role_"+string(wanted)))
-	if m.You && !wanted.May(tenant.RightTeam, v.Live) {
+	if m.You && !wanted.May(merchants.RightTeam, v.Live) {
 		a.to(w, r, v, "")
 		return nil
 	}
@@ -268,7 +268,7 @@ type madeView struct {
 }
 
 type madeKey struct {
-	tenant.Key
+	merchants.Key
 	Page string // of the key, below the dashboard
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // atOnce sends each request on its own connection. It holds the last byte of each back, and then
@@ -49,7 +49,7 @@ func atOnce(t *testing.T, s *harness.Instance, requests []string) {
 func TestGuessesAtOnceAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartLimited(t, database, func(l *daemon.Limits) { l.Refused = 2 }) // 10 at once; the clock is frozen
-		o := merchantOf(t, s, tenant.Starter)
+		o := merchantOf(t, s, merchants.Starter)
 		var logins, keys []string
 		for i := range 60 {
 			body := harness.LoginBody(o.Sandbox.Publishable, fmt.Sprintf("sk_test_wrong%030d", i))

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func TestAuditLogSaysWhoDidWhat(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 
 		shop, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
 		harness.Must(t, err)
-		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), shop.Shop.ID, func(b tenant.Brand) tenant.Brand { b.Color = "#1a2b3c"; return b }, nil)
+		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), shop.Shop.ID, func(b merchants.Brand) merchants.Brand { b.Color = "#1a2b3c"; return b }, nil)
 		harness.Must(t, err)
 		if e := harness.AuditEntry(t, o, audit.ShopCreated, shop.Shop.ID); e.Details["name"] != "Second" {
 			t.Errorf("the entry of the new shop is %+v", e)
@@ -64,7 +64,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("the entry of the shop's new colour is %+v", e)
 		}
 
-		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
+		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: merchants.Secret})
 		harness.Must(t, err)
 		revoke(t, s.App, raw)
 		var told []audit.Act
@@ -101,7 +101,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.Delete(t, "/webhooks/"+hook).Want(t, http.StatusNotFound)
 		o.Post(t, "/webhooks", `{"events":["nonsense"]}`).Want(t, http.StatusBadRequest)
 		o.As(o.Sandbox.Publishable).Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusForbidden)
-		if _, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: tenant.Secret}); err == nil {
+		if _, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: merchants.Secret}); err == nil {
 			t.Error("a key for another merchant's shop was made")
 		}
 		if after := len(harness.AuditActs(t, o)) + len(harness.AuditActs(t, other)); after != before {

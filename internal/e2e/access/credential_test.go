@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // altered returns a token with one character of its n-th part changed.
@@ -49,8 +49,8 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		login := harness.Pair(t, o)
 		token, refresh := login.Text(t, "accessToken"), login.Text(t, "refreshToken")
 
-		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: scope, Kind: tenant.Secret})
+		scope := merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+		revoked, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: scope, Kind: merchants.Secret})
 		harness.Must(t, err)
 		o.As(revoked).Get(t, "/ping").Want(t, http.StatusOK)
 		old := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).Want(t, http.StatusOK)
@@ -193,7 +193,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 func TestUnstorableShopIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID}, Kind: tenant.Secret})
+		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID}, Kind: merchants.Secret})
 		harness.Must(t, err)
 		whole := harness.Client{Instance: s, Credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
@@ -212,7 +212,7 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		o := s.NewShop(t)
 		keys, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		harness.Must(t, err)
-		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
+		old := keys[slices.IndexFunc(keys, func(k merchants.Key) bool { return k.Kind == merchants.Secret && !k.Live })]
 		s.Clock.Advance(10 * day)
 		if _, _, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
 			t.Errorf("a rotation with too short a grace returns %v", err)

@@ -23,8 +23,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -71,7 +71,7 @@ func TestHeldBodyDoesNotOutliveItsSender(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		s := op.Instance
 		o := s.NewShop(t)
-		key, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
+		key, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: merchants.Secret})
 		harness.Must(t, err)
 		leaver, console := o.Staff(t, people.Developer), harness.OperatorUser(t, o)
 		before, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
@@ -183,7 +183,7 @@ func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(),
 
 	return func() {
 		harness.Must(t, s.App.Sessions.CloseLink(ctx, session.Scope, session.ID, s.App.Self()))
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Self(), v.Text(t, "verificationId"), tenant.KYCRejected, "document_unreadable", "send it again"))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Self(), v.Text(t, "verificationId"), merchants.KYCRejected, "document_unreadable", "send it again"))
 		o.Delete(t, h.Path("")).Want(t, http.StatusOK)
 		op.Remove(t, "/accounts/bank").Want(t, http.StatusOK)
 		t.Cleanup(func() {

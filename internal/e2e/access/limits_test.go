@@ -15,11 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // merchantOf makes a merchant of a tier.
-func merchantOf(t *testing.T, s *harness.Instance, tier tenant.Tier) harness.Client {
+func merchantOf(t *testing.T, s *harness.Instance, tier merchants.Tier) harness.Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 	harness.Must(t, err)
@@ -46,7 +46,7 @@ func stands(t *testing.T, r harness.Reply, status int, want string) {
 
 func TestTierLimitsRefillExactly(t *testing.T) {
 	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Standard).Production()                 // 2 a second, 4 at once
+		o := merchantOf(t, s, merchants.Standard).Production()              // 2 a second, 4 at once
 		for _, want := range []string{"4 3 1", "4 2 1", "4 1 2", "4 0 2"} { // full in 0.5, 1, 1.5 and 2 seconds
 			stands(t, o.Get(t, "/ping"), http.StatusOK, want)
 		}
@@ -64,9 +64,9 @@ func TestTierLimitsRefillExactly(t *testing.T) {
 func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
 		for _, c := range []struct {
-			tier       tenant.Tier
+			tier       merchants.Tier
 			live, test int
-		}{{tenant.Starter, 2, 6}, {tenant.Standard, 4, 6}, {tenant.Premium, 8, 8}, {tenant.Trusted, 16, 16}} {
+		}{{merchants.Starter, 2, 6}, {merchants.Standard, 4, 6}, {merchants.Premium, 8, 8}, {merchants.Trusted, 16, 16}} {
 			o := merchantOf(t, s, c.tier)
 			for range 2 { // another merchant of the tier has its own limits
 				for i, who := range []harness.Client{o, o.Production()} {
@@ -86,9 +86,9 @@ func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 
 func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
-		for tier, want := range map[tenant.Tier][2]string{
-			tenant.Starter: {"50 49 1", "200 199 1"}, tenant.Standard: {"200 199 1", "200 199 1"},
-			tenant.Premium: {"1000 999 1", "1000 999 1"}, tenant.Trusted: {"4000 3999 1", "4000 3999 1"},
+		for tier, want := range map[merchants.Tier][2]string{
+			merchants.Starter: {"50 49 1", "200 199 1"}, merchants.Standard: {"200 199 1", "200 199 1"},
+			merchants.Premium: {"1000 999 1", "1000 999 1"}, merchants.Trusted: {"4000 3999 1", "4000 3999 1"},
 		} {
 			o := merchantOf(t, s, tier)
 			stands(t, o.Production().Get(t, "/ping"), http.StatusOK, want[0])
@@ -101,7 +101,7 @@ func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 // headers. A request over the limit does nothing.
 func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Trusted) // 16 at once
+		o := merchantOf(t, s, merchants.Trusted) // 16 at once
 		token := harness.Pair(t, o).Text(t, "accessToken")
 		left := 15
 		for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 
 func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
 	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
-		o, stranger := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
+		o, stranger := merchantOf(t, s, merchants.Standard), merchantOf(t, s, merchants.Standard)
 		hot, cold := o.Create(t, harness.Card), o.Create(t, harness.Card)
 		for i := range 5 { // both paths share the limit
 			path := []string{"/payments/", "/transactions/"}[i%2]
@@ -173,7 +173,7 @@ func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
 
 func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Starter)
+		o := merchantOf(t, s, merchants.Starter)
 		good := harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 30 { // logins that succeed do not count
 			o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
@@ -199,7 +199,7 @@ func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 
 func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Starter)
+		o := merchantOf(t, s, merchants.Starter)
 		bad := harness.LoginBody(o.Sandbox.Publishable, "sk_test_guess")
 		from := func(i int) string { return fmt.Sprintf("X-Forwarded-For: 6.6.6.6, 198.51.100.%d", i) }
 		for i := range 10 {
@@ -221,8 +221,8 @@ func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 
 func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { l.Refused = 2 }, func(t *testing.T, s *harness.Instance) { // 10 at once
-		o, unseen := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
-		token := harness.Pair(t, merchantOf(t, s, tenant.Standard)).Text(t, "accessToken")
+		o, unseen := merchantOf(t, s, merchants.Standard), merchantOf(t, s, merchants.Standard)
+		token := harness.Pair(t, merchantOf(t, s, merchants.Standard)).Text(t, "accessToken")
 		o.Get(t, "/ping").Want(t, http.StatusOK)
 		for i := range 10 {
 			bad := []string{"", "sk_test_x", "pk_live_x", "nonsense", altered(token, 2)}[i%5]
@@ -250,7 +250,7 @@ func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 // money.
 func TestNotificationsAreNotLimited(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { harness.Few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Trusted)
+		o := merchantOf(t, s, merchants.Trusted)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 30 {
 			r := s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + "/providers/sandbox-1/notifications", Body: harness.Note(id, harness.Paid50)})
@@ -265,7 +265,7 @@ func TestNotificationsAreNotLimited(t *testing.T) {
 
 func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { l.Open = 2 }, func(t *testing.T, s *harness.Instance) { // 10 at once
-		o := merchantOf(t, s, tenant.Starter)
+		o := merchantOf(t, s, merchants.Starter)
 		good := harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
 		for range 10 {
 			stands(t, o.Post(t, "/auth/token", good), http.StatusOK, "")
@@ -296,7 +296,7 @@ func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 
 func TestRaceTakesNoMoreThanTheLimit(t *testing.T) {
 	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
-		o := merchantOf(t, s, tenant.Trusted) // 16 at once
+		o := merchantOf(t, s, merchants.Trusted) // 16 at once
 		var created atomic.Int64
 		var all sync.WaitGroup
 		for range 60 {
@@ -370,7 +370,7 @@ func TestRequestsOverALimitAreTold(t *testing.T) {
 	c.Freeze()
 	harness.Few(&l)
 	s := harness.StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
-	o := merchantOf(t, s, tenant.Standard).Production()
+	o := merchantOf(t, s, merchants.Standard).Production()
 	over := func() {
 		for range 20 {
 			o.Get(t, "/ping")

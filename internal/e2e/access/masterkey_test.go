@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/store"
@@ -140,7 +140,7 @@ func TestDatabaseWithoutItsRootIsRefused(t *testing.T) {
 		db, err := store.Open(ctx, database, store.Options{})
 		harness.Must(t, err)
 		text := keys.Encrypt("jwt/1", bytes.Repeat([]byte{9}, 32))
-		harness.Must(t, db.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{{ID: "jwt/1", Version: 1, Text: text, CreatedAt: time.Now()}}}))
+		harness.Must(t, db.Commit(ctx, pay.Change{Secrets: []merchants.Encrypted{{ID: "jwt/1", Version: 1, Text: text, CreatedAt: time.Now()}}}))
 		db.Close()
 
 		c := &harness.Clock{}

@@ -10,15 +10,15 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // userOf is a user with a role at the shop's merchant, who looks at the shop in an environment.
 func userOf(o harness.Client, role people.Role, live bool) base.Principal {
 	return base.Principal{
-		Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}, User: "usr_" + string(role), Rights: role.Rights(live),
+		Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}, User: "usr_" + string(role), Rights: role.Rights(live),
 		Address: "192.0.2.7", RequestID: "req_test",
 	}
 }
@@ -35,23 +35,23 @@ func codeOf(err error) problem.Code {
 func TestNobodyMakesAKeyWithMoreRightsThanTheyHave(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		rights := func(list ...tenant.Right) []tenant.Right { return append([]tenant.Right{}, list...) }
+		rights := func(list ...merchants.Right) []merchants.Right { return append([]merchants.Right{}, list...) }
 		for _, c := range []struct {
 			role people.Role
 			live bool
 			key  auth.NewKey
-			want []tenant.Right // of the key, beyond its kind; nil: it is refused
+			want []merchants.Right // of the key, beyond its kind; nil: it is refused
 		}{
-			{people.Owner, true, auth.NewKey{Kind: tenant.Secret}, rights(tenant.RightWithdrawals)},
-			{people.Admin, true, auth.NewKey{Kind: tenant.Secret}, rights()},
-			{people.Admin, true, auth.NewKey{Kind: tenant.Secret, Rights: rights(tenant.RightWithdrawals)}, nil},
-			{people.Admin, true, auth.NewKey{Kind: tenant.Restricted, Rights: rights(tenant.RightRead, tenant.RightRefunds)}, rights(tenant.RightRead, tenant.RightRefunds)},
-			{people.Developer, true, auth.NewKey{Kind: tenant.Publishable}, rights()},
-			{people.Developer, true, auth.NewKey{Kind: tenant.Secret}, nil}, // it may give money back, which a developer may not
-			{people.Developer, true, auth.NewKey{Kind: tenant.Restricted, Rights: rights(tenant.RightRead, tenant.RightPayments)}, rights(tenant.RightRead, tenant.RightPayments)},
-			{people.Developer, true, auth.NewKey{Kind: tenant.Restricted, Rights: rights(tenant.RightWithdrawals)}, nil},
-			{people.Developer, false, auth.NewKey{Kind: tenant.Secret}, rights()},
-			{people.Developer, false, auth.NewKey{Kind: tenant.Restricted, Rights: rights(tenant.RightWithdrawals)}, nil},
+			{people.Owner, true, auth.NewKey{Kind: merchants.Secret}, rights(merchants.RightWithdrawals)},
+			{people.Admin, true, auth.NewKey{Kind: merchants.Secret}, rights()},
+			{people.Admin, true, auth.NewKey{Kind: merchants.Secret, Rights: rights(merchants.RightWithdrawals)}, nil},
+			{people.Admin, true, auth.NewKey{Kind: merchants.Restricted, Rights: rights(merchants.RightRead, merchants.RightRefunds)}, rights(merchants.RightRead, merchants.RightRefunds)},
+			{people.Developer, true, auth.NewKey{Kind: merchants.Publishable}, rights()},
+			{people.Developer, true, auth.NewKey{Kind: merchants.Secret}, nil}, // it may give money back, which a developer may not
+			{people.Developer, true, auth.NewKey{Kind: merchants.Restricted, Rights: rights(merchants.RightRead, merchants.RightPayments)}, rights(merchants.RightRead, merchants.RightPayments)},
+			{people.Developer, true, auth.NewKey{Kind: merchants.Restricted, Rights: rights(merchants.RightWithdrawals)}, nil},
+			{people.Developer, false, auth.NewKey{Kind: merchants.Secret}, rights()},
+			{people.Developer, false, auth.NewKey{Kind: merchants.Restricted, Rights: rights(merchants.RightWithdrawals)}, nil},
 		} {
 			by := userOf(o, c.role, c.live)
 			_, key, err := s.App.Keys.Own(by).Create(ctx, c.key)
@@ -66,7 +66,7 @@ func TestNobodyMakesAKeyWithMoreRightsThanTheyHave(t *testing.T) {
 		}
 		keys, _, err := s.App.Keys.Own(userOf(o, people.Owner, true)).List(ctx)
 		harness.Must(t, err)
-		first := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return slices.Contains(k.Rights, tenant.RightWithdrawals) })]
+		first := keys[slices.IndexFunc(keys, func(k merchants.Key) bool { return slices.Contains(k.Rights, merchants.RightWithdrawals) })]
 		for _, role := range []people.Role{people.Admin, people.Developer} {
 			if _, _, err := s.App.Keys.Own(userOf(o, role, true)).Rotate(ctx, first.ID, time.Hour); codeOf(err) != problem.Forbidden {
 				t.Errorf("%s rolls a key that may withdraw: %v", role, err)
@@ -83,9 +83,9 @@ func TestUserChangesTheKeysOfTheVisitedShop(t *testing.T) {
 		o, other := s.NewShop(t), s.NewShop(t)
 		twin := harness.Sibling(t, o)
 		mine := s.App.Keys.Own(userOf(o, people.Developer, false))
-		_, key, err := mine.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: other.Merchant.ID, Shop: other.Shop.ID, Live: true}, Kind: tenant.Secret, Ends: s.Clock.Now().Add(day)})
+		_, key, err := mine.Create(ctx, auth.NewKey{Scope: merchants.Scope{Merchant: other.Merchant.ID, Shop: other.Shop.ID, Live: true}, Kind: merchants.Secret, Ends: s.Clock.Now().Add(day)})
 		harness.Must(t, err)
-		if key.Scope != (tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}) {
+		if key.Scope != (merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}) {
 			t.Errorf("the key is of %v", key.Scope)
 		}
 		for name, by := range map[string]base.Principal{
@@ -103,11 +103,11 @@ func TestUserChangesTheKeysOfTheVisitedShop(t *testing.T) {
 			}
 			list, _, err := theirs.List(ctx)
 			harness.Must(t, err)
-			if slices.ContainsFunc(list, func(k tenant.Key) bool { return k.ID == key.ID }) {
+			if slices.ContainsFunc(list, func(k merchants.Key) bool { return k.ID == key.ID }) {
 				t.Errorf("%s sees the key", name)
 			}
 		}
-		if _, _, err := mine.Create(ctx, auth.NewKey{Kind: tenant.Secret, Ends: s.Clock.Now().Add(-day)}); codeOf(err) != problem.InvalidRequest {
+		if _, _, err := mine.Create(ctx, auth.NewKey{Kind: merchants.Secret, Ends: s.Clock.Now().Add(-day)}); codeOf(err) != problem.InvalidRequest {
 			t.Errorf("a key that has ended is made: %v", err)
 		}
 		raw, next, err := mine.Rotate(ctx, key.ID, time.Hour)

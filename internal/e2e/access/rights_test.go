@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A restricted key may do only what it has a right to. So may the tokens of a login with it.
@@ -25,25 +25,25 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
 		wallet := o.Wallet(t)
 		uses := []struct {
-			right        tenant.Right
+			right        merchants.Right
 			method, path string
 			body         string
 		}{
-			{tenant.RightRead, "GET", "/payments", ""},
-			{tenant.RightRead, "GET", "/payments/" + paid, ""},
-			{tenant.RightRead, "GET", "/me", ""},
-			{tenant.RightRead, "GET", "/me/balance", ""},
-			{tenant.RightRead, "GET", "/wallets/" + wallet, ""},
-			{tenant.RightPayments, "POST", "/payments", harness.Card},
-			{tenant.RightRefunds, "POST", "/payments/" + paid + "/refund", `{"amount":1}`},
-			{tenant.RightClaims, "POST", "/claims/" + claim + "/evidence", harness.EvidenceWords},
-			{tenant.RightWebhooks, "POST", "/webhooks/" + hook + "/rotate-secret", ""},
-			{tenant.RightWithdrawals, "POST", "/withdrawals", `{"amount":50}`},
-			{tenant.RightWithdrawals, "POST", "/kyc/init", `{"level":"basic","subjectType":"company"}`},
-			{tenant.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
+			{merchants.RightRead, "GET", "/payments", ""},
+			{merchants.RightRead, "GET", "/payments/" + paid, ""},
+			{merchants.RightRead, "GET", "/me", ""},
+			{merchants.RightRead, "GET", "/me/balance", ""},
+			{merchants.RightRead, "GET", "/wallets/" + wallet, ""},
+			{merchants.RightPayments, "POST", "/payments", harness.Card},
+			{merchants.RightRefunds, "POST", "/payments/" + paid + "/refund", `{"amount":1}`},
+			{merchants.RightClaims, "POST", "/claims/" + claim + "/evidence", harness.EvidenceWords},
+			{merchants.RightWebhooks, "POST", "/webhooks/" + hook + "/rotate-secret", ""},
+			{merchants.RightWithdrawals, "POST", "/withdrawals", `{"amount":50}`},
+			{merchants.RightWithdrawals, "POST", "/kyc/init", `{"level":"basic","subjectType":"company"}`},
+			{merchants.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
 		}
-		for _, right := range tenant.Rights() {
-			key := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{right}})
+		for _, right := range merchants.Rights() {
+			key := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{right}})
 			if !strings.HasPrefix(key.Credential, "rk_test_") {
 				t.Errorf("a restricted key begins with %.8s, want rk_test_", key.Credential)
 			}
@@ -66,18 +66,18 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 			}
 		}
 		for name, n := range map[string]auth.NewKey{
-			"a restricted key with no right":     {Kind: tenant.Restricted},
-			"a publishable key with a right":     {Kind: tenant.Publishable, Rights: []tenant.Right{tenant.RightRead}},
-			"a secret key with one that it has":  {Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightRead}},
+			"a restricted key with no right":     {Kind: merchants.Restricted},
+			"a publishable key with a right":     {Kind: merchants.Publishable, Rights: []merchants.Right{merchants.RightRead}},
+			"a secret key with one that it has":  {Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightRead}},
 			"a right that there is not (parsed)": {},
 		} {
 			if n.Kind == "" {
-				if _, err := tenant.ParseRights("read,fly"); err == nil {
+				if _, err := merchants.ParseRights("read,fly"); err == nil {
 					t.Error(name + " is accepted")
 				}
 				continue
 			}
-			n.Scope = tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+			n.Scope = merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
 			if _, err := s.App.Keys.Create(ctx, s.App.Self(), n); err == nil {
 				t.Error(name + " was made")
 			}
@@ -97,10 +97,10 @@ func TestFurtherShopsDoNotWithdraw(t *testing.T) {
 		}
 		second.As(second.Live.Secret).Post(t, "/withdrawals", `{}`).Refused(t, "403 forbidden permission_error")
 		second.Get(t, "/wallets").Want(t, http.StatusOK)
-		given := second.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+		given := second.NewKey(t, auth.NewKey{Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightWithdrawals}})
 		given.Wallet(t)
 		given.Withdraw(t, "50")
-		first := o.NewKey(t, auth.NewKey{Kind: tenant.Secret})
+		first := o.NewKey(t, auth.NewKey{Kind: merchants.Secret})
 		first.Wallet(t)
 		first.Withdraw(t, "50")
 		whole := o.Whole(t, false)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func refreshLogin(t *testing.T, o harness.Client, token string) harness.Reply {
@@ -123,7 +123,7 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			refreshLogin(t, o, token).Want(t, http.StatusOK)
 		})
 		t.Run("a revoked key's does not", func(t *testing.T) {
-			key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
+			key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: merchants.Secret})
 			harness.Must(t, err)
 			login := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).Want(t, http.StatusOK)
 			revoke(t, o.App, key)

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -156,8 +156,8 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		harness.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
 		logo, err := onboarding.ReadLogo(picture.Bytes())
 		harness.Must(t, err)
-		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(tenant.Brand) tenant.Brand {
-			return tenant.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
+		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(merchants.Brand) merchants.Brand {
+			return merchants.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
 		}, &logo)
 		harness.Must(t, err)
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)

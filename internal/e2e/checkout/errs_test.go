@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -276,7 +276,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	s.Rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // so that amounts are in the billions
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: tenant.Standard})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	o := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}
 	order := strings.Repeat("ORDER7F3A", 12)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/chromedp/chromedp"
 )
 
@@ -111,7 +111,7 @@ func TestShopPassesTheFeeOn(t *testing.T) {
 	if _, page, _ := s.Visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "no fee added") || !strings.Contains(page, "From ") {
 		t.Errorf("the choice shows the shop's fee, or lacks the limits: %s", page)
 	}
-	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.PassFee = true; return b }, nil)
+	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b merchants.Brand) merchants.Brand { b.PassFee = true; return b }, nil)
 	harness.Must(t, err)
 	// 0.99 % of 137.70 BRL; 0.50 USD of 25.50 USD, in pesos.
 	_, page, _ := s.Visit(t, path+"?lang=en")

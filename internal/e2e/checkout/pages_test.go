@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -55,7 +55,7 @@ func startPaged(t *testing.T, database string, clock *harness.Clock) *harness.In
 func openPaged(t *testing.T, of *harness.Instance) *paged {
 	t.Helper()
 	of.Rate(t, "BRL 5.4")
-	made, err := of.App.Onboarding.CreateMerchant(ctx, of.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	made, err := of.App.Onboarding.CreateMerchant(ctx, of.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	harness.Must(t, err)
 	s := &paged{Instance: of, live: harness.Client{Onboarded: made, Instance: of, Credential: made.Sandbox.Secret}.Production()}
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -152,7 +152,7 @@ func (s *paged) agrees(t *testing.T, completed, inquiries int) {
 			}
 		}
 	}
-	balances, err := s.App.Settlements.Balances(ctx, tenant.Scope{Merchant: s.live.Merchant.ID, Shop: s.live.Shop.ID, Live: true})
+	balances, err := s.App.Settlements.Balances(ctx, merchants.Scope{Merchant: s.live.Merchant.ID, Shop: s.live.Shop.ID, Live: true})
 	harness.Must(t, err)
 	const worth = 20_00 // of 108 BRL, in cents
 	if charges != completed+inquiries || balances[ledger.Receivable] != int64(-worth*charges) || balances[ledger.Suspense] != int64(worth*inquiries) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/chromedp/cdproto/cdp"
@@ -219,7 +219,7 @@ func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live har
 	s.Rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.OpenAccount(t, "acme", u)
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 	harness.Must(t, err)
 	test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
 }
@@ -251,7 +251,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
-		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
+		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
 		ids := map[string]string{}
 		for _, m := range methods {
 			ids[m.Key] = m.ID

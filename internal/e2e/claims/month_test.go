@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A month in which others act by themselves, once each: a shopper pays twice, one pays too much, the provider gives money
@@ -78,7 +78,7 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 			o.Work(t)
 			now = o.Get(t, "/me/balance").Text(t, "balance.pending")
 			var err error
-			story, err = s.App.Settlements.Story(ctx, tenant.Scope{Merchant: o.Merchant.ID}, lists.Span{}, false)
+			story, err = s.App.Settlements.Story(ctx, merchants.Scope{Merchant: o.Merchant.ID}, lists.Span{}, false)
 			harness.Must(t, err)
 			return now == "0"
 		})

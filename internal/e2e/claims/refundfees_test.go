@@ -8,13 +8,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // keeper makes a merchant with the default terms: fees are kept when a payment is refunded.
 func keeper(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
@@ -92,10 +92,10 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		hosted := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","hostedCheckout":true}`)
 		session := o.Post(t, "/checkout/sessions", `{"amount":10,"currency":"USD","country":"USA","customer":{"firstName":"A","lastName":"B","email":"a@b.co","phone":"1"}}`).Want(t, http.StatusCreated)
 		chosen := o.Post(t, "/checkout/sessions/"+session.Text(t, "sessionId")+"/select", `{"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated)
-		for id, want := range map[string]tenant.RefundFees{
-			kept: tenant.FeesKept, returned: tenant.FeesReturned, hosted: tenant.FeesReturned, chosen.Text(t, "transactionId"): tenant.FeesReturned,
+		for id, want := range map[string]merchants.RefundFees{
+			kept: merchants.FeesKept, returned: merchants.FeesReturned, hosted: merchants.FeesReturned, chosen.Text(t, "transactionId"): merchants.FeesReturned,
 		} {
-			p, err := op.App.Cascade.Payment(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+			p, err := op.App.Cascade.Payment(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 			harness.Must(t, err)
 			if p.Terms.RefundFees != want {
 				t.Errorf("%s has refund fees %q, want %q", id, p.Terms.RefundFees, want)

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -31,7 +31,7 @@ func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome { retur
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 
 // fund gives a merchant 100 USD in available.
-func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scope, at time.Time) {
+func fund(t *testing.T, database string, secrets *vault.Vault, scope merchants.Scope, at time.Time) {
 	t.Helper()
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
 	harness.Must(t, err)

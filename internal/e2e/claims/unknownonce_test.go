@@ -11,12 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	play "github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/verification"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -25,7 +25,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -68,7 +68,7 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.Onboarding.CreateMerchant(ctx, b.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	b.shop, err = b.Onboarding.CreateMerchant(ctx, b.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	harness.Must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, base.Principal{}, b.shop.Sandbox.Secret)
 	harness.Must(t, err)
@@ -92,7 +92,7 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719"}}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
+		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 		harness.Must(t, err)
 		return sub.ID
 	}
@@ -149,14 +149,14 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
+				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 				return err
 			}
 		},
 		"another URL": func(t *testing.T, b *blind) func() error {
 			id, url := subscribe(t, b), "https://shop.example/new"
 			return func() error {
-				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
+				_, err := b.Webhooks.EditSubscription(ctx, b.who, b.who.Scope, id, appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
 				return err
 			}
 		},
@@ -195,7 +195,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Agree(ctx, ana, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: tenant.FeesKept})
+				_, err := b.Onboarding.Agree(ctx, ana, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: merchants.FeesKept})
 				return err
 			}
 		},
@@ -204,13 +204,13 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Rebrand(ctx, ana, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				_, err := b.Onboarding.Rebrand(ctx, ana, b.shop.Shop.ID, func(x merchants.Brand) merchants.Brand { x.Color = "#1a2b3c"; return x }, nil)
 				return err
 			}
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Keys.Create(ctx, b.Self(), auth.NewKey{Scope: b.who.Scope, Kind: tenant.Secret})
+				_, err := b.Keys.Create(ctx, b.Self(), auth.NewKey{Scope: b.who.Scope, Kind: merchants.Secret})
 				return err
 			}
 		},
@@ -237,7 +237,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a verification": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Verifications.Start(ctx, b.who, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
+				_, _, err := b.Verifications.Start(ctx, b.who, verification.NewVerification{Level: merchants.KYCBasic, Subject: merchants.Company})
 				return err
 			}
 		},

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -256,7 +256,7 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		if !strings.Contains(a.Body, `value="premium" selected`) || !strings.Contains(a.Body, `value="returned" selected`) {
 			t.Error("to save the form once more would undo what another operator agreed")
 		}
-		if m, err := s.App.AnyMerchant(ctx, id); err != nil || m.Tier != tenant.Premium || m.RefundFees != tenant.FeesReturned || m.TrustScore != 750 {
+		if m, err := s.App.AnyMerchant(ctx, id); err != nil || m.Tier != merchants.Premium || m.RefundFees != merchants.FeesReturned || m.TrustScore != 750 {
 			t.Errorf("the merchant is %+v (%v)", m, err)
 		}
 		op.Do(t, path+"/email", "address", "new@bodega.example", "addressBefore", "pay@bodega.example")
@@ -333,7 +333,7 @@ func TestOperatorPausesAMerchant(t *testing.T) {
 		o := s.NewShop(t)
 		op, owner := harness.OperatorUser(t, o), o.Staff(t, people.Owner)
 		path := "/dashboard/console/merchants/" + o.Merchant.ID
-		for _, wrong := range []string{" ", strings.Repeat("x", tenant.MostReason+1), "two\nlines"} {
+		for _, wrong := range []string{" ", strings.Repeat("x", merchants.MostReason+1), "two\nlines"} {
 			if a := op.Ask(t, http.MethodPost, path+"/pause", url.Values{"reason": {wrong}}); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "The reason has") {
 				t.Errorf("the reason %q gets %d: %s", wrong, a.Status, a.Text())
 			}

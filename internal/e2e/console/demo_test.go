@@ -9,13 +9,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // aDemo returns a demo merchant of a node that starts.
 func aDemo(t *testing.T, s *harness.Instance) *onboarding.Demo {
 	t.Helper()
-	d, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard})
+	d, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
 	harness.Must(t, err)
 	return d
 }

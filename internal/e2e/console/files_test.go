@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A file that cannot be read to its end is cut off: nobody takes a part for all, and no page about the error stands in it.
@@ -20,7 +20,7 @@ func TestBrokenFileIsNotWhole(t *testing.T) {
 		op := harness.OperatorUser(t, s.NewShop(t))
 		var many pay.Change
 		for i := range 600 {
-			many.Merchants = append(many.Merchants, tenant.Merchant{ID: fmt.Sprintf("mer_0%03d", i), Version: 1, Name: "Many", Tier: tenant.Standard, CreatedAt: s.Clock.Now()})
+			many.Merchants = append(many.Merchants, merchants.Merchant{ID: fmt.Sprintf("mer_0%03d", i), Version: 1, Name: "Many", Tier: merchants.Standard, CreatedAt: s.Clock.Now()})
 		}
 		harness.Must(t, s.App.Store.Commit(ctx, many))
 		read := func() (string, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/chromedp/chromedp"
@@ -34,7 +34,7 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 	t.Helper()
 	for i := range 24 {
 		_, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Self(), onboarding.NewMerchant{
-			Name: fmt.Sprintf("Distribuidora y Comercializadora del Pacífico Número %d S.A. de C.V.", i), Email: fmt.Sprintf("cuentas.por.cobrar.%d@distribuidora-del-pacifico.example", i), Tier: tenant.Starter,
+			Name: fmt.Sprintf("Distribuidora y Comercializadora del Pacífico Número %d S.A. de C.V.", i), Email: fmt.Sprintf("cuentas.por.cobrar.%d@distribuidora-del-pacifico.example", i), Tier: merchants.Starter,
 		})
 		harness.Must(t, err)
 	}
@@ -120,7 +120,7 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 		return strings.Count(page, "An operator’s approval") == waiting && strings.Count(page, ">"+o.Merchant.Name+"</a>") == waiting
 	})
 	hasKinds(t, s)
-	for _, language := range tenant.Languages() {
+	for _, language := range merchants.Languages() {
 		op.Do(t, "/dashboard/profile", "name", "Operator", "language", string(language))
 		tab := op.Tab(t, consolePath+"merchants") // one for each language: a tab has a time limit
 		for _, path := range pages {
@@ -130,7 +130,7 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 			if harness.Must(t, err); wide != "" {
 				t.Errorf("%s scrolls sideways: %s", name, wide)
 			}
-			if language == tenant.English {
+			if language == merchants.English {
 				harness.Look(t, tab, name)
 				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740)))
 				wide, err := chromedp.Run(tab, chromedp.Evaluate[string](tooWide))

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/chromedp/chromedp"
@@ -107,7 +107,7 @@ func beginOperatorsDay(t *testing.T, database string) operated {
 	d.box = s.NewShop(t)
 	d.live = d.box.Production()
 	v := d.live.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 	d.live.Fund(t, true, 1_000_00)
 	d.live.Wallet(t)
 	s.Clock.Advance(time.Second)

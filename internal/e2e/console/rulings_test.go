@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -261,9 +261,9 @@ func TestOperatorBooksAPartThatCameBack(t *testing.T) {
 			}
 		}
 		refusedForm(t, op, path, url.Values{"outcome": {"not-paid"}, "amount": {"5"}, "note": {"the statement"}}, http.StatusBadRequest, "only for money that came back")
-		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.Spanish))
+		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", merchants.Spanish))
 		decides(t, op, path, url.Values{"outcome": {"returned"}, "amount": {"1.000,50"}, "note": {"the statement of Monday"}})
-		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.English))
+		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", merchants.English))
 		r := o.Get(t, "/withdrawals/"+id)
 		if r.Text(t, "status") != "completed" || r.Text(t, "returnedAmount") != "54.52" {
 			t.Errorf("after a part came back it is %s", r)
@@ -301,7 +301,7 @@ func TestOperatorDecidesVerifications(t *testing.T) {
 			if r.Text(t, "status") != want {
 				t.Errorf("decided %s, the verification is %s", word, r)
 			}
-			if word == string(tenant.KYCRejected) && r.Text(t, "lastError.message") != "the passport ended in May" {
+			if word == string(merchants.KYCRejected) && r.Text(t, "lastError.message") != "the passport ended in May" {
 				t.Errorf("the merchant does not read why: %s", r)
 			}
 			op.Did(t, audit.VerificationMoved, id)

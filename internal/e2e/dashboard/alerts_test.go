@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/mailtest"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/pquerna/otp/totp"
 )
 
@@ -228,7 +228,7 @@ func TestOwnersHearOfKeys(t *testing.T) {
 		shown(t, developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}, "ends": {ends.AddDate(0, 0, -1).Format(time.DateOnly)}}))
 		list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 		harness.Must(t, err)
-		at := slices.IndexFunc(list, func(k tenant.Key) bool { return k.EndsAt.Equal(ends) && k.Live })
+		at := slices.IndexFunc(list, func(k merchants.Key) bool { return k.EndsAt.Equal(ends) && k.Live })
 		rolled := developer.Ask(t, http.MethodPost, "/keys/"+list[at].ID+"/roll", url.Values{"grace": {"168h"}})
 		if shown(t, rolled); !strings.Contains(rolled.Text(), ends.Format("2 Jan 2006")) {
 			t.Errorf("the page says of the old key: %s", rolled.Text())

@@ -21,8 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -258,7 +258,7 @@ func TestUnansweredDisputeIsToldInOneLanguage(t *testing.T) {
 		_, claim := o.Dispute(t, true)
 		s.Clock.Advance(9 * 24 * time.Hour)
 		u := o.Staff(t, people.Support)
-		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Spanish))
+		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", merchants.Spanish))
 		harness.Eventually(t, "the dispute is lost", func() bool {
 			_, err := s.App.Claims.SweepClaims(ctx)
 			harness.Must(t, err)

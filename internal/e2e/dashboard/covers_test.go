@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // paidFrom closes a settlement of a shop, and makes a withdrawal of 60 USD that has arrived and covers a part of it.
@@ -99,7 +99,7 @@ func TestSettlementLeadsToAnotherShopsWithdrawal(t *testing.T) {
 func TestFormSaysTheSmallestWithdrawal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
-	for tier, want := range map[tenant.Tier][2]string{tenant.Starter: {"5.01", "5.00"}, tenant.Trusted: {"5.00", "0.50"}} {
+	for tier, want := range map[merchants.Tier][2]string{merchants.Starter: {"5.01", "5.00"}, merchants.Trusted: {"5.00", "0.50"}} {
 		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 		harness.Must(t, err)
 		o := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}

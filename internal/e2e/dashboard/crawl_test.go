@@ -11,8 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -101,7 +101,7 @@ func TestEveryLinkLeadsToAPage(t *testing.T) {
 	busy(t, o)
 	owner := o.Staff(t, people.Owner)
 	for _, lang := range []string{"en", "es", "pt"} {
-		harness.Must(t, s.App.People.Introduce(ctx, owner.User.ID, "Ana", tenant.Language(lang)))
+		harness.Must(t, s.App.People.Introduce(ctx, owner.User.ID, "Ana", merchants.Language(lang)))
 		if found := crawl(t, owner, owner.Home()); len(found) < 30 {
 			t.Errorf("in %s an owner comes to %d pages: %v", lang, len(found), found)
 		}
@@ -125,7 +125,7 @@ func TestListsFitADesktop(t *testing.T) {
 	owner := o.Staff(t, people.Owner)
 	tab := owner.Tab(t, "/")
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(1280, 900)))
-	for _, language := range tenant.Languages() {
+	for _, language := range merchants.Languages() {
 		owner.Do(t, "/dashboard/profile", "name", "Owner", "language", string(language))
 		for _, page := range []string{"/", "/payments", "/payments/links", "/refunds", "/disputes", "/balance", "/settlements", "/withdrawals", "/wallets", "/keys", "/webhooks", "/events", "/requests", "/team", "/audit"} {
 			harness.Must(t, chromedp.Do(tab, chromedp.Navigate(owner.URL+owner.At(page)), chromedp.WaitVisible("main h1")))
@@ -157,7 +157,7 @@ func TestErrorsAreInTheVisitorsLanguage(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	u := o.Staff(t, people.Owner)
-	harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Spanish))
+	harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", merchants.Spanish))
 	private := url.Values{"where": {"own"}, "url": {"http://10.0.0.7/hook"}, "which": {"all"}}
 	if a := u.Ask(t, http.MethodPost, "/webhooks", private); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "La dirección no puede ser privada") || !strings.Contains(a.Body, `id="f-url-error"`) {
 		t.Errorf("a private address gets %d: %s", a.Status, a.Text())

@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
@@ -349,7 +349,7 @@ func TestFinanceClosesAMonthInTheBrowser(t *testing.T) {
 	}
 	visit("/wallets/"+o.Get(t, "/wallets").Text(t, "data.0.id"), "wallet")
 	for _, language := range []string{"es", "pt"} {
-		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Language(language)))
+		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", merchants.Language(language)))
 		for path, name := range map[string]string{"/balance": "balance", "/settlements/" + settlement: "settlement", "/withdrawals": "withdrawals", "/withdrawals/new?amount=10": "quote", "/disputes": "disputes"} {
 			visit(path, name+"-"+language)
 		}
@@ -410,7 +410,7 @@ func TestMoneyOfAPaymentAddsUp(t *testing.T) {
 			id := c.make(o)
 			page := text(o.Staff(t, people.Finance).Page(t, "/payments/"+id))
 			says(t, name, page, c.want...)
-			have, err := s.App.Settlements.Balances(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID})
+			have, err := s.App.Settlements.Balances(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID})
 			harness.Must(t, err)
 			left := have[ledger.Pending] + have[ledger.Available] + have[ledger.Reserve] + have[ledger.Frozen]
 			if name == "refunded" {

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // inside are addresses that are no page to go to, with the reason.
@@ -56,7 +56,7 @@ func TestPaletteFindsWhatTheRoleMayOpen(t *testing.T) {
 	}
 	owner := o.Staff(t, people.Owner)
 	for lang, says := range map[string]string{"en": "Create a key", "es": "Crear una clave", "pt": "Criar uma chave"} {
-		harness.Must(t, s.App.People.Introduce(ctx, owner.User.ID, "Ana", tenant.Language(lang)))
+		harness.Must(t, s.App.People.Introduce(ctx, owner.User.ID, "Ana", merchants.Language(lang)))
 		if a := owner.Ask(t, http.MethodGet, "/", nil); !strings.Contains(a.Body, says+"<small>") {
 			t.Errorf("in %s the palette does not say %q", lang, says)
 		}

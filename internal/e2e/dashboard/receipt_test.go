@@ -23,8 +23,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -216,7 +216,7 @@ func TestClicksAtTwoNodesSendOneReceipt(t *testing.T) {
 		sender, err := mail.NewSender(mail.Config{URL: "smtp://127.0.0.1:1", From: "no-reply@pay.example.com"})
 		harness.Must(t, err)
 		clock, log := &harness.Clock{}, &harness.Faults{}
-		click := func(a *app.App, scope tenant.Scope, payment string) {
+		click := func(a *app.App, scope merchants.Scope, payment string) {
 			t.Helper()
 			_, err := a.Mails.SendReceipt(ctx, scope, payment, "agent@acme.example", audit.Actor{Kind: audit.ByUser, ID: "usr_1"})
 			harness.Must(t, err)
@@ -232,7 +232,7 @@ func TestClicksAtTwoNodesSendOneReceipt(t *testing.T) {
 				}
 			})
 		}
-		var scope tenant.Scope
+		var scope merchants.Scope
 		var payment string
 		second := node(func() {})
 		first := node(func() { click(second, scope, payment) })

@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/empty"
 	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/chromedp/chromedp"
@@ -131,7 +131,7 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		}
 		first, err := s.App.Sandbox.ResetOf(t.Context(), o.Merchant.ID)
 		harness.Must(t, err)
-		again, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, tenant.Scope{Merchant: o.Merchant.ID})
+		again, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, merchants.Scope{Merchant: o.Merchant.ID})
 		harness.Must(t, err)
 		if !again.StartedAt.Equal(first.StartedAt) {
 			t.Error("a second reset began beside the first")
@@ -141,7 +141,7 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		foreign := quiet(t, o)
 		brokenOff(t, o)
 		// The node that ended has the lease: another goes on when it is over.
-		harness.Must(t, s.App.Store.Commit(t.Context(), pay.Change{Resets: []tenant.Reset{again.Lease(s.Clock.Now())}}))
+		harness.Must(t, s.App.Store.Commit(t.Context(), pay.Change{Resets: []merchants.Reset{again.Lease(s.Clock.Now())}}))
 		emptied(t, o)
 
 		after, others := books(t, o)
@@ -239,7 +239,7 @@ func brokenOff(t *testing.T, o harness.Client) {
 func emptied(t *testing.T, o harness.Client) {
 	t.Helper()
 	harness.Eventually(t, "the sandbox is empty", func() bool {
-		o.Clock.Advance(tenant.ResetCloses)
+		o.Clock.Advance(merchants.ResetCloses)
 		harness.Must(t, o.App.Sandbox.EmptySandboxes(t.Context()))
 		r, err := o.App.Sandbox.ResetOf(t.Context(), o.Merchant.ID)
 		harness.Must(t, err)
@@ -266,7 +266,7 @@ func TestAnswerAfterAResetIsNoFault(t *testing.T) {
 		o.Subscribe(t, c.URL, `"payment.completed"`)
 		o.Create(t, harness.Card)
 		<-asked
-		_, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, tenant.Scope{Merchant: o.Merchant.ID})
+		_, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, merchants.Scope{Merchant: o.Merchant.ID})
 		harness.Must(t, err)
 		emptied(t, o)
 		close(answer)

@@ -23,8 +23,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -96,7 +96,7 @@ func TestKeysOfWhoLeftAreNamed(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		owner, developer, admin := o.Staff(t, people.Owner), o.Staff(t, people.Developer), o.Staff(t, people.Admin)
-		made := func(u harness.Staff) tenant.Key {
+		made := func(u harness.Staff) merchants.Key {
 			if a := u.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}); a.Status != http.StatusOK {
 				t.Fatalf("the key is not made: %d", a.Status)
 			}
@@ -176,10 +176,10 @@ func TestRolesTableIsTheTruth(t *testing.T) {
 	shop := s.NewShop(t)
 	page := shop.Staff(t, people.Owner).Page(t, "/team/roles")
 	cells := regexp.MustCompile(`data-right="(\w+)" data-role="(\w+)" data-may="(\w+)"`).FindAllStringSubmatch(page, -1)
-	if want := len(tenant.PeopleRights()) * len(people.Roles()); len(cells) != want {
+	if want := len(merchants.PeopleRights()) * len(people.Roles()); len(cells) != want {
 		t.Fatalf("the table has %d cells, want %d", len(cells), want)
 	}
-	asks := map[tenant.Right]frame.Route{}
+	asks := map[merchants.Right]frame.Route{}
 	for _, r := range routes(t, s) {
 		if r.Kind == frame.OfShop {
 			asks[r.Right] = r
@@ -190,7 +190,7 @@ func TestRolesTableIsTheTruth(t *testing.T) {
 		users[string(role)] = shop.Staff(t, role)
 	}
 	for _, cell := range cells {
-		right, role, may := tenant.Right(cell[1]), cell[2], cell[3]
+		right, role, may := merchants.Right(cell[1]), cell[2], cell[3]
 		for _, live := range []bool{false, true} {
 			want := may == "yes" || may == "sandbox" && !live
 			if r, known := asks[right]; known {
@@ -287,7 +287,7 @@ func TestShopSettings(t *testing.T) {
 		// A colleague saves a page from before, with another language: the address stays.
 		admin.Do(t, "/shop/merchant", "email", shop.Merchant.Email, "emailBefore", shop.Merchant.Email, "language", "es", "languageBefore", "en")
 		admin.Do(t, "/shop/merchant", "email", "pay@acme.example", "emailBefore", "ops@acme.example", "language", "pt", "languageBefore", "pt")
-		if m, err := s.App.AnyMerchant(ctx, shop.Merchant.ID); err != nil || m.Email != "pay@acme.example" || m.Language != tenant.Spanish {
+		if m, err := s.App.AnyMerchant(ctx, shop.Merchant.ID); err != nil || m.Email != "pay@acme.example" || m.Language != merchants.Spanish {
 			t.Errorf("the merchant has %s and %s (%v)", m.Email, m.Language, err)
 		}
 		admin.Do(t, "/shop/schemes", "schemes", "MyApp://\r\ncom.acme.pay\nmyapp")
@@ -481,5 +481,5 @@ func TestPreviewFollowsTheForm(t *testing.T) {
 
 // principal is a user at the own shop, as use cases get it.
 func principal(u harness.Staff) base.Principal {
-	return base.Principal{Scope: tenant.Scope{Merchant: u.Merchant.ID, Shop: u.Shop.ID, Live: u.Live}, User: u.User.ID}
+	return base.Principal{Scope: merchants.Scope{Merchant: u.Merchant.ID, Shop: u.Shop.ID, Live: u.Live}, User: u.User.ID}
 }

@@ -10,13 +10,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // speak changes the language of a user's pages.
-func speak(t *testing.T, u harness.Staff, language tenant.Language) {
+func speak(t *testing.T, u harness.Staff, language merchants.Language) {
 	t.Helper()
 	harness.Must(t, u.App.People.Introduce(ctx, u.User.ID, "Ana", language))
 }
@@ -32,7 +32,7 @@ func TestTypedAmountIsNotGuessed(t *testing.T) {
 	at := "/payments/" + id + "/refund"
 	left := func() string { return o.Get(t, "/payments/"+id).Text(t, "refundableAmountLocal") }
 	for _, c := range []struct {
-		language tenant.Language
+		language merchants.Language
 		amount   string
 	}{
 		{"en", ""}, {"en", " "}, {"en", "'"}, {"en", "\u00a0"}, {"en", "1.5."}, {"en", "1..5"}, {"en", "1,5.00"}, {"en", "1.2.3"}, {"en", "1.000"}, {"en", "1,00,0"}, {"en", "1e2"}, {"en", "-1"}, {"en", "+1"},
@@ -45,7 +45,7 @@ func TestTypedAmountIsNotGuessed(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		language     tenant.Language
+		language     merchants.Language
 		amount, left string
 	}{
 		{"en", "1,000", "3000"}, {"en", "0.5", "2999.5"}, {"es", "0,5", "2999"}, {"pt", "1.000", "1999"}, {"en", "1,000.00", "999"}, {"es", "100.00", "899"}, {"pt", "99,9", "799.1"}, {"pt", "799,10", "0"},
@@ -85,7 +85,7 @@ func TestWithdrawalIsTypedInTheLanguage(t *testing.T) {
 	o.Fund(t, false, 5000_00)
 	wallet := o.Wallet(t)
 	for _, c := range []struct {
-		language     tenant.Language
+		language     merchants.Language
 		amount, want string
 	}{
 		{"pt", "1.000", "1.000,00"}, {"pt", "1.000,50", "1.000,50"}, {"es", "250,75", "250,75"}, {"en", "1,000", "1,000.00"}, {"en", "250.75", "250.75"},

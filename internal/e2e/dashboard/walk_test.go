@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/pquerna/otp/totp"
 )
 
@@ -154,7 +154,7 @@ func TestRightsAreThoseOfTheRole(t *testing.T) {
 		if r.Kind != frame.OfShop || r.Method != http.MethodGet {
 			continue
 		}
-		if !slices.Contains(tenant.PeopleRights(), r.Right) {
+		if !slices.Contains(merchants.PeopleRights(), r.Right) {
 			t.Errorf("%s %s requires %q, which is no right", r.Method, r.Path, r.Right)
 		}
 		if a := open(t, owner, r); a.Status == http.StatusForbidden || a.Status >= 500 {
@@ -174,16 +174,16 @@ func TestOperatorOnlyLooks(t *testing.T) {
 				continue
 			}
 			a := open(t, operator, r)
-			if r.Right == tenant.RightRead && r.Method == http.MethodGet {
+			if r.Right == merchants.RightRead && r.Method == http.MethodGet {
 				if a.Status == http.StatusForbidden || a.Status >= 500 {
 					t.Errorf("%s %s: the visiting operator gets %d", r.Method, r.Path, a.Status)
 				}
 				continue
 			}
-			if r.Right != tenant.RightRead && a.Status != http.StatusForbidden {
+			if r.Right != merchants.RightRead && a.Status != http.StatusForbidden {
 				t.Errorf("%s %s: the visiting operator gets %d, want 403", r.Method, r.Path, a.Status)
 			}
-			if r.Method != http.MethodGet && r.Right == tenant.RightRead {
+			if r.Method != http.MethodGet && r.Right == merchants.RightRead {
 				t.Errorf("%s %s changes something, and requires only the right to read", r.Method, r.Path)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -28,7 +28,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
 		tokens := harness.Pair(t, o)
 		whole := o.Whole(t, false)
-		restricted := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
+		restricted := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightRead}})
 		plain := "Authorization: Bearer " + o.Credential
 		list := []mistake{
 			// Credentials.

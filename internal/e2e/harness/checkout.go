@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -143,8 +143,8 @@ func (c Shopper) Choose(t *testing.T, body string, header ...string) Reply {
 func Choice(method string) string { return fmt.Sprintf(`{"paymentMethodId":%q}`, method) }
 
 // SandboxScope is the shop's sandbox.
-func SandboxScope(o Client) tenant.Scope {
-	return tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+func SandboxScope(o Client) merchants.Scope {
+	return merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
 }
 
 // HostedVoucher is the body of a cash payment that the shopper makes on our pages.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Pair logs in: it exchanges the shop's sandbox key pair for tokens.
@@ -23,7 +23,7 @@ func Sibling(t *testing.T, o Client) Client {
 	t.Helper()
 	made, err := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Twin")
 	Must(t, err)
-	return Client{Onboarded: made, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+	return Client{Onboarded: made, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightWithdrawals}})
 }
 
 // NewKey makes a key of the merchant and returns the shop with it. n.Shop is this shop unless it is
@@ -60,7 +60,7 @@ func (o Client) Production() Client { return o.As(o.Live.Secret) }
 // Whole returns the shop with a legacy key that belongs to the merchant and to no shop.
 func (o Client) Whole(t *testing.T, live bool) Client {
 	t.Helper()
-	key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
+	key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: merchants.Secret})
 	Must(t, err)
 	return o.As(key)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -107,7 +107,7 @@ func Drilled(t *testing.T, test func(t *testing.T, d *Drill)) {
 func DrilledBy(t *testing.T, s *Instance) *Drill {
 	t.Helper()
 	s.Clock.Freeze()
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 	Must(t, err)
 	d := &Drill{Instance: s, Live: Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), Lines: map[string]*Line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -190,7 +190,7 @@ func (d *Drill) Audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy)
 	if charges != completed+inquiries {
 		t.Errorf("the providers have %d charges, want as many as %d completed payments and %d inquiries", charges, completed, inquiries)
 	}
-	balances, err := d.App.Settlements.Balances(ctx, tenant.Scope{Merchant: d.Live.Merchant.ID, Shop: d.Live.Shop.ID, Live: true})
+	balances, err := d.App.Settlements.Balances(ctx, merchants.Scope{Merchant: d.Live.Merchant.ID, Shop: d.Live.Shop.ID, Live: true})
 	Must(t, err)
 	if balances[ledger.Receivable] != int64(-10_00*charges) || balances[ledger.Suspense] != int64(10_00*inquiries) {
 		t.Errorf("the providers owe %d cents for %d charges, and %d cents are in suspense for %d inquiries; want 1000 cents each",

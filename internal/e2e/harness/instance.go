@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -159,7 +159,7 @@ func (s *Instance) Clean(t *testing.T) {
 func (s *Instance) NewShop(t *testing.T) Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
-		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tenant.Standard, RefundFees: tenant.FeesReturned,
+		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: merchants.Standard, RefundFees: merchants.FeesReturned,
 	})
 	Must(t, err)
 	return Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}

@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -53,7 +53,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	}
 	n.A, n.B = node(func() time.Time { return now(n.Clock) }), node(n.Clock.Now)
 	n.A.Rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.A.App.Onboarding.CreateMerchant(ctx, n.A.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	made, err := n.A.App.Onboarding.CreateMerchant(ctx, n.A.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	Must(t, err)
 	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -194,7 +194,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 // Acme makes a merchant and returns the principal of its sandbox key.
 func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	Must(t, err)
@@ -202,7 +202,7 @@ func Acme(t *testing.T, a *app.App) base.Principal {
 }
 
 // PaidCard makes a card payment of 25.50 USD for a new merchant. It returns the scope and the id.
-func PaidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
+func PaidCard(t *testing.T, a *app.App) (merchants.Scope, string) {
 	t.Helper()
 	p, _, err := a.Payments.Create(ctx, Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	Must(t, err)

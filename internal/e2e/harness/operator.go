@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -201,7 +201,7 @@ func AuditByRequest(t *testing.T, o Client, e audit.Entry, r Reply) {
 	if by.Kind != audit.ByKey || !strings.HasPrefix(by.ID, "key_") || by.IP != "127.0.0.1" || by.Request != r.Header.Get("X-Request-Id") {
 		t.Errorf("%s names the actor %+v, want a key and the request %s", e.Act, by, r.Header.Get("X-Request-Id"))
 	}
-	if want := (tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}); e.Scope != want {
+	if want := (merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}); e.Scope != want {
 		t.Errorf("%s has the scope %+v, want %+v", e.Act, e.Scope, want)
 	}
 	if since := time.Since(e.At); since < 0 || since > Patience {

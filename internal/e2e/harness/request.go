@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // OneMiB returns a body with spaces at its end, exactly 1 MiB long: the largest that is accepted.
@@ -34,7 +34,7 @@ func Limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.
 
 // Few sets limits that a test uses up at once: requests per second.
 func Few(l *daemon.Limits) {
-	l.Tiers = map[tenant.Tier]int{tenant.Starter: 1, tenant.Standard: 2, tenant.Premium: 4, tenant.Trusted: 8}
+	l.Tiers = map[merchants.Tier]int{merchants.Starter: 1, merchants.Standard: 2, merchants.Premium: 4, merchants.Trusted: 8}
 	l.Sandbox = 3
 }
 

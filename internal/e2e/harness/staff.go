@@ -14,8 +14,8 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -49,7 +49,7 @@ func (o Client) invited(t *testing.T, n users.Invitee, name string) Staff {
 	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, "", n)
 	Must(t, err)
 	token := told.Address[strings.LastIndex(told.Address, "/")+1:]
-	e, err := o.App.Links.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: tenant.English})
+	e, err := o.App.Links.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: merchants.English})
 	Must(t, err)
 	return Staff{Client: o, User: e.User, Cookie: e.Token}
 }
@@ -63,7 +63,7 @@ type Answer struct {
 
 // Home is the address of the shop's pages, without a trailing slash.
 func (u Staff) Home() string {
-	return "/dashboard/" + u.Shop.ID + "/" + string(tenant.EnvironmentOf(u.Live))
+	return "/dashboard/" + u.Shop.ID + "/" + string(merchants.EnvironmentOf(u.Live))
 }
 
 // At is the address of a path: one of the shop's pages, such as "/payments", or one that begins with /dashboard.

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -97,10 +97,10 @@ func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 		s.NewShop(t).Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
 		o.Production().Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
 		o.Post(t, "/payments/TXN-none/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
-		reader := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead, tenant.RightRefunds, tenant.RightSandbox}})
+		reader := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightRead, merchants.RightRefunds, merchants.RightSandbox}})
 		reader.Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "403 forbidden permission_error")
 		o.As(o.Sandbox.Publishable).Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "403 key_kind_not_allowed permission_error")
-		till := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightPayments}})
+		till := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightPayments}})
 		till.Post(t, "/payments/"+pending+"/cancel", "").Want(t, http.StatusOK)
 	})
 }

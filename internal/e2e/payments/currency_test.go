@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A payment may be requested in a currency other than USD. Its value in USD follows the known rate.
@@ -225,7 +225,7 @@ func TestSmallPaymentsBringNoMoreThanTheyAreWorth(t *testing.T) {
 		if gross, fees := b.Text(t, "feeSummary.grossVolume"), b.Text(t, "feeSummary.totalFees"); gross != "3.6" || fees != "0.4" {
 			t.Errorf("20 payments of 1 BRL are %s USD with fees of %s, want 3.6 with 0.4: %s", gross, fees, b)
 		}
-		have, err := s.App.Store.Books().Balances(ctx, tenant.Scope{Merchant: o.Merchant.ID})
+		have, err := s.App.Store.Books().Balances(ctx, merchants.Scope{Merchant: o.Merchant.ID})
 		harness.Must(t, err)
 		if have[ledger.Receivable] != -380 || have[ledger.Rounding] != 20 {
 			t.Errorf("the provider owes %d cents, of which %d are rounding; want 20 times 0.19, and 20 times 0.01", -have[ledger.Receivable], have[ledger.Rounding])

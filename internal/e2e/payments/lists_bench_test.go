@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -72,7 +72,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 	orEnd(b, err)
 	defer service.Shutdown()
-	o, err := service.App.Onboarding.CreateMerchant(ctx, service.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	o, err := service.App.Onboarding.CreateMerchant(ctx, service.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	any := func() string { return ids[rand.IntN(len(ids))] }

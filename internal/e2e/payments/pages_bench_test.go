@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	users "github.com/cascadapay/cascada/internal/app/people"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 )
@@ -64,7 +64,7 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	b.Helper()
 	now := time.Now()
 	a := service.App
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	orEnd(b, a.Store.Rollups().Recount(ctx)) // the rows were not written by commits
@@ -76,8 +76,8 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 		orEnd(b, err)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))
-	scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{webhooks.AllEvents}})
+	scope := merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	told, err := a.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bench"}, "", users.Invitee{Email: "ana@acme.example", Merchant: o.Merchant.ID, Role: people.Owner})
@@ -175,13 +175,13 @@ func measureReset(b *testing.B, service *daemon.Service, database string, n int)
 	a := service.App
 	var list []onboarding.Onboarded
 	for _, name := range []string{"Acme", "Other"} {
-		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "ops@acme.example", Tier: tenant.Trusted})
+		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "ops@acme.example", Tier: merchants.Trusted})
 		orEnd(b, err)
 		list = append(list, o)
 	}
-	scope := tenant.Scope{Merchant: list[0].Merchant.ID, Shop: list[0].Shop.ID}
+	scope := merchants.Scope{Merchant: list[0].Merchant.ID, Shop: list[0].Shop.ID}
 	load(b, database, list[0], time.Now(), n)
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{webhooks.AllEvents}})
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	var done, failed atomic.Int64
@@ -197,8 +197,8 @@ func measureReset(b *testing.B, service *daemon.Service, database string, n int)
 	began := time.Now()
 	_, err = a.Sandbox.Reset(ctx, a.Self(), scope)
 	orEnd(b, err)
-	time.Sleep(tenant.ResetCloses)
-	var r tenant.Reset
+	time.Sleep(merchants.ResetCloses)
+	var r merchants.Reset
 	meanwhile := rate(func() {
 		for r, err = a.Sandbox.ResetOf(ctx, scope.Merchant); err == nil && r.Running() && r.SweptAt.IsZero(); r, err = a.Sandbox.ResetOf(ctx, scope.Merchant) {
 			time.Sleep(100 * time.Millisecond)

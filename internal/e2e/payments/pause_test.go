@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -156,7 +156,7 @@ func TestNewTierIsForLaterPayments(t *testing.T) {
 		if fee(before) != "1.2" || fee(after) != "0.7" {
 			t.Errorf("the platform fees are %s before and %s after", fee(before), fee(after))
 		}
-		if me := o.Get(t, "/me"); me.Text(t, "tier") != string(tenant.Trusted) || me.Text(t, "trustScore") != "900" {
+		if me := o.Get(t, "/me"); me.Text(t, "tier") != string(merchants.Trusted) || me.Text(t, "trustScore") != "900" {
 			t.Errorf("the merchant reads %s", me)
 		}
 		op.Patch(t, path, `{"tier":"golden"}`).Refused(t, "400 invalid_request invalid_request_error param=tier issues=tier")

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -57,7 +57,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.OpenAccount(t, "acme-co", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
-		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
 	})
@@ -76,7 +76,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("the page does not offer 45.5 USD, which are 187482.75 pesos, for 187483 pesos:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
+		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -24,10 +24,10 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 	rate, err := money.ParseRate("1")
 	harness.Must(t, err)
 	p, err := pay.Create(pay.Order{
-		ID: pay.PaymentPrefix + id, Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
+		ID: pay.PaymentPrefix + id, Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
 		Rail: acquirer.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 299, Flat: 30}},
-		Country: "USA", Terms: tenant.TermsOf(tenant.Standard),
+		Country: "USA", Terms: merchants.TermsOf(merchants.Standard),
 	}, at)
 	harness.Must(t, err)
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -37,7 +37,7 @@ func eachSettled(t *testing.T, test func(t *testing.T, o harness.Client, b *harn
 		shop := s.NewShop(t)
 		o := shop.Production()
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 		o.Wallet(t)
 		for range 3 {
 			id := o.Create(t, strings.Replace(shop.PixOrder(t), `"amount":10,`, `"amount":1000,`, 1))
@@ -194,7 +194,7 @@ func TestSmallAndCanceledWithdrawals(t *testing.T) {
 		if later := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated); later.Text(t, "payout.rate") != "18.9" {
 			t.Errorf("a day later the present rate is not used: %s", later)
 		}
-		_, err := o.App.Onboarding.Agree(ctx, carla, o.Merchant.ID, onboarding.Agreement{Tier: tenant.Trusted, RefundFees: tenant.FeesKept})
+		_, err := o.App.Onboarding.Agree(ctx, carla, o.Merchant.ID, onboarding.Agreement{Tier: merchants.Trusted, RefundFees: merchants.FeesKept})
 		harness.Must(t, err)
 		o.Post(t, "/withdrawals", `{"amount":4.99}`).Refused(t, "400 amount_below_minimum invalid_request_error param=amount")
 		if w := o.Post(t, "/withdrawals", `{"amount":5}`).Want(t, http.StatusCreated); w.Text(t, "feeUsd") != "0.5" || w.Text(t, "netAmount") != "4.5" {

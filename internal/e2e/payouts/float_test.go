@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -88,7 +88,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.Clock.Advance(5 * time.Minute)
 		o.PayOut(t, second, "completed")
-		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		harness.Must(t, err)
 		if w.Payout.Provider != "bank-2" || len(w.Payout.Passed) != 1 || !strings.HasPrefix(w.Payout.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Payout.Float.IsZero() {
 			t.Errorf("the withdrawal went to %s, passed over %v, with %s of a float; want bank-2, bank-1 and none", w.Payout.Provider, w.Payout.Passed, w.Payout.Float)

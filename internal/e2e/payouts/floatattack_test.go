@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
@@ -31,7 +31,7 @@ func another(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 	o.Fund(t, true, 1_000_00)
 	o.Wallet(t)
 	s.Clock.Advance(time.Second)
@@ -184,12 +184,12 @@ func TestEntryIsBounded(t *testing.T) {
 func TestSandboxReferenceWarnsNobody(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		sandbox := harness.Client{Onboarded: o.Onboarded, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+		sandbox := harness.Client{Onboarded: o.Onboarded, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightWithdrawals}})
 		o.Fund(t, false, 500_00)
 		sandbox.Wallet(t)
 		o.Clock.Advance(time.Second)
 		id := sandbox.Withdraw(t, "103")
-		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
 		harness.Must(t, err)
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		harness.Must(t, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func verificationJSON(level, status, documents, problem string) string {
@@ -142,10 +142,10 @@ func TestVerificationPageHandsIn(t *testing.T) {
 			t.Errorf("after the documents were submitted the verification is %s, want processing", got)
 		}
 		page(http.MethodPost, http.StatusSeeOther, "") // a second submission does no harm
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), id, tenant.KYCRejected, "name_mismatch", "The names <differ>."))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), id, merchants.KYCRejected, "name_mismatch", "The names <differ>."))
 		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
 		o.Get(t, "/kyc/"+id).Is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
-		if err := s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), id, tenant.KYCVerified, "", ""); err == nil {
+		if err := s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), id, merchants.KYCVerified, "", ""); err == nil {
 			t.Error("a rejected verification was approved")
 		}
 		// The page needs its own token.

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // A withdrawal that the operator pays by hand waits until he resolves it, with the bank's reference.
@@ -29,7 +29,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 			t.Errorf("before the verification the wallet is %s, want kyc_required", r)
 		}
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 		o.Fund(t, true, 1_000_00)
 		w := unverified
 

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -52,7 +52,7 @@ func TestPauseHoldsAutomaticPayouts(t *testing.T) {
 		s.Rate(t, "MXN 18.35", "BRL 5.4")
 		o := s.NewShop(t).Production()
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 		o.Wallet(t)
 		_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Automatic = true })
 		harness.Must(t, err)

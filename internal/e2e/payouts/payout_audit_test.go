@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
 		if e := harness.AuditEntry(t, o, audit.VerificationStarted, verification); e.By.Kind != audit.ByKey || e.By.Request != begun.Header.Get("X-Request-Id") || e.Shop != "" {
 			t.Errorf("the entry of the verification's start is %+v", e)
 		}
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), verification, tenant.KYCVerified, "", ""))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), verification, merchants.KYCVerified, "", ""))
 		if e := harness.AuditEntry(t, o, audit.VerificationMoved, verification); e.By.Kind == audit.ByKey || e.Details["from"] != "requires_input" || e.Details["to"] != "verified" {
 			t.Errorf("the entry of the verification's decision is %+v", e)
 		}

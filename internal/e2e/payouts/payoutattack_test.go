@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -39,7 +39,7 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 	o.Fund(t, true, 1_000_00)
 	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
 	s.Clock.Advance(time.Second)
@@ -120,7 +120,7 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 	o.Fund(t, true, 1_000_00)
 	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
 	c.Advance(time.Second)
@@ -233,7 +233,7 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 			harness.Eventually(t, "the withdrawal waits after another try", func() bool {
 				_, err := o.App.Payouts.PayOut(ctx)
 				harness.Must(t, err)
-				w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+				w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 				harness.Must(t, err)
 				return w.Waiting == "payout_delayed"
 			})

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -33,7 +33,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		if ref := done.Text(t, "reference"); ref != id[len(pay.WithdrawalPrefix):]+"-2" {
 			t.Errorf("the withdrawal was paid with the reference %s, want …-2", ref)
 		}
-		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		harness.Must(t, err)
 		if w.Payout.Provider != "bank-2" || len(w.Tried) != 1 || w.Tried[0].Account != "bank-1" || w.Tried[0].Code != "insufficient_float" ||
 			len(w.Payout.Passed) != 1 || !strings.HasPrefix(w.Payout.Passed[0], "bank-1: did not pay it, rests until ") || w.Payout.Why != "the only one" {

@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -66,7 +66,7 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 			}
 			if c.table == "withdrawals" && c.column != "wallet" { // nor is anything given back
 				before := harness.Available(t, o)
-				scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}
+				scope := merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}
 				_, canceled := o.App.Payouts.CancelWithdrawal(ctx, base.Principal{}, scope, id)
 				_, approved := o.App.Payouts.ApproveWithdrawal(ctx, carla, id, "it looks right")
 				if !errors.Is(canceled, store.ErrNotProved) || !errors.Is(approved, store.ErrNotProved) || harness.Available(t, o) != before {

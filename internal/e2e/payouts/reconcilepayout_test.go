@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -39,7 +39,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			t.Errorf("the notification of the return gets %d, want 200", got)
 		}
 		row := func(i int, by, kind string, more float64) string {
-			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
+			w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
 			harness.Must(t, err)
 			ref := map[string]string{"ours": w.Reference(), "theirs": w.Payout.ProviderRef}[by]
 			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.Clock.Now().Format(time.RFC3339))

@@ -13,13 +13,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func TestSettlementReportsAgree(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		merchant, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
-			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: tenant.Standard, Language: tenant.Spanish, RefundFees: tenant.FeesReturned,
+			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: merchants.Standard, Language: merchants.Spanish, RefundFees: merchants.FeesReturned,
 		})
 		harness.Must(t, err)
 		o := harness.Client{Onboarded: merchant, Instance: s, Credential: merchant.Sandbox.Secret}

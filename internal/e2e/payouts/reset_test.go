@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -45,10 +45,10 @@ func sandboxes(t *testing.T, s *harness.Instance, account acquiring.NewAccount) 
 // empty empties a merchant's sandbox. The books hold after each pass.
 func empty(t *testing.T, o harness.Client) {
 	t.Helper()
-	_, err := o.App.Sandbox.Reset(ctx, o.App.Self(), tenant.Scope{Merchant: o.Merchant.ID})
+	_, err := o.App.Sandbox.Reset(ctx, o.App.Self(), merchants.Scope{Merchant: o.Merchant.ID})
 	harness.Must(t, err)
 	harness.Eventually(t, "the sandbox is empty", func() bool {
-		o.Clock.Advance(tenant.ResetCloses)
+		o.Clock.Advance(merchants.ResetCloses)
 		harness.Must(t, o.App.Sandbox.EmptySandboxes(ctx))
 		o.Clean(t)
 		r, err := o.App.Sandbox.ResetOf(ctx, o.Merchant.ID)
@@ -177,7 +177,7 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 		harness.Rehash(t, s, "withdrawals")      // so that the payouts' loop does not set them aside
 		for _, o := range append(broken, well) { // in this order
 			s.Clock.Advance(time.Millisecond)
-			_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), tenant.Scope{Merchant: o.Merchant.ID})
+			_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), merchants.Scope{Merchant: o.Merchant.ID})
 			harness.Must(t, err)
 		}
 		running := func(o harness.Client) bool {
@@ -187,7 +187,7 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 		}
 		named := false
 		harness.Eventually(t, "the sandbox that is well is empty, and an error names both that failed", func() bool {
-			s.Clock.Advance(tenant.ResetLease)
+			s.Clock.Advance(merchants.ResetLease)
 			err := fmt.Sprint(s.App.Sandbox.EmptySandboxes(ctx))
 			named = named || strings.Contains(err, broken[0].Merchant.ID) && strings.Contains(err, broken[1].Merchant.ID)
 			return named && !running(well)
@@ -220,7 +220,9 @@ func ofOperators(s *harness.Instance, o harness.Client, payment, claim, withdraw
 		},
 		"show a withdrawal":    func() error { _, err := s.App.Payouts.RevealWithdrawal(ctx, carla, waits); return err },
 		"approve a withdrawal": func() error { _, err := s.App.Payouts.ApproveWithdrawal(ctx, carla, waits, "known"); return err },
-		"decide on papers":     func() error { return s.App.Verifications.Decide(ctx, carla, verification, tenant.KYCVerified, "", "") },
+		"decide on papers": func() error {
+			return s.App.Verifications.Decide(ctx, carla, verification, merchants.KYCVerified, "", "")
+		},
 		"limit its payouts": func() error {
 			_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "" })
 			return err
@@ -258,7 +260,7 @@ func TestOperatorsWorkWhileASandboxIsEmptied(t *testing.T) {
 		papers := mine.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		first, theirs := withdrawn(mine), withdrawn(other)
 		acts := ofOperators(s, mine, pix, claim, first, mine.Withdraw(t, "23"), papers)
-		_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), tenant.Scope{Merchant: mine.Merchant.ID})
+		_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), merchants.Scope{Merchant: mine.Merchant.ID})
 		harness.Must(t, err)
 		names, step := slices.Sorted(maps.Keys(acts)), 0
 		done := map[string]bool{}
@@ -290,7 +292,7 @@ func TestOperatorsWorkWhileASandboxIsEmptied(t *testing.T) {
 			_, err := s.App.Store.EmptySandbox(ctx, mine.Merchant.ID, s.Clock.Now(), act)
 			harness.Must(t, err)
 			s.Clean(t)
-			s.Clock.Advance(tenant.ResetCloses)
+			s.Clock.Advance(merchants.ResetCloses)
 			harness.Must(t, s.App.Sandbox.EmptySandboxes(ctx))
 			r, err := s.App.Sandbox.ResetOf(ctx, mine.Merchant.ID)
 			harness.Must(t, err)

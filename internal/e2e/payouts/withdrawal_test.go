@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -393,7 +393,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		}
 		v := o.Post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		o.Post(t, "/withdrawals", body).Refused(t, "402 kyc_required card_error")
-		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", "")) // enhanced includes basic
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", "")) // enhanced includes basic
 		o.Post(t, "/withdrawals", body).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		o.Get(t, quote).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.Get(t, "/withdrawals").Text(t, "pagination.total"); n != "0" || harness.Available(t, o) != "100" {

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -115,7 +115,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := harness.NodeAt(t, dbtest.Address(database), clock, clock.Now, p, &harness.Faults{}) // its loops do not run
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	harness.Must(t, err)

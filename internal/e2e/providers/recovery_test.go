@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -255,7 +255,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		id := o.Withdraw(t, "100")
-		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		harness.Must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		putBack(t, o.Instance)
@@ -295,7 +295,7 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		id := o.Withdraw(t, "100")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "processing")
-		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		harness.Must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		putBack(t, o.Instance)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -145,7 +145,7 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 		o.Get(t, "/events?starting_after=evt_x").Refused(t, "400 invalid_request invalid_request_error param=starting_after")
 		o.Get(t, "/events?type=payment.paid&from=x").Refused(t, "400 invalid_request invalid_request_error param=type issues=type,from")
 		o.As(o.Sandbox.Publishable).Get(t, "/events").Refused(t, "403 key_kind_not_allowed permission_error")
-		writer := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightWebhooks}})
+		writer := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightWebhooks}})
 		writer.Get(t, "/events").Refused(t, "403 forbidden permission_error")
 	})
 }
@@ -245,7 +245,7 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		} {
 			o.Post(t, h.Path("/replay"), c.body).Refused(t, c.want)
 		}
-		reader := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
+		reader := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightRead}})
 		today := s.Clock.Now().UTC().Format("2006-01-02")
 		reader.Post(t, h.Path("/replay"), `{"from":"`+today+`"}`).Refused(t, "403 forbidden permission_error")
 
@@ -316,7 +316,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 			o.Post(t, replay+"/stop", "").Is(t, http.StatusOK, stopped)
 		}
 		release()
-		reader := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{tenant.RightRead}})
+		reader := o.NewKey(t, auth.NewKey{Kind: merchants.Restricted, Rights: []merchants.Right{merchants.RightRead}})
 		reader.Post(t, replay+"/stop", "").Refused(t, "403 forbidden permission_error")
 		stranger.Post(t, replay+"/stop", "").Refused(t, "404 webhook_not_found invalid_request_error")
 		stranger.Get(t, h.Path("/replays")).Refused(t, "404 webhook_not_found invalid_request_error")

@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // withMail runs a test on each engine, with a service that sends its e-mails to the server in.
@@ -86,7 +86,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, in.Address)
 			}
 		})
-		o := mailMerchant(t, s, "Café Ñandú", "ops@acme.example", tenant.Spanish)
+		o := mailMerchant(t, s, "Café Ñandú", "ops@acme.example", merchants.Spanish)
 		harness.Sibling(t, o) // a merchant with two shops gets one e-mail
 		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + harness.CLABE + `"}`
 		wallet := o.Production().Post(t, "/wallets", body).Want(t, http.StatusCreated)
@@ -127,9 +127,9 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 }
 
 // mailMerchant makes a merchant with an e-mail address and a language.
-func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language tenant.Language) harness.Client {
+func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language merchants.Language) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: merchants.Standard, Language: language})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
@@ -314,7 +314,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
-		named := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
+		named := mailMerchant(t, s, "Acme", "ops@acme.example", merchants.English)
 		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID)
 		named.Production().Wallet(t)
 		m := mailed(t, s, in, 1)[0]
@@ -325,7 +325,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 			t.Errorf("the first line is %q, want the name on one line", first)
 		}
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
-			o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
+			o := mailMerchant(t, s, "Acme", "ops@acme.example", merchants.English)
 			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID)
 			o.Production().Wallet(t)
 			mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
@@ -378,8 +378,8 @@ func clabeOf(n int) string {
 // merchants' e-mails.
 func TestEveryWalletIsToldAndOthersDoNotWait(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
-		flood := mailMerchant(t, s, "Flood", "flood@flood.example", tenant.English).Production()
-		victim := mailMerchant(t, s, "Victim", "ops@victim.example", tenant.English).Production()
+		flood := mailMerchant(t, s, "Flood", "flood@flood.example", merchants.English).Production()
+		victim := mailMerchant(t, s, "Victim", "ops@victim.example", merchants.English).Production()
 		add := func(o harness.Client, i int) {
 			o.Post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).Want(t, http.StatusCreated)
 		}
@@ -411,7 +411,7 @@ func TestEveryWalletIsToldAndOthersDoNotWait(t *testing.T) {
 // address before and the owners are told, and the owners are told of new wallets, too.
 func TestWarningsAreNotDiverted(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
-		o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.Spanish).Production()
+		o := mailMerchant(t, s, "Acme", "ops@acme.example", merchants.Spanish).Production()
 		owner, admin := o.Staff(t, people.Owner), o.Staff(t, people.Admin)
 		waits := func(about string, to ...string) {
 			t.Helper()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/delivery"
+	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -146,7 +146,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	live.Live = true
 	all := []string{webhooks.AllEvents}
 	subscribe := func(by base.Principal, url string) (webhooks.Subscription, error) {
-		sub, _, err := a.Webhooks.Subscribe(ctx, by, by.Scope, delivery.NewSubscription{URL: url, Events: all})
+		sub, _, err := a.Webhooks.Subscribe(ctx, by, by.Scope, appwebhooks.NewSubscription{URL: url, Events: all})
 		return sub, err
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
@@ -163,7 +163,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		t.Error(err)
 	}
 	edit := func(url string) error {
-		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, delivery.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
+		_, err := a.Webhooks.EditSubscription(ctx, live, live.Scope, sub.ID, appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{URL: &url}})
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // AccountPrefix begins the id of a provider account for which the operator chose no id.
@@ -68,11 +68,11 @@ const AccountGrace = 24 * time.Hour
 var accountID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{1,63}$`)
 
 // Environment names the account's environment.
-func (a Account) Environment() tenant.Environment { return tenant.EnvironmentOf(a.Live) }
+func (a Account) Environment() merchants.Environment { return merchants.EnvironmentOf(a.Live) }
 
 // Scope is the scope of the audit entries about the account.
-func (a Account) Scope() tenant.Scope {
-	return tenant.Scope{Merchant: a.Merchant, Live: a.Live}
+func (a Account) Scope() merchants.Scope {
+	return merchants.Scope{Merchant: a.Merchant, Live: a.Live}
 }
 
 // Check validates an account as the operator wrote it.
@@ -255,7 +255,7 @@ func (a Account) limits(rail Rail) []Limit {
 type Accounts []Account
 
 // Serving selects the accounts that may take a shop's payments over a rail.
-func (list Accounts) Serving(s tenant.Scope, rail Rail) Accounts {
+func (list Accounts) Serving(s merchants.Scope, rail Rail) Accounts {
 	var serving Accounts
 	for _, a := range list {
 		if a.Refuses(s, rail) == "" {
@@ -266,7 +266,7 @@ func (list Accounts) Serving(s tenant.Scope, rail Rail) Accounts {
 }
 
 // Refuses says why a shop's payments over a rail cannot go to the account, "" if they can.
-func (a Account) Refuses(s tenant.Scope, rail Rail) string {
+func (a Account) Refuses(s merchants.Scope, rail Rail) string {
 	switch {
 	case a.Live != s.Live:
 		return "is for the " + string(a.Environment())

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Class is everything that is counted of a payment except its money. Payments of a class are added up
@@ -43,7 +43,7 @@ type Refusal struct {
 	Reason  string // a decline.Reason
 }
 
-func classAt(scope tenant.Scope, created time.Time) Class {
+func classAt(scope merchants.Scope, created time.Time) Class {
 	return Class{Shop: scope.Shop, Live: scope.Live, Hour: created.Unix() / 3600}
 }
 

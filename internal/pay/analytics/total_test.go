@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 var created = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
@@ -19,9 +19,9 @@ var created = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
 // ended is a payment of 30.00 USD that two accounts were tried for.
 func ended(status pay.Status) *pay.Payment {
 	p := &pay.Payment{
-		Scope: tenant.Scope{Merchant: "mer_a", Shop: "shp_a", Live: true}, Status: status, Stored: pay.Pending,
+		Scope: merchants.Scope{Merchant: "mer_a", Shop: "shp_a", Live: true}, Status: status, Stored: pay.Pending,
 		Price: pay.Price{Amount: money.New(3000, money.USD)}, Way: pay.Way{RailID: "MX_OXXO", Method: "oxxo", Country: "MEX"},
-		Terms:    pay.PaymentTerms{Fees: tenant.Fees{Platform: 60, Flat: 30}},
+		Terms:    pay.PaymentTerms{Fees: merchants.Fees{Platform: 60, Flat: 30}},
 		Attempts: pay.Attempts{{Order: 1, Provider: "acc_1", Status: pay.Unavailable}, {Order: 2, Provider: "acc_2", Status: pay.Awaiting}},
 		Times:    pay.Times{Created: created},
 	}

@@ -3,7 +3,7 @@ package audit
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // AuditPrefix begins the id of an audit entry.
@@ -15,7 +15,7 @@ type Entry struct {
 	ID string // aud_…, ordered by time
 	// Scope is the owner. Shop is empty if the act concerns the whole merchant. An act that
 	// concerns both environments is written with production.
-	tenant.Scope
+	merchants.Scope
 	By      Actor
 	Act     Act
 	Object  string // id of the object of the act

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Prefix begins the id of an e-mail.
@@ -40,7 +40,7 @@ var pauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 *
 // second copy does no harm.
 type Message struct {
 	ID string // mail_…; about a wallet or a link: with the suffix of its id
-	tenant.Scope
+	merchants.Scope
 	Version   int64
 	Object    string // id of the wallet, the link or the payment; of an alert its AlertObject
 	Status    Status
@@ -55,7 +55,7 @@ type Message struct {
 }
 
 // New returns an e-mail that is due at once, still without content.
-func New(id string, s tenant.Scope, object string, now time.Time) Message {
+func New(id string, s merchants.Scope, object string, now time.Time) Message {
 	return Message{ID: id, Scope: s, Version: 1, Object: object, Status: Waiting, DueAt: now, CreatedAt: now, UpdatedAt: now}
 }
 
@@ -97,7 +97,7 @@ func (m Message) over(s Status, now time.Time) Message {
 // our name.
 type Wallet struct {
 	To          string // the merchant's address
-	Language    tenant.Language
+	Language    merchants.Language
 	Merchant    string // name
 	Wallet      string // id
 	Network     string
@@ -113,7 +113,7 @@ type Wallet struct {
 // Link is the content of an e-mail with a one-time link.
 type Link struct {
 	To       string
-	Language tenant.Language
+	Language merchants.Language
 	Kind     people.LinkKind
 	Merchant string // name of the one that an invitation is for; "": the operator's console
 	Address  string // of the link's page
@@ -122,7 +122,7 @@ type Link struct {
 
 // Message returns the e-mail with the one-time link.
 func (l Link) Message(of people.Link) Message {
-	m := New(Prefix+strings.TrimPrefix(of.ID, people.LinkPrefix), tenant.Scope{Merchant: of.Merchant, Live: true}, of.ID, of.CreatedAt)
+	m := New(Prefix+strings.TrimPrefix(of.ID, people.LinkPrefix), merchants.Scope{Merchant: of.Merchant, Live: true}, of.ID, of.CreatedAt)
 	m.Link = l
 	return m
 }
@@ -130,7 +130,7 @@ func (l Link) Message(of people.Link) Message {
 // Receipt is the content of an e-mail with the receipt of a payment.
 type Receipt struct {
 	To          string
-	Language    tenant.Language
+	Language    merchants.Language
 	Shop        string // name
 	Payment     string // id
 	Order       string // or ""
@@ -162,7 +162,7 @@ const (
 // who caused it could choose freely.
 type Alert struct {
 	To       string
-	Language tenant.Language
+	Language merchants.Language
 	News     people.News
 	User     string    // e-mail address of the account; "" for a key or a merchant
 	Shop     string    // id, of a key; "" for a key of the whole merchant
@@ -177,7 +177,7 @@ func AlertObject(what people.What, to string) string { return AlertPrefix + stri
 
 // Message returns the e-mail with the alert. merchant is "" for one about an account.
 func (a Alert) Message(id, merchant, object string) Message {
-	m := New(id, tenant.Scope{Merchant: merchant, Live: true}, object, a.News.At)
+	m := New(id, merchants.Scope{Merchant: merchant, Live: true}, object, a.News.At)
 	m.Alert = a
 	return m
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -56,10 +56,10 @@ var sections = map[Reason][]string{
 
 // Draft returns a text against a claim, by the claim's reason, in a language. It says what the service knows, and has
 // Fill where the shop has to write. It is edited before it is sent.
-func Draft(f Facts, language tenant.Language) string {
+func Draft(f Facts, language merchants.Language) string {
 	d := drafter{f, ReasonOf(f.Claim), texts()[language]}
 	if d.texts == nil {
-		d.texts = texts()[tenant.English]
+		d.texts = texts()[merchants.English]
 	}
 	parts := []string{d.texts["open_"+string(d.reason)]}
 	lines := map[string]func() []string{
@@ -74,9 +74,9 @@ func Draft(f Facts, language tenant.Language) string {
 }
 
 // texts are the sentences of each language.
-var texts = sync.OnceValue(func() map[tenant.Language]map[string]string {
-	all := map[tenant.Language]map[string]string{}
-	for _, language := range tenant.Languages() {
+var texts = sync.OnceValue(func() map[merchants.Language]map[string]string {
+	all := map[merchants.Language]map[string]string{}
+	for _, language := range merchants.Languages() {
 		body, err := textFiles.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			panic(err) // the files are in the program

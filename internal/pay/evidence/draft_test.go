@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -66,7 +66,7 @@ var hole = regexp.MustCompile(`\{\w*\}`)
 // hole; with nothing known it tells nothing.
 func TestEachReasonHasADraft(t *testing.T) {
 	begins := map[string]bool{}
-	for _, language := range tenant.Languages() {
+	for _, language := range merchants.Languages() {
 		whole := ""
 		for _, why := range evidence.Reasons() {
 			c := claimOf(t, why)
@@ -104,8 +104,8 @@ func TestEachReasonHasADraft(t *testing.T) {
 
 // No sentence is left in one language only, and each has the same values in all.
 func TestDraftsSayTheSameInEveryLanguage(t *testing.T) {
-	texts := map[tenant.Language]map[string]string{}
-	for _, language := range tenant.Languages() {
+	texts := map[merchants.Language]map[string]string{}
+	for _, language := range merchants.Languages() {
 		body, err := os.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -117,11 +117,11 @@ func TestDraftsSayTheSameInEveryLanguage(t *testing.T) {
 		texts[language] = of
 	}
 	for language, of := range texts {
-		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[tenant.English])); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(texts[merchants.English])); !slices.Equal(got, want) {
 			t.Errorf("%s has the keys %v, want %v", language, got, want)
 		}
 		for key, sentence := range of {
-			if got, want := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))), slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1))); !slices.Equal(got, want) {
+			if got, want := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))), slices.Sorted(slices.Values(hole.FindAllString(texts[merchants.English][key], -1))); !slices.Equal(got, want) {
 				t.Errorf("%s %s has %v for values, want %v", language, key, got, want)
 			}
 		}
@@ -136,7 +136,7 @@ func TestDraftStaysShortAndPlain(t *testing.T) {
 		f.Payment.Order.Purchase.Items = append(f.Payment.Order.Purchase.Items, pay.LineItem{Name: strings.Repeat("x", 500), Quantity: 1, Unit: money.New(1, money.USD)})
 		f.Others = append(f.Others, f.Others[0])
 	}
-	text := evidence.Draft(f, tenant.Spanish)
+	text := evidence.Draft(f, merchants.Spanish)
 	if n := len([]rune(text)); n > evidence.MaxText {
 		t.Errorf("the draft has %d characters", n)
 	}

@@ -3,8 +3,8 @@ package people
 import (
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // LinkPrefix begins the id of a link.
@@ -43,17 +43,17 @@ type Link struct {
 	ID          string // lnk_…
 	Version     int64
 	Kind        LinkKind
-	Hash        string          // keyed hash of the token in the link; "" once it was used or withdrawn
-	User        string          // of a password reset or a sign-in link
-	Email       string          // of an invitation
-	Merchant    string          // that an invitation is for; "": the operator's console
-	Role        Role            // that an invitation gives
-	Operator    bool            // an invitation to the operator's console
-	Proves      bool            // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
-	Waits       bool            // for another operator, who confirms the invitation of a new one (DASH-33): nobody has its token before
-	ConfirmedBy string          // who did: a user's id
-	Language    tenant.Language // of the e-mail with an invitation
-	By          string          // who made it: a user's id, or an operator as in the audit log
+	Hash        string             // keyed hash of the token in the link; "" once it was used or withdrawn
+	User        string             // of a password reset or a sign-in link
+	Email       string             // of an invitation
+	Merchant    string             // that an invitation is for; "": the operator's console
+	Role        Role               // that an invitation gives
+	Operator    bool               // an invitation to the operator's console
+	Proves      bool               // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
+	Waits       bool               // for another operator, who confirms the invitation of a new one (DASH-33): nobody has its token before
+	ConfirmedBy string             // who did: a user's id
+	Language    merchants.Language // of the e-mail with an invitation
+	By          string             // who made it: a user's id, or an operator as in the audit log
 	CreatedAt   time.Time
 	EndsAt      time.Time
 	UsedAt      time.Time // when it was used or withdrawn

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Role is what a user is at a merchant. It decides the user's rights (DASH-3).
@@ -34,31 +34,31 @@ func RoleWords() string {
 }
 
 // rightsOf are the rights of each role, in production and in the sandbox. docs/DASHBOARD.md has the table.
-var rightsOf = map[Role][]tenant.Right{
-	Owner: tenant.PeopleRights(),
+var rightsOf = map[Role][]merchants.Right{
+	Owner: merchants.PeopleRights(),
 	Admin: {
-		tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightWebhooks, tenant.RightSandbox,
-		tenant.RightKeys, tenant.RightShop, tenant.RightTeam,
+		merchants.RightRead, merchants.RightPayments, merchants.RightRefunds, merchants.RightClaims, merchants.RightWebhooks, merchants.RightSandbox,
+		merchants.RightKeys, merchants.RightShop, merchants.RightTeam,
 	},
-	Developer: {tenant.RightRead, tenant.RightPayments, tenant.RightWebhooks, tenant.RightSandbox, tenant.RightKeys},
-	Support:   {tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightSandbox},
-	Finance:   {tenant.RightRead, tenant.RightRefunds, tenant.RightClaims, tenant.RightWithdrawals},
-	Viewer:    {tenant.RightRead},
+	Developer: {merchants.RightRead, merchants.RightPayments, merchants.RightWebhooks, merchants.RightSandbox, merchants.RightKeys},
+	Support:   {merchants.RightRead, merchants.RightPayments, merchants.RightRefunds, merchants.RightClaims, merchants.RightSandbox},
+	Finance:   {merchants.RightRead, merchants.RightRefunds, merchants.RightClaims, merchants.RightWithdrawals},
+	Viewer:    {merchants.RightRead},
 }
 
 // played are the rights that every role except Viewer also has in the sandbox, where no money is moved.
-var played = []tenant.Right{
-	tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightSandbox,
+var played = []merchants.Right{
+	merchants.RightRead, merchants.RightPayments, merchants.RightRefunds, merchants.RightClaims, merchants.RightSandbox,
 }
 
 // Rights lists the role's rights in an environment. An unknown role has none.
-func (r Role) Rights(live bool) []tenant.Right {
+func (r Role) Rights(live bool) []merchants.Right {
 	rights := rightsOf[r]
 	if live || r == Viewer || rights == nil {
 		return slices.Clone(rights)
 	}
-	var all []tenant.Right
-	for _, right := range tenant.PeopleRights() {
+	var all []merchants.Right
+	for _, right := range merchants.PeopleRights() {
 		if slices.Contains(rights, right) || slices.Contains(played, right) {
 			all = append(all, right)
 		}
@@ -67,12 +67,14 @@ func (r Role) Rights(live bool) []tenant.Right {
 }
 
 // May reports whether the role has a right in an environment.
-func (r Role) May(right tenant.Right, live bool) bool { return slices.Contains(r.Rights(live), right) }
+func (r Role) May(right merchants.Right, live bool) bool {
+	return slices.Contains(r.Rights(live), right)
+}
 
 // MayGive reports whether a user with this role may give another one to somebody, or take it away: nobody
 // gives rights that they do not have.
 func (r Role) MayGive(other Role) bool {
-	if !r.May(tenant.RightTeam, true) {
+	if !r.May(merchants.RightTeam, true) {
 		return false
 	}
 	for _, right := range other.Rights(true) {
@@ -94,7 +96,7 @@ func CheckRole(r Role) error {
 }
 
 // NoRight is the error for something that a user's role does not allow.
-func NoRight(r tenant.Right) error {
+func NoRight(r merchants.Right) error {
 	return &problem.Error{
 		Code: problem.Forbidden, Message: "your role does not allow this: it needs the right " + string(r) + "; an owner or admin of the merchant can change your role",
 		Details: problem.Details{Right: string(r)},

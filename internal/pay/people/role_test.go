@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // docs/DASHBOARD.md has the table of rights as the code has it.
@@ -15,7 +15,7 @@ func TestRolesAreAsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range tenant.PeopleRights() {
+	for _, right := range merchants.PeopleRights() {
 		_, rest, found := strings.Cut(string(text), "\n| `"+string(right)+"` | ")
 		if !found {
 			t.Errorf("the table lacks the right %s", right)

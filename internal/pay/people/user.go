@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // UserPrefix begins the id of a user.
@@ -22,7 +22,7 @@ type User struct {
 	CreatedAt time.Time
 	RemovedAt time.Time
 	Name      string
-	Language  tenant.Language
+	Language  merchants.Language
 	Password  string   // its hash, as argon2id writes it; "": the user has none
 	TOTP      TOTP     // the app that shows codes
 	Recovery  []string // keyed hashes of the recovery codes that are left
@@ -140,7 +140,7 @@ func (u User) SetPassword(hash string) User {
 }
 
 // Introduce changes the user's name and the language of the pages.
-func (u User) Introduce(name string, language tenant.Language) User {
+func (u User) Introduce(name string, language merchants.Language) User {
 	u.Version++
 	u.Name, u.Language = name, language
 	return u

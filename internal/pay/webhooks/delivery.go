@@ -4,15 +4,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Delivery is one event on its way to one endpoint. It is written in the same commit as the event,
 // and the same row is used for every try and replay.
 type Delivery struct {
 	ID string // wd_…
-	tenant.Scope
+	merchants.Scope
 	Version      int64
 	Event        string
 	EventType    EventType

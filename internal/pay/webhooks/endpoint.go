@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Subscription is an endpoint with the events that it gets (HOOK-3).
 type Subscription struct {
 	ID string // wh_…
-	tenant.Scope
+	merchants.Scope
 	Version        int64
 	URL            string
 	Events         []string      // event types, or AllEvents
@@ -251,7 +251,7 @@ func (s Subscription) written(now time.Time) Subscription {
 // Received is a delivery that a managed inbox received.
 type Received struct {
 	ID string // inb_…
-	tenant.Scope
+	merchants.Scope
 	Subscription string
 	Delivery     string // wd_…
 	Event        string

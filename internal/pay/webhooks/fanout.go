@@ -3,7 +3,7 @@ package webhooks
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // FanOutLease is how long an event's steps belong to the node that leased them, before another node may make them: many times
@@ -13,7 +13,7 @@ const FanOutLease = 30 * time.Second
 // FanOut makes the deliveries of an event of a shop with many endpoints, a few at a time, so that
 // no merchant delays the others' commits. It is over when each endpoint has its delivery.
 type FanOut struct {
-	tenant.Scope
+	merchants.Scope
 	Event   string
 	Version int64
 	Type    EventType

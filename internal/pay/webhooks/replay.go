@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Replay sends the events of a span of time to an endpoint again: a few a second, in the order in
 // which they happened. Any node can continue it after the last event that was handled.
 type Replay struct {
 	ID string // rpl_…
-	tenant.Scope
+	merchants.Scope
 	Version      int64
 	Subscription string
 	Status       ReplayStatus

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -34,8 +34,8 @@ func book(t *testing.T) *books {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pay.Create(pay.Order{ID: "TXN-01M7ZBOOKS", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(246_80, money.USD),
-		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: tenant.TermsOf(tenant.Standard)}, providertest.Noon)
+	p, err := pay.Create(pay.Order{ID: "TXN-01M7ZBOOKS", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(246_80, money.USD),
+		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: merchants.TermsOf(merchants.Standard)}, providertest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -34,7 +34,7 @@ func openPayment(t *testing.T, b *bench) (a *account, customer string) {
 	at := slices.IndexFunc(rails, func(r acquirer.Rail) bool { return r.Key == "spei.MEX" })
 	r := transfer("", 1000_00)
 	p, err := pay.Create(pay.Order{
-		ID: "TXN-01M7ZBOOKS", Amount: money.New(50_00, money.USD), Local: r.Local, Rail: rails[at], Country: "MEX", Buyer: r.Buyer, Terms: tenant.Terms{},
+		ID: "TXN-01M7ZBOOKS", Amount: money.New(50_00, money.USD), Local: r.Local, Rail: rails[at], Country: "MEX", Buyer: r.Buyer, Terms: merchants.Terms{},
 	}, providertest.Noon)
 	if err != nil {
 		t.Fatal(err)

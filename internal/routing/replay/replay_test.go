@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -37,7 +37,7 @@ func past(tries ...string) (list []pay.Payment) {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		ten := money.New(10_00, money.USD)
 		p := pay.Payment{
-			ID: fmt.Sprintf("TXN-%04d", i), Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Status: pay.Processing, Price: pay.Price{Amount: ten, Local: ten},
+			ID: fmt.Sprintf("TXN-%04d", i), Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Status: pay.Processing, Price: pay.Price{Amount: ten, Local: ten},
 			Way: pay.Way{RailID: "1", Window: pix.Window}, Times: pay.Times{Created: at, Updated: at},
 		}
 		p.Price.Rate, _ = money.ParseRate("1")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -82,7 +82,7 @@ func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances, in USD cents; all zero before the first transfer.
-func (s Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
+func (s Books) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
 	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := ScanBalances(r)
 		return b, err
@@ -122,7 +122,7 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.at >= $3 ORDER BY t.at, t.id`)
 
 // Since passes each of the merchant's transfers from a time on to each, oldest first, and returns the balances of the moment at
 // which they were read, in USD cents.
-func (s Books) Since(ctx context.Context, scope tenant.Scope, from time.Time, each func(ledger.Transfer)) (now ledger.Balances, err error) {
+func (s Books) Since(ctx context.Context, scope merchants.Scope, from time.Time, each func(ledger.Transfer)) (now ledger.Balances, err error) {
 	err = s.b.Query(ctx, selectSince, []any{scope.Merchant, scope.Live, table.Micros(from)}, func(r engine.Row) error {
 		t := ledger.Transfer{Merchant: scope.Merchant, Live: scope.Live}
 		var at int64
@@ -158,7 +158,7 @@ SELECT ` + TransfersTable.List + ` FROM transfers
 WHERE id > 'tr_' || substr($1, 5) || '-' AND id < 'tr_' || substr($1, 5) || '.' AND merchant = $2 AND live = $3 ORDER BY at, id`)
 
 // About reads the transfers of one payment or claim of the scope's merchant, oldest first.
-func (s Books) About(ctx context.Context, scope tenant.Scope, object string) ([]ledger.Transfer, error) {
+func (s Books) About(ctx context.Context, scope merchants.Scope, object string) ([]ledger.Transfer, error) {
 	return base.Many(ctx, s.b, transfersAbout, TransfersTable.Scan(s.b.Personal), object, scope.Merchant, scope.Live)
 }
 

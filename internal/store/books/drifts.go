@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -112,7 +112,7 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's open drifts.
-func (s Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted, error) {
+func (s Reconciliations) Drift(ctx context.Context, scope merchants.Scope) (Drifted, error) {
 	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -46,7 +46,7 @@ type Found struct {
 
 // Find lists what moved a merchant's balances, newest first. alone leaves out what belongs to the merchant's
 // other shops. However old the page is, only its own rows are read; so it does not know the running balance.
-func (s Books) Find(ctx context.Context, scope tenant.Scope, f lists.MovementFilter, alone bool) (found Found, err error) {
+func (s Books) Find(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, alone bool) (found Found, err error) {
 	others := map[string]bool{}
 	if alone {
 		err := s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
@@ -107,7 +107,7 @@ func (s Books) Find(ctx context.Context, scope tenant.Scope, f lists.MovementFil
 
 // Between lists the transfers of a merchant with ids from first on and below after, oldest first. Those of a
 // claim or a withdrawal are next to each other.
-func (s Books) Between(ctx context.Context, scope tenant.Scope, first, after string) ([]ledger.Transfer, error) {
+func (s Books) Between(ctx context.Context, scope merchants.Scope, first, after string) ([]ledger.Transfer, error) {
 	return base.Many(ctx, s.b, selectTransfersBetween, TransfersTable.Scan(s.b.Personal), first, after, scope.Merchant, scope.Live)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -43,7 +43,7 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // the rows above the page, also with a cursor: running balances are computed backwards from the newest.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s Books) Movements(ctx context.Context, scope tenant.Scope, page lists.Page) ([]pay.Movement, int64, error) {
+func (s Books) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
@@ -65,7 +65,7 @@ func (s Books) Movements(ctx context.Context, scope tenant.Scope, page lists.Pag
 
 // movements shows the newest transfers. It returns how many it read, and whether they include the cursor's
 // movement.
-func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page lists.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
+func movements(ctx context.Context, b *base.Base, scope merchants.Scope, page lists.Page, transfers int) (list []pay.Movement, found bool, read int, err error) {
 	var balances ledger.Balances
 	found = page.After == ""
 	skip := page.Offset
@@ -101,7 +101,7 @@ func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page lists
 // withdrawals of the merchant's other shops. It searches the newest depth transfers and counts its matches.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s Books) ShopMovements(ctx context.Context, scope tenant.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s Books) ShopMovements(ctx context.Context, scope merchants.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -66,7 +66,7 @@ func (s Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserv
 }
 
 // Next lists the merchant's days with a held reserve, next release first.
-func (s Reserves) Next(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Reserve, error) {
+func (s Reserves) Next(ctx context.Context, scope merchants.Scope, limit int) ([]pay.Reserve, error) {
 	return base.Many(ctx, s.b, listReserves, ReservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
@@ -100,7 +100,7 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.p
 // Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:
 // USD cents by day, negative where refunds gave back settled money. Without captures it looks only at what
 // came after them.
-func (s Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (s Reserves) Unsettled(ctx context.Context, scope merchants.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {

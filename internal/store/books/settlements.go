@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -150,7 +150,7 @@ LIMIT $1`)
 
 // Unopened are books with a balance and no open settlement.
 type Unopened struct {
-	tenant.Scope
+	merchants.Scope
 	Start time.Time // when the merchant was made, or its sandbox was emptied
 }
 
@@ -189,7 +189,7 @@ var firstDue = engine.Statement(func() string {
 
 // FirstDue returns when the first of a merchant's uncollected transfers, which are from since on, is due; zero for none.
 // delay is of the merchant's present terms.
-func (s Settlements) FirstDue(ctx context.Context, scope tenant.Scope, since time.Time, delay time.Duration) (time.Time, error) {
+func (s Settlements) FirstDue(ctx context.Context, scope merchants.Scope, since time.Time, delay time.Duration) (time.Time, error) {
 	var at int64
 	err := s.b.DB.Walk(ctx, s.b.Text(firstDue), []any{scope.Merchant, scope.Live, table.Micros(since), delay.Microseconds()}, func(r engine.Row) error {
 		return r.Scan(&at)
@@ -213,7 +213,7 @@ ORDER BY t.at LIMIT $6`)
 
 // Unsettled reads uncollected transfers of the cursor's kind from its time on, whose payment settles by matured, oldest
 // first.
-func (s Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
+func (s Settlements) Unsettled(ctx context.Context, scope merchants.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {
 		text = selectUnsettledCaptures
@@ -274,7 +274,7 @@ WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_a
 )
 
 // Get reads a merchant's settlement. ErrNotFound also for another merchant's or the other environment's.
-func (s Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
+func (s Settlements) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
 		return pay.Settlement{}, base.ErrNotFound
@@ -288,13 +288,13 @@ func (s Settlements) Any(ctx context.Context, id string) (pay.Settlement, error)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound until the merchant has earned something.
-func (s Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlement, error) {
+func (s Settlements) Open(ctx context.Context, scope merchants.Scope) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
 // less than below, or all if below is 0. There is about one settlement a day.
-func (s Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
+func (s Settlements) List(ctx context.Context, scope merchants.Scope, f lists.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
 	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)
@@ -313,7 +313,7 @@ func (s Settlements) All(ctx context.Context, merchant string, status pay.Settle
 // SettledBefore reads the newest settlement whose lines are all from at or before.
 //
 // Errors: ErrNotFound.
-func (s Settlements) SettledBefore(ctx context.Context, scope tenant.Scope, at time.Time) (pay.Settlement, error) {
+func (s Settlements) SettledBefore(ctx context.Context, scope merchants.Scope, at time.Time) (pay.Settlement, error) {
 	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
@@ -399,7 +399,7 @@ WHERE merchant = $1 AND live = $2 AND status <> 'open' AND covered <> net ORDER 
 )
 
 // Uncovered reads a merchant's closed settlements whose net is not covered in full, oldest first.
-func (s Settlements) Uncovered(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
+func (s Settlements) Uncovered(ctx context.Context, scope merchants.Scope) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, selectUncovered, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
@@ -426,7 +426,7 @@ func listOf[T any](f *table.Fields, name string, list *[]T) {
 var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
-func (s Settlements) Document(ctx context.Context, scope tenant.Scope, id string) (pay.Document, error) {
+func (s Settlements) Document(ctx context.Context, scope merchants.Scope, id string) (pay.Document, error) {
 	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -72,22 +72,22 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 )
 
 // Get reads a shop's wallet, also a disabled one. ErrNotFound also for another shop's.
-func (s Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
+func (s Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectWallet, WalletsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet for a shop's withdrawals that name none.
-func (s Wallets) Default(ctx context.Context, scope tenant.Scope) (pay.Wallet, error) {
+func (s Wallets) Default(ctx context.Context, scope merchants.Scope) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectDefaultWallet, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet with a destination, unless it is disabled.
-func (s Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint string) (pay.Wallet, error) {
+func (s Wallets) For(ctx context.Context, scope merchants.Scope, fingerprint string) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectWalletFor, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty status selects all.
-func (s Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
+func (s Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	total, err := base.One(ctx, s.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err

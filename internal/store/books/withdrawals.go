@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -113,7 +113,7 @@ var (
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.
-func (s Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
+func (s Withdrawals) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
@@ -129,7 +129,7 @@ func (s Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawa
 }
 
 // List lists a shop's withdrawals, newest first, and counts the filter's matches.
-func (s Withdrawals) List(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s Withdrawals) List(ctx context.Context, scope merchants.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
 	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
@@ -198,12 +198,12 @@ WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = $2 
 
 // Uncovering reads a merchant's withdrawals that cover less or more of its settlements than they pay, oldest first. Those that are
 // open are among them.
-func (s Withdrawals) Uncovering(ctx context.Context, scope tenant.Scope) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Uncovering(ctx context.Context, scope merchants.Scope) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectUncovering, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Canceled reads a merchant's withdrawals that were canceled since a time, or failed because the merchant deleted their wallet.
-func (s Withdrawals) Canceled(ctx context.Context, scope tenant.Scope, since time.Time) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Canceled(ctx context.Context, scope merchants.Scope, since time.Time) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectCanceled, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/chain"
@@ -140,7 +140,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 }
 
 // Secrets lists the service's secrets, oldest first, without dropped ones.
-func (r *Reader) Secrets(ctx context.Context) (list []tenant.Encrypted, err error) {
+func (r *Reader) Secrets(ctx context.Context) (list []merchants.Encrypted, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
 		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))
 		return err

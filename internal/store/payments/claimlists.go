@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -49,7 +49,7 @@ func newestDisputes(status string) string {
 
 // Refunds lists a shop's refunds, newest first, and counts the filter's matches. The filter's kind and
 // offset do not count.
-func (s Claims) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (s Claims) Refunds(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where, count, list := []any{scope.Shop, scope.Live, string(f.Status)}, CountRefunds, ListRefunds
 	if f.Payment != "" {
 		where, count, list = append(where, f.Payment), countRefundsPayment, listRefundsOfPayment
@@ -65,7 +65,7 @@ func (s Claims) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFi
 // Disputes lists a shop's disputes and inquiries of a stage, beginning after the claim after: those
 // that need evidence by their deadline, nearest first; others newest first. A zero claim is before
 // all.
-func (s Claims) Disputes(ctx context.Context, scope tenant.Scope, stage pay.DisputeStage, after pay.Claim, limit int) ([]pay.Claim, error) {
+func (s Claims) Disputes(ctx context.Context, scope merchants.Scope, stage pay.DisputeStage, after pay.Claim, limit int) ([]pay.Claim, error) {
 	text, behind := ListEndedDisputes, []any{base.Before(after.ID)}
 	switch stage {
 	case pay.StageEvidence:
@@ -82,7 +82,7 @@ func (s Claims) Disputes(ctx context.Context, scope tenant.Scope, stage pay.Disp
 }
 
 // CountDisputes counts a shop's disputes and inquiries by stage.
-func (s Claims) CountDisputes(ctx context.Context, scope tenant.Scope) (map[pay.DisputeStage]int64, error) {
+func (s Claims) CountDisputes(ctx context.Context, scope merchants.Scope) (map[pay.DisputeStage]int64, error) {
 	counts := map[pay.DisputeStage]int64{}
 	err := s.b.Query(ctx, CountDisputes, []any{scope.Shop, scope.Live}, func(r engine.Row) error {
 		var status pay.ClaimStatus

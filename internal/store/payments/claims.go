@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -116,7 +116,7 @@ var (
 )
 
 // Get reads a shop's claim. ErrNotFound also for another shop's.
-func (s Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
+func (s Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
@@ -137,7 +137,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 )
 
 // List lists a shop's claims, newest first, and counts the filter's matches.
-func (s Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (s Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
 	if err != nil {
@@ -183,7 +183,7 @@ var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a file of evidence for a shop's claim. ErrNotFound also for another shop's.
-func (s Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
+func (s Claims) File(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
 	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }
 

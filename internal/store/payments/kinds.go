@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -23,7 +23,7 @@ ORDER BY 1, 2, 4, 5, 3`)
 
 // Kinds counts the payments that were created from one day on and before another, by day, kind and present
 // status. It reads counters, and the few payments in flight, which have none. Days are UTC.
-func (s Payments) Kinds(ctx context.Context, scope tenant.Scope, from, to time.Time) ([]lists.KindCount, error) {
+func (s Payments) Kinds(ctx context.Context, scope merchants.Scope, from, to time.Time) ([]lists.KindCount, error) {
 	return base.Many(ctx, s.b, countKinds, func(r engine.Row) (c lists.KindCount, err error) {
 		var day int64
 		err = r.Scan(&day, &c.Rail, &c.Method, &c.Country, &c.Status, &c.N)

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -215,7 +215,7 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 // List lists a shop's payments, newest first.
-func (s Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+func (s Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	from, below := paymentIDs(f)
 	switch {
 	case f.OrderID != "":
@@ -232,7 +232,7 @@ func (s Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentF
 }
 
 // ofOrder returns the arguments of byOrder.
-func ofOrder(scope tenant.Scope, f lists.PaymentFilter) []any {
+func ofOrder(scope merchants.Scope, f lists.PaymentFilter) []any {
 	from, below := paymentIDs(f)
 	args := []any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}
 	return append(append(args, amountArgs(f.Amount)...), endsWith(f.Document))
@@ -242,7 +242,7 @@ func ofOrder(scope tenant.Scope, f lists.PaymentFilter) []any {
 type searches struct{ email, document, usd, other string }
 
 // search picks the statement of a filter, with its arguments.
-func (s Payments) search(scope tenant.Scope, f lists.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
+func (s Payments) search(scope merchants.Scope, f lists.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
 	from, below := paymentIDs(f)
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
 	amounts := amountArgs(f.Amount)
@@ -260,7 +260,7 @@ func (s Payments) search(scope tenant.Scope, f lists.PaymentFilter, texts search
 // Count counts the filter's matches, ignoring After, Limit and Offset. It sums counters. It scans at most
 // half a day at each end of a span that does not begin and end at midnight UTC, the payments of one order,
 // and lists.MostCounted of each kind for an e-mail, a document or an amount.
-func (s Payments) Count(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) (int64, error) {
+func (s Payments) Count(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) (int64, error) {
 	f.After = ""
 	from, below := paymentIDs(f)
 	status := string(f.Status)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -100,7 +100,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's mismatched confirmations that wait for the operator.
-func (s Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
+func (s Notices) Mismatched(ctx context.Context, scope merchants.Scope) (Mismatched, error) {
 	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -100,43 +100,43 @@ func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
 // paymentDoc holds what no query filters by, except the buyer's e-mail: the buyer comes first, where an
 // index reads the e-mail.
 type paymentDoc struct {
-	Buyer     pay.Buyer         `json:"buyer"`
-	Fees      tenant.Fees       `json:"fees"`
-	Reserve   int64             `json:"reserve,omitempty"`
-	Delay     time.Duration     `json:"delay"`
-	Window    time.Duration     `json:"window"`
-	Sync      bool              `json:"sync,omitempty"`
-	Hosted    bool              `json:"hosted,omitempty"`
-	Opened    int64             `json:"opened,omitempty"` // microseconds UTC
-	Strict    bool              `json:"redirect,omitempty"`
-	Asks      string            `json:"asks,omitempty"`
-	ReturnURL string            `json:"returnUrl,omitempty"`
-	Lang      string            `json:"lang,omitempty"`
-	FormURL   string            `json:"formUrl,omitempty"`
-	Data      pay.PaymentData   `json:"data,omitzero"`
-	Attempts  []pay.Attempt     `json:"attempts,omitempty"`
-	Answered  pay.Status        `json:"answered,omitempty"`
-	Action    string            `json:"simulate,omitempty"`
-	Failure   *pay.Failure      `json:"failure,omitempty"`
-	Disputed  bool              `json:"disputed,omitempty"`
-	Challenge bool              `json:"challenge,omitempty"`
-	Captured  int               `json:"captured,omitempty"`
-	Given     pay.Parts         `json:"given,omitzero"`
-	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
-	Dispute   string            `json:"dispute,omitempty"`    // ids of open dispute claims, for check
-	Disputes  []pay.Taking      `json:"disputes,omitempty"`
-	Held      []pay.Held        `json:"held,omitempty"`
-	Fee       int64             `json:"disputeFee,omitempty"`
-	RateFrom  string            `json:"rateFrom,omitempty"`
-	RateAt    int64             `json:"rateAt,omitempty"`
-	Strays    []strayDoc        `json:"strays,omitempty"`
-	After     string            `json:"after,omitempty"`
-	Erased    int64             `json:"erased,omitempty"`
-	Asked     *amountDoc        `json:"asked,omitempty"` // in the shop's currency
-	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
-	Cancel    int64             `json:"cancelAsked,omitempty"`
-	May       *termsDoc         `json:"installments,omitempty"` // that the shopper may choose
-	Plan      *planDoc          `json:"plan,omitempty"`         // that the shopper chose
+	Buyer     pay.Buyer            `json:"buyer"`
+	Fees      merchants.Fees       `json:"fees"`
+	Reserve   int64                `json:"reserve,omitempty"`
+	Delay     time.Duration        `json:"delay"`
+	Window    time.Duration        `json:"window"`
+	Sync      bool                 `json:"sync,omitempty"`
+	Hosted    bool                 `json:"hosted,omitempty"`
+	Opened    int64                `json:"opened,omitempty"` // microseconds UTC
+	Strict    bool                 `json:"redirect,omitempty"`
+	Asks      string               `json:"asks,omitempty"`
+	ReturnURL string               `json:"returnUrl,omitempty"`
+	Lang      string               `json:"lang,omitempty"`
+	FormURL   string               `json:"formUrl,omitempty"`
+	Data      pay.PaymentData      `json:"data,omitzero"`
+	Attempts  []pay.Attempt        `json:"attempts,omitempty"`
+	Answered  pay.Status           `json:"answered,omitempty"`
+	Action    string               `json:"simulate,omitempty"`
+	Failure   *pay.Failure         `json:"failure,omitempty"`
+	Disputed  bool                 `json:"disputed,omitempty"`
+	Challenge bool                 `json:"challenge,omitempty"`
+	Captured  int                  `json:"captured,omitempty"`
+	Given     pay.Parts            `json:"given,omitzero"`
+	OnRefund  merchants.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
+	Dispute   string               `json:"dispute,omitempty"`    // ids of open dispute claims, for check
+	Disputes  []pay.Taking         `json:"disputes,omitempty"`
+	Held      []pay.Held           `json:"held,omitempty"`
+	Fee       int64                `json:"disputeFee,omitempty"`
+	RateFrom  string               `json:"rateFrom,omitempty"`
+	RateAt    int64                `json:"rateAt,omitempty"`
+	Strays    []strayDoc           `json:"strays,omitempty"`
+	After     string               `json:"after,omitempty"`
+	Erased    int64                `json:"erased,omitempty"`
+	Asked     *amountDoc           `json:"asked,omitempty"` // in the shop's currency
+	Purchase  *purchaseDoc         `json:"purchase,omitempty"`
+	Cancel    int64                `json:"cancelAsked,omitempty"`
+	May       *termsDoc            `json:"installments,omitempty"` // that the shopper may choose
+	Plan      *planDoc             `json:"plan,omitempty"`         // that the shopper chose
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -209,7 +209,7 @@ UNION ALL
 SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads a shop's payment. ErrNotFound also for another shop's.
-func (s Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
+func (s Payments) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 

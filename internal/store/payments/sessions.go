@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/installment"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -82,7 +82,7 @@ WHERE shop = $1 AND live = $2 AND substr(doc, 1, 13) = '{"link":true,' AND id < 
 const lastSession = pay.SessionPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // Links reads a shop's payment links, newest first. after is the id before the page, or "".
-func (s Sessions) Links(ctx context.Context, scope tenant.Scope, after string, limit int) ([]pay.Session, error) {
+func (s Sessions) Links(ctx context.Context, scope merchants.Scope, after string, limit int) ([]pay.Session, error) {
 	return base.Many(ctx, s.b, SelectLinks, SessionsTable.Scan(s.b.Personal), scope.Shop, scope.Live, cmp.Or(after, lastSession), limit)
 }
 
@@ -98,7 +98,7 @@ func (s Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
 }
 
 // Get reads a shop's session. ErrNotFound also for another shop's.
-func (s Sessions) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Session, error) {
+func (s Sessions) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSession, SessionsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -36,21 +36,21 @@ var UsersTable = table.Describe(table.Table[people.User]{
 })
 
 type userDoc struct {
-	Name      string          `json:"name,omitempty"`
-	Language  tenant.Language `json:"language,omitempty"`
-	Password  string          `json:"password,omitempty"`
-	Secret    string          `json:"totp,omitempty"`
-	Step      int64           `json:"totpStep,omitempty"`
-	Recovery  []string        `json:"recovery,omitempty"`
-	Passkeys  []passkeyDoc    `json:"passkeys,omitempty"`
-	Failures  int             `json:"failures,omitempty"`
-	LockedTo  int64           `json:"lockedTo,omitempty"`
-	Answered  int64           `json:"challenged,omitempty"`
-	News      []newsDoc       `json:"news,omitempty"`
-	Unproved  bool            `json:"unproved,omitempty"`
-	By        string          `json:"invitedBy,omitempty"`
-	Confirmed bool            `json:"confirmed,omitempty"`
-	Since     int64           `json:"operatorAt,omitempty"`
+	Name      string             `json:"name,omitempty"`
+	Language  merchants.Language `json:"language,omitempty"`
+	Password  string             `json:"password,omitempty"`
+	Secret    string             `json:"totp,omitempty"`
+	Step      int64              `json:"totpStep,omitempty"`
+	Recovery  []string           `json:"recovery,omitempty"`
+	Passkeys  []passkeyDoc       `json:"passkeys,omitempty"`
+	Failures  int                `json:"failures,omitempty"`
+	LockedTo  int64              `json:"lockedTo,omitempty"`
+	Answered  int64              `json:"challenged,omitempty"`
+	News      []newsDoc          `json:"news,omitempty"`
+	Unproved  bool               `json:"unproved,omitempty"`
+	By        string             `json:"invitedBy,omitempty"`
+	Confirmed bool               `json:"confirmed,omitempty"`
+	Since     int64              `json:"operatorAt,omitempty"`
 }
 
 type newsDoc struct {
@@ -210,8 +210,8 @@ func (s Memberships) Ever(ctx context.Context, user string) ([]people.Membership
 // Tenancy is a merchant at which a user has a role.
 type Tenancy struct {
 	Role     people.Role
-	Merchant tenant.Merchant // its id and name
-	Shop     tenant.Shop     // id and name of its first shop
+	Merchant merchants.Merchant // its id and name
+	Shop     merchants.Shop     // id and name of its first shop
 }
 
 // Tenancies lists the merchants of a user by name, at most 200.

@@ -4,22 +4,22 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // ClocksTable is the table clocks.
-var ClocksTable = table.Describe(table.Table[tenant.Clock]{
+var ClocksTable = table.Describe(table.Table[merchants.Clock]{
 	Name:    "clocks",
 	Hashed:  true,
 	Lock:    140,
-	Of:      func(c *pay.Change) []tenant.Clock { return c.Clocks },
-	ID:      func(v *tenant.Clock) string { return v.Merchant },
-	Version: func(v *tenant.Clock) int64 { return v.Version },
+	Of:      func(c *pay.Change) []merchants.Clock { return c.Clocks },
+	ID:      func(v *merchants.Clock) string { return v.Merchant },
+	Version: func(v *merchants.Clock) int64 { return v.Version },
 	Met:     table.StaleAnyhow,
-	Fields: func(f *table.Fields, v *tenant.Clock) {
+	Fields: func(f *table.Fields, v *merchants.Clock) {
 		f.Text("id!", &v.Merchant)
 		f.Number("version", &v.Version)
 		f.Duration("advance", &v.Advance)
@@ -32,12 +32,12 @@ var (
 )
 
 // Get reads a merchant's test clock. ErrNotFound if it was never moved.
-func (s Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
+func (s Clocks) Get(ctx context.Context, merchant string) (merchants.Clock, error) {
 	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
 }
 
 // List reads the moved test clocks.
-func (s Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
+func (s Clocks) List(ctx context.Context) ([]merchants.Clock, error) {
 	return base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -50,53 +50,53 @@ var (
 var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
 
 type noticeDoc struct {
-	To          string          `json:"to"`
-	Language    tenant.Language `json:"language"`
-	Merchant    string          `json:"merchant"`
-	Wallet      string          `json:"wallet"`
-	Network     string          `json:"network"`
-	Currency    string          `json:"currency"`
-	Destination string          `json:"destination"`
-	Key         string          `json:"key"`
-	AddedAt     int64           `json:"addedAt"`
-	ActiveAt    int64           `json:"activeAt"`
-	Link        string          `json:"link,omitempty"` // of an e-mail with a link
-	Shop        string          `json:"shop,omitempty"`
-	User        string          `json:"user,omitempty"`
-	Receipt     string          `json:"receipt,omitempty"` // of an e-mail with a receipt
-	Alert       string          `json:"alert,omitempty"`   // of an e-mail with an alert
+	To          string             `json:"to"`
+	Language    merchants.Language `json:"language"`
+	Merchant    string             `json:"merchant"`
+	Wallet      string             `json:"wallet"`
+	Network     string             `json:"network"`
+	Currency    string             `json:"currency"`
+	Destination string             `json:"destination"`
+	Key         string             `json:"key"`
+	AddedAt     int64              `json:"addedAt"`
+	ActiveAt    int64              `json:"activeAt"`
+	Link        string             `json:"link,omitempty"` // of an e-mail with a link
+	Shop        string             `json:"shop,omitempty"`
+	User        string             `json:"user,omitempty"`
+	Receipt     string             `json:"receipt,omitempty"` // of an e-mail with a receipt
+	Alert       string             `json:"alert,omitempty"`   // of an e-mail with an alert
 }
 
 type alertDoc struct {
-	To       string          `json:"to"`
-	Language tenant.Language `json:"language"`
-	What     people.What     `json:"what"`
-	At       int64           `json:"at"`
-	Address  string          `json:"address,omitempty"`
-	Browser  string          `json:"browser,omitempty"`
-	By       string          `json:"by,omitempty"`
-	Merchant string          `json:"merchant,omitempty"`
-	Role     people.Role     `json:"role,omitempty"`
-	User     string          `json:"user,omitempty"`
-	Shop     string          `json:"shop,omitempty"`
-	Key      string          `json:"key,omitempty"`
-	Until    int64           `json:"until,omitempty"`
-	Last     bool            `json:"last,omitempty"`
+	To       string             `json:"to"`
+	Language merchants.Language `json:"language"`
+	What     people.What        `json:"what"`
+	At       int64              `json:"at"`
+	Address  string             `json:"address,omitempty"`
+	Browser  string             `json:"browser,omitempty"`
+	By       string             `json:"by,omitempty"`
+	Merchant string             `json:"merchant,omitempty"`
+	Role     people.Role        `json:"role,omitempty"`
+	User     string             `json:"user,omitempty"`
+	Shop     string             `json:"shop,omitempty"`
+	Key      string             `json:"key,omitempty"`
+	Until    int64              `json:"until,omitempty"`
+	Last     bool               `json:"last,omitempty"`
 }
 
 type receiptDoc struct {
-	To          string          `json:"to"`
-	Language    tenant.Language `json:"language"`
-	Shop        string          `json:"shop"`
-	Payment     string          `json:"payment"`
-	Order       string          `json:"order,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Currency    money.Currency  `json:"currency"`
-	Paid        int64           `json:"paid"`
-	Back        int64           `json:"back,omitempty"`
-	PaidAt      int64           `json:"paidAt"`
-	Test        bool            `json:"test,omitempty"`
-	Plan        *planDoc        `json:"plan,omitempty"` // of installments
+	To          string             `json:"to"`
+	Language    merchants.Language `json:"language"`
+	Shop        string             `json:"shop"`
+	Payment     string             `json:"payment"`
+	Order       string             `json:"order,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Currency    money.Currency     `json:"currency"`
+	Paid        int64              `json:"paid"`
+	Back        int64              `json:"back,omitempty"`
+	PaidAt      int64              `json:"paidAt"`
+	Test        bool               `json:"test,omitempty"`
+	Plan        *planDoc           `json:"plan,omitempty"` // of installments
 }
 
 // planDoc is the installments in which the shopper paid.
@@ -125,12 +125,12 @@ func (d *planDoc) plan() installment.Plan {
 }
 
 type linkDoc struct {
-	To       string          `json:"to"`
-	Language tenant.Language `json:"language"`
-	Kind     people.LinkKind `json:"kind"`
-	Merchant string          `json:"merchant"`
-	Address  string          `json:"address"`
-	EndsAt   int64           `json:"endsAt"`
+	To       string             `json:"to"`
+	Language merchants.Language `json:"language"`
+	Kind     people.LinkKind    `json:"kind"`
+	Merchant string             `json:"merchant"`
+	Address  string             `json:"address"`
+	EndsAt   int64              `json:"endsAt"`
 }
 
 // writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is

@@ -8,21 +8,21 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // MerchantsTable is the table merchants.
-var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
+var MerchantsTable = table.Describe(table.Table[merchants.Merchant]{
 	Name:    "merchants",
 	Hashed:  true,
 	Lock:    100,
-	Of:      func(c *pay.Change) []tenant.Merchant { return c.Merchants },
-	ID:      func(m *tenant.Merchant) string { return m.ID },
-	Version: func(m *tenant.Merchant) int64 { return m.Version },
-	Fields: func(f *table.Fields, m *tenant.Merchant) {
+	Of:      func(c *pay.Change) []merchants.Merchant { return c.Merchants },
+	ID:      func(m *merchants.Merchant) string { return m.ID },
+	Version: func(m *merchants.Merchant) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *merchants.Merchant) {
 		f.Text("id!", &m.ID)
 		f.Number("version", &m.Version)
 		f.Text("name", &m.Name)
@@ -41,14 +41,14 @@ var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 })
 
 // ShopsTable is the table shops.
-var ShopsTable = table.Describe(table.Table[tenant.Shop]{
+var ShopsTable = table.Describe(table.Table[merchants.Shop]{
 	Name:    "shops",
 	Hashed:  true,
 	Lock:    110,
-	Of:      func(c *pay.Change) []tenant.Shop { return c.Shops },
-	ID:      func(v *tenant.Shop) string { return v.ID },
-	Version: func(v *tenant.Shop) int64 { return v.Version },
-	Fields: func(f *table.Fields, v *tenant.Shop) {
+	Of:      func(c *pay.Change) []merchants.Shop { return c.Shops },
+	ID:      func(v *merchants.Shop) string { return v.ID },
+	Version: func(v *merchants.Shop) int64 { return v.Version },
+	Fields: func(f *table.Fields, v *merchants.Shop) {
 		f.Text("id!", &v.ID)
 		f.Number("version", &v.Version)
 		f.Text("merchant!", &v.Merchant)
@@ -61,14 +61,14 @@ var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 })
 
 // LogosTable is the table logos.
-var LogosTable = table.Describe(table.Table[tenant.Logo]{
+var LogosTable = table.Describe(table.Table[merchants.Logo]{
 	Name:   "logos",
 	Hashed: true,
 	Lock:   380,
-	Of:     func(c *pay.Change) []tenant.Logo { return c.Logos },
-	ID:     func(l *tenant.Logo) string { return l.ID },
+	Of:     func(c *pay.Change) []merchants.Logo { return c.Logos },
+	ID:     func(l *merchants.Logo) string { return l.ID },
 	Met:    table.Stays,
-	Fields: func(f *table.Fields, l *tenant.Logo) {
+	Fields: func(f *table.Fields, l *merchants.Logo) {
 		f.Text("id!", &l.ID)
 		f.Text("kind!", &l.Kind)
 		f.Bytes("body!", &l.Body)
@@ -76,14 +76,14 @@ var LogosTable = table.Describe(table.Table[tenant.Logo]{
 })
 
 // KeysTable is the table keys.
-var KeysTable = table.Describe(table.Table[tenant.Key]{
+var KeysTable = table.Describe(table.Table[merchants.Key]{
 	Name:    "keys",
 	Hashed:  true,
 	Lock:    120,
-	Of:      func(c *pay.Change) []tenant.Key { return c.Keys },
-	ID:      func(k *tenant.Key) string { return k.ID },
-	Version: func(k *tenant.Key) int64 { return k.Version },
-	Fields: func(f *table.Fields, k *tenant.Key) {
+	Of:      func(c *pay.Change) []merchants.Key { return c.Keys },
+	ID:      func(k *merchants.Key) string { return k.ID },
+	Version: func(k *merchants.Key) int64 { return k.Version },
+	Fields: func(f *table.Fields, k *merchants.Key) {
 		f.Text("id!", &k.ID)
 		f.Text("merchant!", &k.Merchant)
 		f.Text("shop!", &k.Shop)
@@ -95,8 +95,8 @@ var KeysTable = table.Describe(table.Table[tenant.Key]{
 		f.Time("created_at!", &k.CreatedAt)
 		f.Time("revoked_at", &k.RevokedAt)
 		f.Time("ends_at", &k.EndsAt)
-		f.Converted("rights", func() string { return tenant.WriteRights(k.Rights) }, func(text string) (err error) {
-			k.Rights, err = tenant.ParseRights(text)
+		f.Converted("rights", func() string { return merchants.WriteRights(k.Rights) }, func(text string) (err error) {
+			k.Rights, err = merchants.ParseRights(text)
 			return err
 		})
 		f.Text("successor", &k.Successor)
@@ -104,14 +104,14 @@ var KeysTable = table.Describe(table.Table[tenant.Key]{
 })
 
 // LoginsTable is the table logins.
-var LoginsTable = table.Describe(table.Table[tenant.Login]{
+var LoginsTable = table.Describe(table.Table[merchants.Login]{
 	Name:    "logins",
 	Hashed:  true,
 	Lock:    130,
-	Of:      func(c *pay.Change) []tenant.Login { return c.Logins },
-	ID:      func(l *tenant.Login) string { return l.ID },
-	Version: func(l *tenant.Login) int64 { return l.Version },
-	Fields: func(f *table.Fields, l *tenant.Login) {
+	Of:      func(c *pay.Change) []merchants.Login { return c.Logins },
+	ID:      func(l *merchants.Login) string { return l.ID },
+	Version: func(l *merchants.Login) int64 { return l.Version },
+	Fields: func(f *table.Fields, l *merchants.Login) {
 		f.Text("id!", &l.ID)
 		f.Text("merchant!", &l.Merchant)
 		f.Text("shop!", &l.Shop)
@@ -129,14 +129,14 @@ var (
 )
 
 // Get reads a merchant by id.
-func (s Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error) {
+func (s Merchants) Get(ctx context.Context, id string) (merchants.Merchant, error) {
 	return base.One(ctx, s.b, selectMerchant, MerchantsTable.Scan(s.b.Personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, after one.
-func (s Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
+func (s Merchants) List(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
 	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
 }
 
@@ -145,7 +145,7 @@ WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.emai
 
 // Find lists merchants whose name or e-mail address contains a text, newest first, before the one with an id; ""
 // is the beginning. It is for the operator: it reads all merchants, of which there are few.
-func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
+func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]merchants.Merchant, error) {
 	if before == "" {
 		before = "~"
 	}
@@ -170,17 +170,17 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's logo.
-func (s Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
+func (s Merchants) Logo(ctx context.Context, id string) (merchants.Logo, error) {
 	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
 }
 
 // Shop reads a shop by id.
-func (s Merchants) Shop(ctx context.Context, id string) (tenant.Shop, error) {
+func (s Merchants) Shop(ctx context.Context, id string) (merchants.Shop, error) {
 	return base.One(ctx, s.b, selectShop, ShopsTable.Scan(s.b.Personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s Merchants) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
+func (s Merchants) Shops(ctx context.Context, merchant string) ([]merchants.Shop, error) {
 	return base.Many(ctx, s.b, selectShops, ShopsTable.Scan(s.b.Personal), merchant)
 }
 
@@ -192,22 +192,22 @@ var (
 )
 
 // ByHash reads a key by its keyed hash.
-func (s Keys) ByHash(ctx context.Context, hash string) (tenant.Key, error) {
+func (s Keys) ByHash(ctx context.Context, hash string) (merchants.Key, error) {
 	return base.One(ctx, s.b, selectKeyByHash, KeysTable.Scan(s.b.Personal), hash)
 }
 
 // Get reads a key by id.
-func (s Keys) Get(ctx context.Context, id string) (tenant.Key, error) {
+func (s Keys) Get(ctx context.Context, id string) (merchants.Key, error) {
 	return base.One(ctx, s.b, selectKey, KeysTable.Scan(s.b.Personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
-func (s Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) {
+func (s Keys) List(ctx context.Context, merchant string) ([]merchants.Key, error) {
 	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
 }
 
 // Shown lists the keys with a preview, including revoked ones: ten at most.
-func (s Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
+func (s Keys) Shown(ctx context.Context, preview string) ([]merchants.Key, error) {
 	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
 }
 
@@ -219,13 +219,13 @@ var (
 )
 
 // Login reads a refresh token's login.
-func (s Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
+func (s Keys) Login(ctx context.Context, id string) (merchants.Login, error) {
 	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
 }
 
 // GoodLogins reads at most limit of a merchant's logins that can be refreshed after now; only one key's if
 // key is set.
-func (s Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
+func (s Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]merchants.Login, error) {
 	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
 }
 

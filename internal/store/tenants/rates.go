@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -100,7 +100,7 @@ type RailUse struct{ Rail, Country string }
 
 // RailsUsed lists the rails on which a merchant has accepted payments, from the counters: it scans no
 // payments.
-func (s Rates) RailsUsed(ctx context.Context, scope tenant.Scope) ([]RailUse, error) {
+func (s Rates) RailsUsed(ctx context.Context, scope merchants.Scope) ([]RailUse, error) {
 	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err

@@ -4,22 +4,22 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // ResetsTable is the table resets.
-var ResetsTable = table.Describe(table.Table[tenant.Reset]{
+var ResetsTable = table.Describe(table.Table[merchants.Reset]{
 	Name:    "resets",
 	Hashed:  true,
 	Lock:    150,
-	Of:      func(c *pay.Change) []tenant.Reset { return c.Resets },
-	ID:      func(r *tenant.Reset) string { return resetID(r.Merchant) },
-	Version: func(r *tenant.Reset) int64 { return r.Version },
+	Of:      func(c *pay.Change) []merchants.Reset { return c.Resets },
+	ID:      func(r *merchants.Reset) string { return resetID(r.Merchant) },
+	Version: func(r *merchants.Reset) int64 { return r.Version },
 	Met:     table.StaleAnyhow,
-	Fields: func(f *table.Fields, r *tenant.Reset) {
+	Fields: func(f *table.Fields, r *merchants.Reset) {
 		id := resetID(r.Merchant)
 		f.Text("id!", &id)
 		f.Text("merchant!", &r.Merchant)
@@ -61,12 +61,12 @@ var (
 )
 
 // Get reads a merchant's reset: the one that runs, or the last one. ErrNotFound if there was none.
-func (s Resets) Get(ctx context.Context, merchant string) (tenant.Reset, error) {
+func (s Resets) Get(ctx context.Context, merchant string) (merchants.Reset, error) {
 	return base.One(ctx, s.b, selectReset, ResetsTable.Scan(s.b.Personal), resetID(merchant))
 }
 
 // Running lists the resets that run, oldest first.
-func (s Resets) Running(ctx context.Context) ([]tenant.Reset, error) {
+func (s Resets) Running(ctx context.Context) ([]merchants.Reset, error) {
 	return base.Many(ctx, s.b, selectRunning, ResetsTable.Scan(s.b.Personal))
 }
 

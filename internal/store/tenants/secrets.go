@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -14,14 +14,14 @@ import (
 
 // SecretsTable is the table secrets. If two nodes make a secret of one name, or note a use, at once, one
 // loses.
-var SecretsTable = table.Describe(table.Table[tenant.Encrypted]{
+var SecretsTable = table.Describe(table.Table[merchants.Encrypted]{
 	Name:    "secrets",
 	Lock:    190,
-	Of:      func(c *pay.Change) []tenant.Encrypted { return c.Secrets },
-	ID:      func(v *tenant.Encrypted) string { return v.ID },
-	Version: func(v *tenant.Encrypted) int64 { return v.Version },
+	Of:      func(c *pay.Change) []merchants.Encrypted { return c.Secrets },
+	ID:      func(v *merchants.Encrypted) string { return v.ID },
+	Version: func(v *merchants.Encrypted) int64 { return v.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, v *tenant.Encrypted) {
+	Fields: func(f *table.Fields, v *merchants.Encrypted) {
 		f.Text("id!", &v.ID)
 		f.Number("version", &v.Version)
 		f.Bytes("sealed", &v.Text)
@@ -30,14 +30,14 @@ var SecretsTable = table.Describe(table.Table[tenant.Encrypted]{
 })
 
 // KeyUsesTable is the table key_uses.
-var KeyUsesTable = table.Describe(table.Table[tenant.KeyUse]{
+var KeyUsesTable = table.Describe(table.Table[merchants.KeyUse]{
 	Name:    "key_uses",
 	Lock:    200,
-	Of:      func(c *pay.Change) []tenant.KeyUse { return c.KeyUses },
-	ID:      func(u *tenant.KeyUse) string { return u.ID() },
-	Version: func(u *tenant.KeyUse) int64 { return u.Version },
+	Of:      func(c *pay.Change) []merchants.KeyUse { return c.KeyUses },
+	ID:      func(u *merchants.KeyUse) string { return u.ID() },
+	Version: func(u *merchants.KeyUse) int64 { return u.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, u *tenant.KeyUse) {
+	Fields: func(f *table.Fields, u *merchants.KeyUse) {
 		f.Written("id!", u.ID())
 		f.Number("version", &u.Version)
 		f.Text("key_id!", &u.Key)
@@ -62,13 +62,13 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 )
 
 // List lists the service's secrets, oldest first, without dropped ones.
-func (s Secrets) List(ctx context.Context) ([]tenant.Encrypted, error) {
+func (s Secrets) List(ctx context.Context) ([]merchants.Encrypted, error) {
 	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
 }
 
 // Uses reads the recorded uses of keys, by id, and counts the addresses from which each key was used.
-func (s Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
-	known, addresses = map[string]tenant.KeyUse{}, map[string]int64{}
+func (s Keys) Uses(ctx context.Context, uses []merchants.KeyUse) (known map[string]merchants.KeyUse, addresses map[string]int64, err error) {
+	known, addresses = map[string]merchants.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
 		ids.Text(u.ID()).Next()
@@ -114,7 +114,7 @@ func (s Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage,
 }
 
 // UsesOf reads the uses of a key, the last one first. A key has at most a thousand.
-func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]tenant.KeyUse, error) {
+func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]merchants.KeyUse, error) {
 	if limit == 0 {
 		return nil, nil
 	}

@@ -5,22 +5,22 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // VerificationsTable is the table verifications.
-var VerificationsTable = table.Describe(table.Table[tenant.Verification]{
+var VerificationsTable = table.Describe(table.Table[merchants.Verification]{
 	Name:    "verifications",
 	Hashed:  true,
 	Lock:    280,
-	Of:      func(c *pay.Change) []tenant.Verification { return c.Verifications },
-	ID:      func(v *tenant.Verification) string { return v.ID },
-	Version: func(v *tenant.Verification) int64 { return v.Version },
+	Of:      func(c *pay.Change) []merchants.Verification { return c.Verifications },
+	ID:      func(v *merchants.Verification) string { return v.ID },
+	Version: func(v *merchants.Verification) int64 { return v.Version },
 	Met:     table.DuplicateAnyhow,
-	Fields: func(f *table.Fields, v *tenant.Verification) {
+	Fields: func(f *table.Fields, v *merchants.Verification) {
 		f.Text("id!", &v.ID)
 		f.Text("merchant!", &v.Merchant)
 		f.Flag("live!", &v.Live)
@@ -35,18 +35,18 @@ var VerificationsTable = table.Describe(table.Table[tenant.Verification]{
 })
 
 type verificationDoc struct {
-	Subject      tenant.KYCSubject `json:"subject"`
-	ReturnURL    string            `json:"returnUrl,omitempty"`
-	ErrorCode    string            `json:"errorCode,omitempty"`
-	ErrorMessage string            `json:"errorMessage,omitempty"`
-	Expires      int64             `json:"expires"`
+	Subject      merchants.KYCSubject `json:"subject"`
+	ReturnURL    string               `json:"returnUrl,omitempty"`
+	ErrorCode    string               `json:"errorCode,omitempty"`
+	ErrorMessage string               `json:"errorMessage,omitempty"`
+	Expires      int64                `json:"expires"`
 }
 
-func (d *verificationDoc) Of(_ *table.Fields, v *tenant.Verification) {
+func (d *verificationDoc) Of(_ *table.Fields, v *merchants.Verification) {
 	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, table.Micros(v.ExpiresAt)}
 }
 
-func (d *verificationDoc) Into(_ *table.Fields, v *tenant.Verification) error {
+func (d *verificationDoc) Into(_ *table.Fields, v *merchants.Verification) error {
 	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
 	v.ExpiresAt = table.FromMicros(d.Expires)
 	return nil
@@ -65,23 +65,23 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Get reads a merchant's verification, whichever shop started it.
-func (s Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
+func (s Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
 	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for the holder of its page's token.
-func (s Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
+func (s Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
 	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads a merchant's unfinished verification.
-func (s Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
+func (s Verifications) Open(ctx context.Context, scope merchants.Scope) (merchants.Verification, error) {
 	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads the levels at which a merchant is verified.
-func (s Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
-	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l tenant.KYCLevel, err error) {
+func (s Verifications) Levels(ctx context.Context, scope merchants.Scope) ([]merchants.KYCLevel, error) {
+	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l merchants.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -89,12 +89,12 @@ func (s Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant
 
 // List lists the newest verifications of all tenants, for the operator. An empty status or merchant selects
 // all.
-func (s Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
+func (s Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
 	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
 }
 
 // Lease leases verifications that were not finished in time.
-func (s Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
+func (s Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]merchants.Verification, error) {
 	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
 }
 

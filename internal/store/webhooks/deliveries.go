@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -93,7 +93,7 @@ func (s Deliveries) Any(ctx context.Context, id string) (webhooks.Delivery, erro
 }
 
 // Get reads a delivery of a shop's subscription with its payload. ErrNotFound also for another shop's.
-func (s Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
+func (s Deliveries) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (Dispatch, error) {
 	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
@@ -221,7 +221,7 @@ func newestOfKinds(kinds []string, also string) string {
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
-func (s Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after webhooks.Delivery) ([]webhooks.Delivery, error) {
+func (s Deliveries) List(ctx context.Context, scope merchants.Scope, subscription string, f lists.DeliveryFilter, after webhooks.Delivery) ([]webhooks.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
 	if !after.CreatedAt.IsZero() {
@@ -310,7 +310,7 @@ func (s Deliveries) Of(ctx context.Context, object string) ([]webhooks.Delivery,
 }
 
 // About reads the deliveries of a shop's events about one of its objects, such as a payment.
-func (s Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]webhooks.Delivery, error) {
+func (s Deliveries) About(ctx context.Context, scope merchants.Scope, object string, limit int) ([]webhooks.Delivery, error) {
 	return base.Many(ctx, s.b, deliveriesAbout, DeliveriesTable.Scan(s.b.Personal), object, scope.Shop, scope.Live, limit)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -56,7 +56,7 @@ const askedSpec = "merchant TEXT, shop TEXT, live BOOLEAN, type TEXT"
 // Asked are the arguments of AskWanted for events.
 func Asked(d engine.Dialect, events []*pay.Event) []any {
 	type kind struct {
-		tenant.Scope
+		merchants.Scope
 		webhooks.EventType
 	}
 	seen := map[kind]struct{}{}
@@ -133,12 +133,12 @@ func typesText(types []webhooks.EventType) string {
 }
 
 // Get reads a shop's event. ErrNotFound also for another shop's.
-func (s Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
+func (s Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
 	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound if no event has the id After.
-func (s Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
+func (s Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	from, to := base.Bounds(f.Span)
 	at, id := int64(base.Beyond), ""
 	if f.After != "" {
@@ -158,7 +158,7 @@ func (s Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilte
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset.
-func (s Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (int64, error) {
+func (s Events) Count(ctx context.Context, scope merchants.Scope, f lists.EventFilter) (int64, error) {
 	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
 		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
@@ -168,7 +168,7 @@ func (s Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilt
 
 // After reads a shop's events of some types, oldest first, after a given event and time and before to,
 // without payloads.
-func (s Events) After(ctx context.Context, scope tenant.Scope, types []webhooks.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+func (s Events) After(ctx context.Context, scope merchants.Scope, types []webhooks.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
 	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string

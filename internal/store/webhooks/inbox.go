@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -47,7 +47,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists the deliveries in a shop's managed inbox, newest first, and counts them.
-func (s Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
+func (s Subscriptions) Inbox(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
 	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, webhooks.InboxKept)
 	if err != nil {
 		return nil, 0, err
@@ -65,7 +65,7 @@ func (s Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscripti
 }
 
 // Received returns ErrNotFound if a shop's managed inbox does not have the delivery.
-func (s Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
+func (s Subscriptions) Received(ctx context.Context, scope merchants.Scope, subscription, id string) error {
 	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -91,7 +91,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
+func (s Replays) List(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
 	if err != nil {
@@ -118,7 +118,7 @@ func oldest(ctx context.Context, b *base.Base, text string, r webhooks.Replay) (
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also for another shop's.
-func (s Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
+func (s Replays) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (webhooks.Replay, error) {
 	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -92,7 +92,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 func lastTried(v *webhooks.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also for another shop's or a deleted one.
-func (s Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (webhooks.Subscription, error) {
+func (s Subscriptions) Get(ctx context.Context, scope merchants.Scope, id string) (webhooks.Subscription, error) {
 	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, SubscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
@@ -102,7 +102,7 @@ func (s Subscriptions) Any(ctx context.Context, id string) (webhooks.Subscriptio
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
+func (s Subscriptions) List(ctx context.Context, scope merchants.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
 	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -59,7 +59,7 @@ func (a *room) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		}
 		view.Adapter = adapter
 		view.Rails = rows(adapter, acquirer.Account{})
-		view.Values = map[string]string{"environment": string(tenant.Production), "priority": strconv.Itoa(acquirer.DefaultPriority), "enabled": "true"}
+		view.Values = map[string]string{"environment": string(merchants.Production), "priority": strconv.Itoa(acquirer.DefaultPriority), "enabled": "true"}
 	}
 	return a.Room.Show(w, r, v, "new", view)
 }
@@ -194,7 +194,7 @@ func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 
 func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (acquirer.Account, error) {
 	n := acquiring.NewAccount{
-		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(tenant.Production), Merchant: view.Value("merchant"),
+		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(merchants.Production), Merchant: view.Value("merchant"),
 		BaseURL: view.Value("baseUrl"), Credentials: typed(r, view.Adapter), Disabled: view.Value("enabled") == "",
 	}
 	var err error

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -166,7 +166,7 @@ func (b *room) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
 	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
 		if view.Count++; view.Count <= shownChains {
-			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, tenant.MerchantPrefix)})
+			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, merchants.MerchantPrefix)})
 		}
 		view.Blocks += n.N
 		if n.At.After(view.Newest) {

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // adjusted is an adjustment with its amount.
@@ -86,7 +86,7 @@ type newAdjustmentView struct {
 func (u *room) newAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := typedAdjustment(r)
 	if typed.Values["environment"] == "" {
-		typed.Values["environment"] = string(tenant.Production)
+		typed.Values["environment"] = string(merchants.Production)
 	}
 	return u.showNewAdjustment(w, r, v, http.StatusOK, typed)
 }
@@ -127,8 +127,8 @@ func (u *room) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
-	environment := tenant.Environment(typed.Value("environment"))
-	if environment != tenant.Production && environment != tenant.Sandbox {
+	environment := merchants.Environment(typed.Value("environment"))
+	if environment != merchants.Production && environment != merchants.Sandbox {
 		return made, problem.Field(problem.InvalidRequest, "environment", "choose sandbox or production")
 	}
 	amount, err := signed(v.Language(), typed.Value("amount"))
@@ -139,7 +139,7 @@ func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.F
 		return made, err
 	}
 	return u.App.Adjustments.Make(ctx, v.Actor(), settlement.NewAdjustment{
-		Merchant: typed.Value("merchant"), Live: environment == tenant.Production, Amount: amount, Reason: pay.AdjustmentReason(typed.Value("reason")),
+		Merchant: typed.Value("merchant"), Live: environment == merchants.Production, Amount: amount, Reason: pay.AdjustmentReason(typed.Value("reason")),
 		Note: typed.Value("note"), About: typed.Value("about"), Reference: typed.Value("reference"), Negative: typed.Value("allowNegative") != "",
 	})
 }
@@ -147,7 +147,7 @@ func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.F
 // signed reads an amount of US dollars, which may be below zero, as people of a language write it.
 //
 // Errors: amount_invalid.
-func signed(language tenant.Language, text string) (money.Amount, error) {
+func signed(language merchants.Language, text string) (money.Amount, error) {
 	size, below := strings.CutPrefix(strings.Replace(text, "−", "-", 1), "-")
 	amount, ok := frame.Typed(language, size, money.USD)
 	if !ok {

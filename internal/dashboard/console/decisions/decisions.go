@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -67,7 +67,7 @@ type decisionsView struct {
 	Notices       []pay.KeptNotice
 	Held          []inUSD // due and not sent
 	Sent          []inUSD // with a payout provider
-	Verifications []tenant.Verification
+	Verifications []merchants.Verification
 	Claims        []pay.Claim
 	Adjustments   adjustedTable
 	Names         *desk.Names
@@ -102,7 +102,7 @@ func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		view.Adjustments.Names = view.Names
 		view.Adjustments.add(list)
 	case "verifications":
-		view.Verifications, err = u.App.Verifications.List(ctx, tenant.KYCProcessing, "", desk.Most)
+		view.Verifications, err = u.App.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
 	case "claims":
 		view.Claims, err = u.App.Claims.AnyClaims(ctx, pay.ClaimUnderReview, "", desk.Most)
 		if err == nil {
@@ -135,9 +135,9 @@ func refused(f *desk.Form, err error) (status int, fault error) {
 
 type verificationView struct {
 	desk.Form
-	tenant.Verification
+	merchants.Verification
 	Open bool
-	Of   tenant.Merchant
+	Of   merchants.Merchant
 }
 
 func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -159,16 +159,16 @@ func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame
 // decide verifies a merchant, or rejects what it handed in with a reason that the merchant reads.
 func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "outcome", "code", "message")
-	to := tenant.VerificationStatus(typed.Value("outcome"))
+	to := merchants.VerificationStatus(typed.Value("outcome"))
 	var err error
 	switch {
-	case to != tenant.KYCVerified && to != tenant.KYCRejected:
+	case to != merchants.KYCVerified && to != merchants.KYCRejected:
 		err = problem.Field(problem.InvalidRequest, "outcome", "choose whether it is verified or rejected")
-	case to == tenant.KYCRejected && typed.Value("message") == "":
+	case to == merchants.KYCRejected && typed.Value("message") == "":
 		err = problem.Field(problem.InvalidRequest, "message", "tell the merchant what is wrong")
 	default:
 		code, message := typed.Value("code"), typed.Value("message")
-		if to == tenant.KYCVerified {
+		if to == merchants.KYCVerified {
 			code, message = "", ""
 		}
 		err = u.App.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)

@@ -15,9 +15,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -159,13 +159,13 @@ func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (str
 
 // Names are the names of merchants, for a list whose rows know their ids. A merchant is read once.
 type Names struct {
-	read  func(id string) (tenant.Merchant, error)
+	read  func(id string) (merchants.Merchant, error)
 	known map[string]string // by id
 }
 
 // Names returns the names of merchants, for one page.
 func (d *Desk) Names(ctx context.Context) *Names {
-	return &Names{func(id string) (tenant.Merchant, error) { return d.App.AnyMerchant(ctx, id) }, map[string]string{}}
+	return &Names{func(id string) (merchants.Merchant, error) { return d.App.AnyMerchant(ctx, id) }, map[string]string{}}
 }
 
 // Of is the name of a merchant. Its id stands for one that does not exist.

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -84,13 +84,13 @@ func mark(l pay.PayoutLimits) string {
 
 // of reads whose limits a page or a form is about.
 func of(r *http.Request) (merchant string, live bool) {
-	return strings.TrimSpace(r.FormValue("merchant")), r.FormValue("environment") != string(tenant.Sandbox)
+	return strings.TrimSpace(r.FormValue("merchant")), r.FormValue("environment") != string(merchants.Sandbox)
 }
 
 // here is the page of the limits of a request.
 func here(r *http.Request) string {
 	merchant, live := of(r)
-	return "payouts?environment=" + string(tenant.EnvironmentOf(live)) + "&merchant=" + merchant
+	return "payouts?environment=" + string(merchants.EnvironmentOf(live)) + "&merchant=" + merchant
 }
 
 func (p *room) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // replay starts to run past payments through the file.
@@ -38,7 +38,7 @@ type replayView struct {
 	Ended    time.Time
 	Stopped  bool
 	Failed   string
-	Live     tenant.Environment
+	Live     merchants.Environment
 	Days     int
 	File     string
 	Version  int64
@@ -65,7 +65,7 @@ func (u *room) replayView(ctx context.Context) (replayView, error) {
 	default:
 		return view, nil
 	}
-	view.File, view.Version, view.Live = asked.File, asked.Over, tenant.EnvironmentOf(asked.Asked.Live)
+	view.File, view.Version, view.Live = asked.File, asked.Over, merchants.EnvironmentOf(asked.Asked.Live)
 	view.Days = int(asked.Asked.Until.Sub(asked.Asked.Since).Hours() / 24)
 	present, err := u.App.Rules.Current(ctx)
 	view.Stale = present.Version != view.Version

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
@@ -24,7 +24,7 @@ func (e *editView) period(now time.Time) (acquiring.PastRoutes, error) {
 	if err != nil || days < 1 || days > mostDays {
 		return acquiring.PastRoutes{}, problem.Field(problem.InvalidRequest, "since", "choose from 1 to 366 days")
 	}
-	return acquiring.PastRoutes{Since: now.AddDate(0, 0, -days), Until: now, Live: e.Live != string(tenant.Sandbox), Examples: examples}, nil
+	return acquiring.PastRoutes{Since: now.AddDate(0, 0, -days), Until: now, Live: e.Live != string(merchants.Sandbox), Examples: examples}, nil
 }
 
 // result is what the rules would have done.

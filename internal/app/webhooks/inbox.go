@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -117,7 +117,7 @@ func (w *Webhooks) keep(ctx context.Context, e endpoint, d webhooks.Delivery, he
 // Inbox lists the deliveries that a shop's managed inbox received, newest first, with their number.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
+func (w *Webhooks) Inbox(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Received, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err

@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -35,7 +35,7 @@ type NewReplay struct {
 //
 // Errors: webhook_not_found, invalid_request, conflict_state for a disabled endpoint, or if another
 // replay to it runs.
-func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, n NewReplay) (webhooks.Replay, error) {
+func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope merchants.Scope, subscription string, n NewReplay) (webhooks.Replay, error) {
 	return base.Decide(func() (webhooks.Replay, error) {
 		sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 		if err != nil {
@@ -96,7 +96,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 }
 
 // keepOnce binds a key to an object that exists already.
-func (rp *Replays) keepOnce(ctx context.Context, scope tenant.Scope, i base.Idempotency, object string) error {
+func (rp *Replays) keepOnce(ctx context.Context, scope merchants.Scope, i base.Idempotency, object string) error {
 	once := i.Guard(scope, object, rp.TimeOf(scope))
 	if once == nil {
 		return nil
@@ -121,7 +121,7 @@ func eventNames(types []webhooks.EventType) (names []string) {
 // Get reads a replay to one of a shop's endpoints.
 //
 // Errors: webhook_not_found, not_found.
-func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
+func (rp *Replays) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (webhooks.Replay, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return webhooks.Replay{}, err
@@ -132,7 +132,7 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 // List lists the replays to one of a shop's endpoints, newest first, with their number.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
-func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
+func (rp *Replays) List(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +150,7 @@ func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription st
 // change.
 //
 // Errors: webhook_not_found, not_found, conflict_state for one that is done.
-func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (webhooks.Replay, error) {
+func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope merchants.Scope, subscription, id string) (webhooks.Replay, error) {
 	return base.Decide(func() (webhooks.Replay, error) {
 		r, err := rp.Get(ctx, scope, subscription, id)
 		if err != nil {

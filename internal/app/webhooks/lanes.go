@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
@@ -52,7 +52,7 @@ func newCrowd() crowd {
 // enter waits until a merchant may make one more request. The caller must call leave.
 //
 // Errors: the context's.
-func (c crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err error) {
+func (c crowd) enter(ctx context.Context, scope merchants.Scope) (leave func(), err error) {
 	return c[scope.Live].Lock(ctx, scope.Merchant)
 }
 

@@ -1,6 +1,6 @@
-// Package delivery manages merchants' endpoints and delivers events to them: in order, and again
+// Package webhooks manages merchants' endpoints and delivers events to them: in order, and again
 // until the endpoint accepts or the delivery is given up. It does not know the content of events.
-package delivery
+package webhooks
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -106,7 +106,7 @@ type NewSubscription struct {
 // Subscribe adds an endpoint and returns its secret, which is shown only once.
 //
 // Errors: missing_field, invalid_request, conflict_state above the limit, or for a duplicate.
-func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenant.Scope, n NewSubscription) (webhooks.Subscription, string, error) {
+func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope merchants.Scope, n NewSubscription) (webhooks.Subscription, string, error) {
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
@@ -156,7 +156,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 			return err
 		}
 		return w.Store.Commit(ctx, pay.Change{
-			Shops: []tenant.Shop{shop}, Subscriptions: []webhooks.Subscription{sub},
+			Shops: []merchants.Shop{shop}, Subscriptions: []webhooks.Subscription{sub},
 			Audit: w.Audited(by.Actor(), scope, audit.WebhookCreated, sub.ID,
 				audited(sub, webhooks.Subscription{})),
 		})
@@ -167,7 +167,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 // the shop to be written with it.
 //
 // Errors: conflict_state.
-func (w *Webhooks) beside(ctx context.Context, sub webhooks.Subscription) (tenant.Shop, error) {
+func (w *Webhooks) beside(ctx context.Context, sub webhooks.Subscription) (merchants.Shop, error) {
 	shop, err := w.Store.Merchants().Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
@@ -313,7 +313,7 @@ func (b *problems) err() error {
 // Subscription reads one of a shop's endpoints.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (webhooks.Subscription, error) {
+func (w *Webhooks) Subscription(ctx context.Context, scope merchants.Scope, subscription string) (webhooks.Subscription, error) {
 	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (webhooks.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
 	return sub.At(w.TimeOf(scope)), err
 }
@@ -322,7 +322,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 // an endpoint that was deleted meanwhile.
 //
 // Errors: invalid_request for an unknown cursor.
-func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope merchants.Scope, page lists.Page) ([]webhooks.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions().Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {
@@ -342,7 +342,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page l
 // EditSubscription changes the fields that the edit names. The secret stays.
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for a duplicate.
-func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e SubscriptionEdit) (sub webhooks.Subscription, err error) {
+func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope merchants.Scope, subscription string, e SubscriptionEdit) (sub webhooks.Subscription, err error) {
 	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return sub, err
@@ -386,7 +386,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 			if err != nil {
 				return change, err
 			}
-			change.Shops = []tenant.Shop{shop}
+			change.Shops = []merchants.Shop{shop}
 		}
 		if read.Status == webhooks.Disabled && sub.Status == webhooks.Enabled {
 			if change.Replays, err = w.stillReplaying(ctx, sub.ID); err != nil {
@@ -404,7 +404,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 // signs for a day.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub webhooks.Subscription, secret string, err error) {
+func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope merchants.Scope, subscription string) (sub webhooks.Subscription, secret string, err error) {
 	err = w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		var encrypted []byte
 		var preview string
@@ -421,7 +421,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope te
 // Unsubscribe deletes an endpoint. Its unsent deliveries are dropped.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) error {
+func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope merchants.Scope, subscription string) error {
 	return w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		return pay.Change{
 			Subscriptions: []webhooks.Subscription{read.Delete(w.TimeOf(scope))},
@@ -433,7 +433,7 @@ func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope ten
 // change decides about an endpoint and repeats stale decisions.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(webhooks.Subscription) (pay.Change, error)) error {
+func (w *Webhooks) change(ctx context.Context, scope merchants.Scope, subscription string, decide func(webhooks.Subscription) (pay.Change, error)) error {
 	done, err := w.endpoints.Lock(ctx, subscription)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -25,7 +25,7 @@ type DeliveryLog struct {
 // The page begins after the delivery with the id f.After, if that is not empty.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
-func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
+func (w *Webhooks) Deliveries(ctx context.Context, scope merchants.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
 	if log, err = w.DeliveryPage(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
@@ -37,7 +37,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 // filter selects.
 //
 // Errors: as of Deliveries.
-func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
+func (w *Webhooks) DeliveryPage(ctx context.Context, scope merchants.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
@@ -90,7 +90,7 @@ type Sent struct {
 }
 
 // Of lists the deliveries of an event to the endpoints that the shop still has.
-func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (list []Sent, err error) {
+func (w *Webhooks) Of(ctx context.Context, scope merchants.Scope, event string) (list []Sent, err error) {
 	subs, _, err := w.Subscriptions(ctx, scope, lists.Page{Limit: compared})
 	if err != nil || len(subs) == 0 {
 		return nil, err
@@ -111,7 +111,7 @@ func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (li
 // Delivery reads one delivery, by either of its ids, with its body.
 //
 // Errors: webhook_not_found, webhook_delivery_not_found.
-func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscription, id string) (webhooks.Subscription, store.Dispatch, error) {
+func (w *Webhooks) Delivery(ctx context.Context, scope merchants.Scope, subscription, id string) (webhooks.Subscription, store.Dispatch, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return sub, store.Dispatch{}, err
@@ -132,7 +132,7 @@ type Replayed struct {
 //
 // Errors: webhook_not_found, webhook_delivery_not_found, conflict_state for a delivery in another
 // state and for a disabled endpoint.
-func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope tenant.Scope, subscription, id string) (Replayed, error) {
+func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope merchants.Scope, subscription, id string) (Replayed, error) {
 	done, err := base.Decide(func() (Replayed, error) {
 		sub, d, err := w.Delivery(ctx, scope, subscription, id)
 		if err != nil {

@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -33,7 +33,7 @@ func (w *Webhooks) delivering(ctx context.Context, it item, address string) (con
 func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d webhooks.Delivery, r webhook.Result) {
 	result := attemptResult(r)
 	if w.Meter.Attempted != nil {
-		w.Meter.Attempted(tenant.EnvironmentOf(d.Live), result, r.Duration)
+		w.Meter.Attempted(merchants.EnvironmentOf(d.Live), result, r.Duration)
 	}
 	if w.Log.Enabled(ctx, slog.LevelDebug) {
 		w.Log.DebugContext(ctx, "a delivery was tried", "delivery", d.ID, "subscription", d.Subscription, "result", result, "took", r.Duration)

@@ -1,4 +1,4 @@
-package tenant
+package merchants
 
 import (
 	"slices"

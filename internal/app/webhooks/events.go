@@ -1,4 +1,4 @@
-package delivery
+package webhooks
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -22,7 +22,7 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 // Get reads one of a shop's events.
 //
 // Errors: event_not_found, also for another shop's event.
-func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
+func (ev *Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
 	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events().Get(ctx, scope, id) })
 }
 
@@ -30,7 +30,7 @@ func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.T
 // session is named by its token.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ev *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, int64, error) {
+func (ev *Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFilter) ([]pay.ToldEvent, int64, error) {
 	f, list, err := ev.page(ctx, scope, f)
 	if err != nil || f.Limit == 0 {
 		return nil, 0, err
@@ -42,13 +42,13 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFil
 // Page is List without the number: counting reads everything that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
+func (ev *Events) Page(ctx context.Context, scope merchants.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	_, list, err := ev.page(ctx, scope, f)
 	return list, err
 }
 
 // page reads a page, and returns the filter with the object's own id. Its limit is 0 if nothing can match.
-func (ev *Events) page(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (lists.EventFilter, []pay.ToldEvent, error) {
+func (ev *Events) page(ctx context.Context, scope merchants.Scope, f lists.EventFilter) (lists.EventFilter, []pay.ToldEvent, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := ev.Store.Sessions().ByHash(ctx, ev.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
