@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/bench"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -114,7 +114,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 	defer a.Close()
 	shops := make([]bench.Shop, 0, c.Merchants)
 	for i := range c.Merchants {
-		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{
+		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{
 			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: merchants.Trusted,
 		})
 		if err != nil {

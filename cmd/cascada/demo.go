@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -18,13 +18,13 @@ import (
 // demo makes a merchant in an empty database, and prints how to use it and how to sign in.
 type demo struct {
 	service  *daemon.Service
-	merchant *onboarding.Demo
+	merchant *appmerchants.Demo
 	out      io.Writer
 	shown    bool // the keys are printed, or others have them
 }
 
 func newDemo(s *daemon.Service, out io.Writer) (*demo, error) {
-	m, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
+	m, err := s.App.Onboarding.NewDemo(appmerchants.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
 	return &demo{service: s, merchant: m, out: out}, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -63,12 +63,12 @@ func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*m
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
-	to := onboarding.Agreement{Tier: in.Body.Tier, RefundFees: in.Body.RefundFees}
+	to := appmerchants.Agreement{Tier: in.Body.Tier, RefundFees: in.Body.RefundFees}
 	if list := in.Body.Installments; list != nil {
 		text := strings.Join(*list, ",")
 		to.Installments = &text
 	}
-	if to == (onboarding.Agreement{}) {
+	if to == (appmerchants.Agreement{}) {
 		return nil, problem.New(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
 	}
 	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, to)
@@ -81,6 +81,6 @@ func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*
 }
 
 func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.App.Onboarding.Resume(ctx, by, in.ID, onboarding.AnyReason)
+	m, err := a.App.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

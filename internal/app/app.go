@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/notices"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
@@ -111,7 +111,7 @@ type App struct {
 	Keys           *auth.Keys
 	Operators      *auth.Operators
 	Secrets        *auth.Secrets
-	Onboarding     *onboarding.Onboarding
+	Onboarding     *merchants.Onboarding
 	Rates          *acquiring.Rates
 	Providers      *acquiring.Providers
 	Accounts       *acquiring.Accounts
@@ -208,7 +208,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Requests = requests.New(a.Now())
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
-	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys, a.Mails)
+	a.Onboarding = merchants.NewOnboarding(a.Base, a.Keys, a.Mails)
 	a.Webhooks = webhooks.NewWebhooks(a.Base, webhooks.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})

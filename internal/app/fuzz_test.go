@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -22,7 +22,7 @@ import (
 )
 
 // shopOf returns a service with one merchant, and a login with the merchant's sandbox keys.
-func shopOf(f testing.TB) (*App, onboarding.Onboarded, auth.Tokens) {
+func shopOf(f testing.TB) (*App, appmerchants.Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {
@@ -40,7 +40,7 @@ func shopOf(f testing.TB) (*App, onboarding.Onboarded, auth.Tokens) {
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}

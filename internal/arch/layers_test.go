@@ -105,7 +105,7 @@ var layers = map[string]layer{
 	"internal/app/people":                      {"app/base app/mails id identity limit pay pay/... store work", "who signs in, and in which role, whatever the user then does; few may wait to be hashed"},
 	"internal/app/mails":                       {"app/base letter mail pay pay/... store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":                {"app/base pay pay/... store", "who a merchant is has nothing to do with what it sells"},
-	"internal/app/onboarding":                  {"app/auth app/base app/mails mail pay pay/... store view", "a merchant is made and named, whatever it sells"},
+	"internal/app/merchants":                   {"app/auth app/base app/mails mail pay pay/... store view", "a merchant is made and named, whatever it sells"},
 	"internal/app/privacy":                     {"app/base id pay pay/... store view", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/background":                  {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":                    {"pay/merchants", "what was asked is remembered, whatever it was"},

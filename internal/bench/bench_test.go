@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -39,7 +39,7 @@ func started(t *testing.T, all int) (*daemon.Service, Config) {
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range all {
-		o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
+		o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
 		if err != nil {
 			t.Fatal(err)
 		}

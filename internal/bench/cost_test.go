@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -83,7 +83,7 @@ func costs(t *testing.T, database string) map[string]float64 {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Shutdown)
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: merchants.Trusted})
 	if err != nil {
 		t.Fatal(err)
 	}

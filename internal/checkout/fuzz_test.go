@@ -17,7 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
@@ -57,7 +57,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.Onboarding.CreateMerchant(context.Background(), a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(context.Background(), a.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}

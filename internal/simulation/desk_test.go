@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -68,6 +68,6 @@ func (w *world) changeTier(chance *rand.Rand) {
 	shop := w.shops[chance.IntN(len(w.shops))].by.Merchant
 	tier := merchants.Tiers()[chance.IntN(len(merchants.Tiers()))]
 	w.turns.turn("the operator changes the tier of " + shop)
-	_, err := w.office.app.Onboarding.Agree(lane(context.Background(), "office tiers"), operator, shop, onboarding.Agreement{Tier: tier})
+	_, err := w.office.app.Onboarding.Agree(lane(context.Background(), "office tiers"), operator, shop, appmerchants.Agreement{Tier: tier})
 	w.said("tier", shop, err)
 }

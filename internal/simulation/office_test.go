@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -70,7 +70,7 @@ func (w *world) pause(chance *rand.Rand) {
 	time.Sleep(time.Duration(chance.Int64N(int64(3 * time.Minute))))
 	for range tries {
 		w.turns.turn("the operator resumes " + shop)
-		if _, err = w.office.app.Onboarding.Resume(ctx, operator, shop, onboarding.AnyReason); err == nil {
+		if _, err = w.office.app.Onboarding.Resume(ctx, operator, shop, merchants.AnyReason); err == nil {
 			return
 		}
 		time.Sleep(time.Minute)

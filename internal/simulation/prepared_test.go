@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
@@ -172,7 +172,7 @@ var refundFees = map[merchants.Tier]merchants.RefundFees{merchants.Starter: merc
 
 func (p *prepared) open(w *world, a *app.App, name string, tier merchants.Tier) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
 		return m, err
 	}
@@ -195,7 +195,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier merchants.Tier) 
 }
 
 // enter gives a shop's programs their keys, and its endpoints.
-func (p *prepared) enter(w *world, a *app.App, o onboarding.Onboarded, name string) (m merchant, err error) {
+func (p *prepared) enter(w *world, a *app.App, o appmerchants.Onboarded, name string) (m merchant, err error) {
 	ctx := context.Background()
 	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
 		return m, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -50,13 +50,13 @@ type created struct {
 		Slug string `json:"slug"`
 	} `json:"shop"`
 	Keys struct {
-		Sandbox    onboarding.KeyPair `json:"sandbox"`
-		Production onboarding.KeyPair `json:"production"`
+		Sandbox    appmerchants.KeyPair `json:"sandbox"`
+		Production appmerchants.KeyPair `json:"production"`
 	} `json:"keys"`
 }
 
 func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	n := onboarding.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
+	n := appmerchants.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
 	if err := n.Check(); err != nil { // before Open creates a database
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	m, err := a.AnyMerchant(ctx, c.Merchant)
-	var to onboarding.Agreement
+	var to appmerchants.Agreement
 	if c.Tier != nil {
 		to.Tier = *c.Tier
 	}
@@ -180,7 +180,7 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		to.RefundFees = *c.RefundFees
 	}
 	to.Installments = c.Installments
-	if err == nil && to != (onboarding.Agreement{}) {
+	if err == nil && to != (appmerchants.Agreement{}) {
 		m, err = a.Onboarding.Agree(ctx, a.Self(), c.Merchant, to)
 	}
 	if err != nil {
@@ -245,7 +245,7 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	m, err := a.Onboarding.Resume(ctx, a.Self(), c.Merchant, onboarding.AnyReason)
+	m, err := a.Onboarding.Resume(ctx, a.Self(), c.Merchant, appmerchants.AnyReason)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -88,7 +88,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		read, err := onboarding.ReadLogo(body)
+		read, err := appmerchants.ReadLogo(body)
 		if err != nil {
 			return err
 		}

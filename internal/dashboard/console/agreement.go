@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -33,7 +33,7 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		version = -1 // of no merchant
 	}
 	granted := typed.Value("installments")
-	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
+	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), appmerchants.Agreement{
 		Version: version, Tier: merchants.Tier(typed.Value("tier")), RefundFees: merchants.RefundFees(typed.Value("refundFees")), Installments: &granted,
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -70,7 +70,7 @@ type merchantView struct {
 	Link     string // of a new invitation, shown once
 	LinkTo   string // to whom it is
 	Visiting bool
-	Opened   *onboarding.Onboarded // keys of a new merchant, shown once
+	Opened   *appmerchants.Onboarded // keys of a new merchant, shown once
 }
 
 func (c *room) merchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -249,12 +249,12 @@ func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.V
 	return c.Room.ShowStatus(w, r, v, status, "newmerchant", typed)
 }
 
-func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onboarding.Onboarded, error) {
+func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (appmerchants.Onboarded, error) {
 	tier := merchants.Tier(typed.Value("tier"))
 	if !slices.Contains(merchants.Tiers(), tier) {
-		return onboarding.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", "choose a tier of the list")
+		return appmerchants.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", "choose a tier of the list")
 	}
-	n := onboarding.NewMerchant{
+	n := appmerchants.NewMerchant{
 		Name: typed.Value("name"), Email: typed.Value("email"), Industry: typed.Value("industry"), Tier: tier,
 		Language: language(typed.Value("language")), RefundFees: merchants.RefundFees(typed.Value("refundFees")),
 	}
@@ -266,13 +266,13 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onb
 		if strings.HasPrefix(err.Error(), "--email") {
 			field = "email"
 		}
-		return onboarding.Onboarded{}, about(err, field)
+		return appmerchants.Onboarded{}, about(err, field)
 	}
 	return c.App.Onboarding.CreateMerchant(ctx, v.Actor(), n)
 }
 
 // hashOf is the hash of what a form asks for, so that its key cannot stand for another merchant.
-func hashOf(n onboarding.NewMerchant) string {
+func hashOf(n appmerchants.NewMerchant) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{n.Name, n.Email, n.Industry, string(n.Tier), string(n.Language), string(n.RefundFees)}, "\n")))
 	return hex.EncodeToString(sum[:])
 }

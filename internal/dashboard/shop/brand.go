@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -86,7 +86,7 @@ func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Lo
 	if len(body) == 0 {
 		return now, nil, nil
 	}
-	logo, err := onboarding.ReadLogo(body)
+	logo, err := appmerchants.ReadLogo(body)
 	return now, &logo, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -21,7 +21,7 @@ import (
 // merchantOf makes a merchant of a tier.
 func merchantOf(t *testing.T, s *harness.Instance, tier merchants.Tier) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
@@ -145,7 +145,7 @@ type walk struct {
 
 func newWalk(t *testing.T, s *harness.Instance) *walk {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), merchants.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
 	harness.Must(t, err)
 	w := &walk{service: s, victim: harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}, ids: map[string]string{}}
 	w.expired = harness.Pair(t, w.victim).Text(t, "accessToken")

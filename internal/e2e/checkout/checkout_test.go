@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -154,7 +154,7 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		o, other := s.NewShop(t), s.NewShop(t)
 		var picture bytes.Buffer
 		harness.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
-		logo, err := onboarding.ReadLogo(picture.Bytes())
+		logo, err := appmerchants.ReadLogo(picture.Bytes())
 		harness.Must(t, err)
 		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(merchants.Brand) merchants.Brand {
 			return merchants.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
@@ -196,10 +196,10 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		}
 		s.Visit(t, "/pay/"+other.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // Visit proves that no site may embed this page
 
-		if _, err := onboarding.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
+		if _, err := appmerchants.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
 			t.Error("an SVG with a script is accepted as a logo")
 		}
-		if _, err := onboarding.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
+		if _, err := appmerchants.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
 			t.Error("a logo of more than 24 KB is accepted")
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
@@ -14,7 +14,7 @@ import (
 // grant gives a merchant terms of installments.
 func grant(t *testing.T, o harness.Client, terms string) {
 	t.Helper()
-	_, err := o.App.Onboarding.Agree(t.Context(), o.App.Self(), o.Merchant.ID, onboarding.Agreement{Installments: &terms})
+	_, err := o.App.Onboarding.Agree(t.Context(), o.App.Self(), o.Merchant.ID, merchants.Agreement{Installments: &terms})
 	harness.Must(t, err)
 }
 

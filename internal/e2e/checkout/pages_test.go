@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -55,7 +55,7 @@ func startPaged(t *testing.T, database string, clock *harness.Clock) *harness.In
 func openPaged(t *testing.T, of *harness.Instance) *paged {
 	t.Helper()
 	of.Rate(t, "BRL 5.4")
-	made, err := of.App.Onboarding.CreateMerchant(ctx, of.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
+	made, err := of.App.Onboarding.CreateMerchant(ctx, of.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	harness.Must(t, err)
 	s := &paged{Instance: of, live: harness.Client{Onboarded: made, Instance: of, Credential: made.Sandbox.Secret}.Production()}
 	for i, id := range []string{"acme-1", "acme-2"} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -219,7 +219,7 @@ func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live har
 	s.Rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.OpenAccount(t, "acme", u)
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 	harness.Must(t, err)
 	test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -14,7 +14,7 @@ import (
 // keeper makes a merchant with the default terms: fees are kept when a payment is refunded.
 func keeper(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

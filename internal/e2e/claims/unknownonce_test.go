@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	play "github.com/cascadapay/cascada/internal/app/sandbox"
@@ -40,7 +40,7 @@ import (
 type blind struct {
 	*app.App
 	who     base.Principal
-	shop    onboarding.Onboarded
+	shop    appmerchants.Onboarded
 	payment string // paid by card
 
 	database string
@@ -68,7 +68,7 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.Onboarding.CreateMerchant(ctx, b.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
+	b.shop, err = b.Onboarding.CreateMerchant(ctx, b.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	harness.Must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, base.Principal{}, b.shop.Sandbox.Secret)
 	harness.Must(t, err)
@@ -195,7 +195,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Agree(ctx, ana, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: merchants.FeesKept})
+				_, err := b.Onboarding.Agree(ctx, ana, b.shop.Merchant.ID, appmerchants.Agreement{RefundFees: merchants.FeesKept})
 				return err
 			}
 		},

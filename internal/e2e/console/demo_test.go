@@ -6,16 +6,16 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // aDemo returns a demo merchant of a node that starts.
-func aDemo(t *testing.T, s *harness.Instance) *onboarding.Demo {
+func aDemo(t *testing.T, s *harness.Instance) *appmerchants.Demo {
 	t.Helper()
-	d, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
+	d, err := s.App.Onboarding.NewDemo(appmerchants.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: merchants.Standard})
 	harness.Must(t, err)
 	return d
 }
@@ -61,7 +61,7 @@ func TestDemoMerchantComesFirstOrNever(t *testing.T) {
 	}
 	exec(`DROP TRIGGER no_room ON merchants`)
 	harness.Eventually(t, "the database to be back", func() bool { return s.App.Store.Writes(ctx) == nil })
-	_, err = s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "pay@acme.example", Industry: "retail"})
+	_, err = s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "pay@acme.example", Industry: "retail"})
 	harness.Must(t, err)
 	if made, err := d.Create(ctx); made || err != nil {
 		t.Errorf("the demo merchant in a database with another merchant: %t, %v", made, err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -33,7 +33,7 @@ const waiting = 12
 func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 	t.Helper()
 	for i := range 24 {
-		_, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Self(), onboarding.NewMerchant{
+		_, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Self(), appmerchants.NewMerchant{
 			Name: fmt.Sprintf("Distribuidora y Comercializadora del Pacífico Número %d S.A. de C.V.", i), Email: fmt.Sprintf("cuentas.por.cobrar.%d@distribuidora-del-pacifico.example", i), Tier: merchants.Starter,
 		})
 		harness.Must(t, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/mails"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -275,7 +275,7 @@ func TestOwnersHearOfAPause(t *testing.T) {
 			t.Errorf("the e-mail says:\n%s", text)
 		}
 		for range 2 {
-			_, err := s.App.Onboarding.Resume(t.Context(), by, o.Merchant.ID, onboarding.AnyReason)
+			_, err := s.App.Onboarding.Resume(t.Context(), by, o.Merchant.ID, appmerchants.AnyReason)
 			harness.Must(t, err)
 		}
 		heard(t, "the end of the pause", come(owner.User.Email), "Your production is no longer paused: "+o.Merchant.Name)

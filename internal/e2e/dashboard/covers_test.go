@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -100,7 +100,7 @@ func TestFormSaysTheSmallestWithdrawal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	for tier, want := range map[merchants.Tier][2]string{merchants.Starter: {"5.01", "5.00"}, merchants.Trusted: {"5.00", "0.50"}} {
-		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 		harness.Must(t, err)
 		o := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}
 		o.Fund(t, false, 500_00)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
@@ -43,7 +43,7 @@ const APIPath = "/api/v1"
 
 // Client makes the requests of a merchant's shop.
 type Client struct {
-	onboarding.Onboarded
+	appmerchants.Onboarded
 	*Instance
 	Credential string // sent as the Bearer value
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -107,7 +107,7 @@ func Drilled(t *testing.T, test func(t *testing.T, d *Drill)) {
 func DrilledBy(t *testing.T, s *Instance) *Drill {
 	t.Helper()
 	s.Clock.Freeze()
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 	Must(t, err)
 	d := &Drill{Instance: s, Live: Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), Lines: map[string]*Line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
@@ -158,7 +158,7 @@ func (s *Instance) Clean(t *testing.T) {
 // secret sandbox key. The tests' figures depend on this tier's terms.
 func (s *Instance) NewShop(t *testing.T) Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{
 		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: merchants.Standard, RefundFees: merchants.FeesReturned,
 	})
 	Must(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -53,7 +53,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	}
 	n.A, n.B = node(func() time.Time { return now(n.Clock) }), node(n.Clock.Now)
 	n.A.Rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.A.App.Onboarding.CreateMerchant(ctx, n.A.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
+	made, err := n.A.App.Onboarding.CreateMerchant(ctx, n.A.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	Must(t, err)
 	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -194,7 +194,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 // Acme makes a merchant and returns the principal of its sandbox key.
 func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard, RefundFees: merchants.FeesReturned})
 	Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	Must(t, err)

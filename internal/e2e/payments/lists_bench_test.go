@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -72,7 +72,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 	orEnd(b, err)
 	defer service.Shutdown()
-	o, err := service.App.Onboarding.CreateMerchant(ctx, service.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
+	o, err := service.App.Onboarding.CreateMerchant(ctx, service.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	any := func() string { return ids[rand.IntN(len(ids))] }
@@ -156,7 +156,7 @@ var columns = []string{"id", "merchant", "shop", "live", "version", "status", "a
 	"country", "order_id", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
 
 // load writes n payments of the last year and their counters. It returns every thousandth id.
-func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, n int) (ids []string) {
+func load(b *testing.B, database string, o appmerchants.Onboarded, now time.Time, n int) (ids []string) {
 	b.Helper()
 	var thousand []kind
 	for _, k := range kinds {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -64,7 +64,7 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	b.Helper()
 	now := time.Now()
 	a := service.App
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	orEnd(b, a.Store.Rollups().Recount(ctx)) // the rows were not written by commits
@@ -173,9 +173,9 @@ func BenchmarkReset(b *testing.B) {
 func measureReset(b *testing.B, service *daemon.Service, database string, n int) {
 	b.Helper()
 	a := service.App
-	var list []onboarding.Onboarded
+	var list []appmerchants.Onboarded
 	for _, name := range []string{"Acme", "Other"} {
-		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "ops@acme.example", Tier: merchants.Trusted})
+		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{Name: name, Email: "ops@acme.example", Tier: merchants.Trusted})
 		orEnd(b, err)
 		list = append(list, o)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -113,7 +113,7 @@ func TestPauseRacesWithPayments(t *testing.T) {
 				r.Refused(t, whilePaused)
 			}
 			live.Post(t, "/payments", order).Refused(t, whilePaused)
-			_, err = s.App.Onboarding.Resume(ctx, s.App.Self(), o.Merchant.ID, onboarding.AnyReason)
+			_, err = s.App.Onboarding.Resume(ctx, s.App.Self(), o.Merchant.ID, appmerchants.AnyReason)
 			harness.Must(t, err)
 		}
 		if got := live.Total(t, nil); got != fmt.Sprint(made) || made == 0 {
@@ -135,7 +135,7 @@ func TestPauseReachesTheOtherNode(t *testing.T) {
 	onB.Create(t, order)
 	n.Clock.Advance(base.CacheTTL)
 	onB.Post(t, "/payments", order).Refused(t, whilePaused)
-	_, err = n.A.App.Onboarding.Resume(ctx, n.A.App.Self(), n.Live.Merchant.ID, onboarding.AnyReason)
+	_, err = n.A.App.Onboarding.Resume(ctx, n.A.App.Self(), n.Live.Merchant.ID, appmerchants.AnyReason)
 	harness.Must(t, err)
 	n.Clock.Advance(base.CacheTTL + time.Second)
 	onB.Create(t, order)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -57,7 +57,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.OpenAccount(t, "acme-co", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
-		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -194,7 +194,7 @@ func TestSmallAndCanceledWithdrawals(t *testing.T) {
 		if later := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated); later.Text(t, "payout.rate") != "18.9" {
 			t.Errorf("a day later the present rate is not used: %s", later)
 		}
-		_, err := o.App.Onboarding.Agree(ctx, carla, o.Merchant.ID, onboarding.Agreement{Tier: merchants.Trusted, RefundFees: merchants.FeesKept})
+		_, err := o.App.Onboarding.Agree(ctx, carla, o.Merchant.ID, appmerchants.Agreement{Tier: merchants.Trusted, RefundFees: merchants.FeesKept})
 		harness.Must(t, err)
 		o.Post(t, "/withdrawals", `{"amount":4.99}`).Refused(t, "400 amount_below_minimum invalid_request_error param=amount")
 		if w := o.Post(t, "/withdrawals", `{"amount":5}`).Want(t, http.StatusCreated); w.Text(t, "feeUsd") != "0.5" || w.Text(t, "netAmount") != "4.5" {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -73,7 +73,7 @@ func TestPauseHoldsAutomaticPayouts(t *testing.T) {
 			})
 		}
 		until("the payout waits for the end of the pause", "/settlements?status=closed", "closed merchant_paused")
-		_, err = s.App.Onboarding.Resume(ctx, carla, o.Merchant.ID, onboarding.AnyReason)
+		_, err = s.App.Onboarding.Resume(ctx, carla, o.Merchant.ID, appmerchants.AnyReason)
 		harness.Must(t, err)
 		until("the settlement is paid out", "/settlements?status=paid", "paid <nil>")
 	})

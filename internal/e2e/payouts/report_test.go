@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
@@ -18,7 +18,7 @@ import (
 
 func TestSettlementReportsAgree(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		merchant, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
+		merchant, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{
 			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: merchants.Standard, Language: merchants.Spanish, RefundFees: merchants.FeesReturned,
 		})
 		harness.Must(t, err)

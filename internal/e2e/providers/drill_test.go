@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -55,7 +55,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		harness.Must(t, err)
 	}
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
-		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 		harness.Must(t, err)
 		live := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production()
 		upstreams := map[string]*providertest.Upstream{}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -115,7 +115,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := harness.NodeAt(t, dbtest.Address(database), clock, clock.Now, p, &harness.Faults{}) // its loops do not run
-	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	harness.Must(t, err)

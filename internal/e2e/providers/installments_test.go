@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -78,7 +78,7 @@ func TestInstallmentsGoWhereTheyAreOffered(t *testing.T) {
 		}
 		live.Post(t, "/payments", body(`{"max":3}`)).Refused(t, "400 invalid_request invalid_request_error param=installments.max")
 		terms := "card.MEX:6/3@MXN:300"
-		_, err := s.App.Onboarding.Agree(ctx, s.App.Self(), o.Merchant.ID, onboarding.Agreement{Installments: &terms})
+		_, err := s.App.Onboarding.Agree(ctx, s.App.Self(), o.Merchant.ID, merchants.Agreement{Installments: &terms})
 		harness.Must(t, err)
 		if got := fmt.Sprint(shown()); got != "map[interestFree:[3] max:6 steps:[map[currency:MXN from:300 interestFree:[3] max:6]]]" {
 			t.Errorf("the catalog shows %s", got)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/mails"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -129,7 +129,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 // mailMerchant makes a merchant with an e-mail address and a language.
 func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language merchants.Language) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: merchants.Standard, Language: language})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: merchants.Standard, Language: language})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

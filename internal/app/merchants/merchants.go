@@ -1,6 +1,6 @@
-// Package onboarding makes merchants with their shops and keys, and changes their terms. Their
+// Package merchants makes merchants with their shops and keys, and changes their terms. Their
 // activity is in the other packages.
-package onboarding
+package merchants
 
 import (
 	"context"
