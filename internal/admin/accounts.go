@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -120,7 +120,7 @@ func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*acc
 }
 
 // told shows an account after a use case changed it.
-func (a *API) told(account acquirer.Account, err error) (*accountOut, error) {
+func (a *API) told(account accounts.Account, err error) (*accountOut, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut
 	}
 	n := acquiring.NewAccount{
 		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == merchants.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
-		Rails: b.Rails, Terms: terms, Priority: acquirer.DefaultPriority, Disabled: b.Disabled,
+		Rails: b.Rails, Terms: terms, Priority: accounts.DefaultPriority, Disabled: b.Disabled,
 	}
 	if b.Merchant != nil {
 		n.Merchant = *b.Merchant
@@ -152,7 +152,7 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account acquirer.Account) (acquirer.Account, error) {
+	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -38,10 +38,10 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	switch {
 	case !isNumber(text):
 		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
-	case c == money.USD && (amount.Minor > acquirer.MaxAmount || err != nil && a.rough() > acquirer.MaxAmount/100):
-		return amount, wire.Coded(problem.AmountAboveMaximum, path, acquirer.AboveMaxAmount)
+	case c == money.USD && (amount.Minor > accounts.MaxAmount || err != nil && a.rough() > accounts.MaxAmount/100):
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, accounts.AboveMaxAmount)
 	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
-		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", acquirer.MaxAmountText, c))
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", accounts.MaxAmountText, c))
 	case err != nil || !amount.IsPositive():
 		return amount, wire.Coded(problem.AmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
@@ -56,7 +56,7 @@ func (a Amount) rough() float64 {
 	return n
 }
 
-const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText
+const amountDoc = "Major units of currency, worth at most " + accounts.MaxAmountText
 
 // written says how to write an amount of a currency.
 func written(c money.Currency) string {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -167,7 +167,7 @@ func FuzzAmount(f *testing.F) {
 		if !ok || exact.Cmp(big.NewRat(usd.Minor, 100)) != 0 {
 			t.Fatalf("%q is taken, as %v", text, usd)
 		}
-		if usd.Minor < 1 || usd.Minor > acquirer.MaxAmount {
+		if usd.Minor < 1 || usd.Minor > accounts.MaxAmount {
 			t.Errorf("%q is taken: %v", text, usd)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
@@ -21,11 +21,11 @@ type balanceOut struct{ Body view.Balance }
 
 type methodsIn struct {
 	Catalog
-	Channel wire.Word[acquirer.Channel] `query:"channel"`
+	Channel wire.Word[accounts.Channel] `query:"channel"`
 }
 
 func (in *methodsIn) filter() acquiring.MethodFilter {
-	return acquiring.MethodFilter{Country: in.alpha3, Channel: acquirer.Channel(in.Channel), Method: in.Method}
+	return acquiring.MethodFilter{Country: in.alpha3, Channel: accounts.Channel(in.Channel), Method: in.Method}
 }
 
 type methodsOut struct {

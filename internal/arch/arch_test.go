@@ -70,7 +70,7 @@ var dependencies = map[string]string{
 var core = []string{
 	"internal/money", "internal/ledger", "internal/pay", "internal/pay/problem", "internal/pay/merchants", "internal/pay/analytics", "internal/pay/people",
 	"internal/pay/evidence", "internal/pay/lists", "internal/pay/receipt", "internal/pay/comparison", "internal/pay/email", "internal/pay/exchange", "internal/pay/audit",
-	"internal/pay/acquirer", "internal/pay/webhooks", "internal/pay/installment", "internal/routing", "internal/routing/replay",
+	"internal/pay/accounts", "internal/pay/webhooks", "internal/pay/installment", "internal/routing", "internal/routing/replay",
 }
 
 // clocks lists the packages that may read the time. All others get it from their caller,

@@ -21,20 +21,20 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // Rails is the production catalog, by country (ISO alpha-3) and then by method.
 // The first limit of a rail is in the currency its shoppers are charged in by
 // default, which is not always the country's: Panama pays in USD. ID is empty.
 // The slice is the caller's.
-func Rails() []acquirer.Rail {
+func Rails() []accounts.Rail {
 	markets := []market{
 		argentina(), bolivia(), brazil(), chile(), colombia(), costaRica(),
 		dominicanRepublic(), ecuador(), guatemala(), honduras(), mexico(),
 		panama(), peru(), paraguay(), elSalvador(), uruguay(), abroad(),
 	}
-	var rails []acquirer.Rail
+	var rails []accounts.Rail
 	for _, m := range markets {
 		for _, r := range m.rows {
 			rail := r.rail(m.country)
@@ -47,10 +47,10 @@ func Rails() []acquirer.Rail {
 
 // Sandbox is the five test rails (SBX-1), the same for every merchant.
 // Their ids are fixed and equal their keys. The slice is the caller's.
-func Sandbox() []acquirer.Rail {
+func Sandbox() []accounts.Rail {
 	brl, mxn, cop := in(money.BRL), in(money.MXN), in(money.COP)
-	cents := []acquirer.Limit{{Currency: money.USD, Min: 1, Max: acquirer.MaxAmount}}
-	rails := []acquirer.Rail{
+	cents := []accounts.Limit{{Currency: money.USD, Min: 1, Max: accounts.MaxAmount}}
+	rails := []accounts.Rail{
 		row{"sbx_pix", "pix", "PIX (test)", brl(1, 1_000_000), fee(99, 0), day, "CPF"}.rail("BRA"),
 		row{"sbx_spei", "spei", "SPEI (test)", mxn(1, 10_000_000), fee(0, 50), day, "RFC"}.rail("MEX"),
 		row{"sbx_pse", "bank_transfer", "PSE (test)", cop(1_000, 1_000_000_000), fee(199, 20), day, ""}.rail("COL"),
@@ -83,19 +83,19 @@ type row struct {
 	key      string // <kind>[.<network>].<country>
 	method   string
 	name     string
-	limits   []acquirer.Limit
+	limits   []accounts.Limit
 	fee      money.Fee
 	window   time.Duration
 	document string // Only if the rail itself requires it, not if only one provider does.
 }
 
-func (r row) rail(country string) acquirer.Rail {
+func (r row) rail(country string) accounts.Rail {
 	label, channel := kind(r.method)
-	return acquirer.Rail{
+	return accounts.Rail{
 		Key: r.key, Method: r.method, Label: label, Name: r.name,
 		Country: country, Channel: channel,
 		Limits: r.limits, Fee: r.fee, Window: r.window, Document: r.document,
-		Sync: channel == acquirer.CreditCard, Enabled: true, Online: true,
+		Sync: channel == accounts.CreditCard, Enabled: true, Online: true,
 	}
 }
 
@@ -106,44 +106,44 @@ func (r row) rail(country string) acquirer.Rail {
 // networks take, and often the bank's app as well. A boleto is paid in the
 // bank's app as much as at a counter, but always away from our page and days
 // later, so its channel is CASH.
-func kind(method string) (label string, channel acquirer.Channel) {
+func kind(method string) (label string, channel accounts.Channel) {
 	switch method {
 	case "pix":
-		return "PIX", acquirer.Online
+		return "PIX", accounts.Online
 	case "spei":
-		return "SPEI", acquirer.Online
+		return "SPEI", accounts.Online
 	case "bank_transfer":
-		return "Bank transfer", acquirer.Online
+		return "Bank transfer", accounts.Online
 	case "wallet":
-		return "Wallet", acquirer.Online
+		return "Wallet", accounts.Online
 	case "oxxo":
-		return "OXXO", acquirer.Cash
+		return "OXXO", accounts.Cash
 	case "cash":
-		return "Cash", acquirer.Cash
+		return "Cash", accounts.Cash
 	case "voucher":
-		return "Voucher", acquirer.Cash
+		return "Voucher", accounts.Cash
 	case "boleto":
-		return "Boleto", acquirer.Cash
+		return "Boleto", accounts.Cash
 	case "card":
-		return "Card", acquirer.CreditCard
+		return "Card", accounts.CreditCard
 	}
 	panic(fmt.Sprintf("catalog: unknown method %q", method))
 }
 
 // in gives the column of limits in a currency. The table is written in whole
 // major units, as the rails publish them; we hold minor ones.
-func in(c money.Currency) func(low, high int64) []acquirer.Limit {
+func in(c money.Currency) func(low, high int64) []accounts.Limit {
 	unit := int64(1)
 	for range c.Exponent() {
 		unit *= 10
 	}
-	return func(low, high int64) []acquirer.Limit {
-		return []acquirer.Limit{{Currency: c, Min: low * unit, Max: high * unit}}
+	return func(low, high int64) []accounts.Limit {
+		return []accounts.Limit{{Currency: c, Min: low * unit, Max: high * unit}}
 	}
 }
 
 // both is for a rail that accepts two currencies, the default one first.
-func both(first, second []acquirer.Limit) []acquirer.Limit {
+func both(first, second []accounts.Limit) []accounts.Limit {
 	return append(first, second...)
 }
 

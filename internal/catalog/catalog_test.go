@@ -10,12 +10,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // allRails is both sets, for the rules that hold in either environment.
-func allRails() []acquirer.Rail { return append(Rails(), Sandbox()...) }
+func allRails() []accounts.Rail { return append(Rails(), Sandbox()...) }
 
 func TestEveryRailIsComplete(t *testing.T) {
 	document := regexp.MustCompile(`^[A-Z]{2,5}$`)
@@ -145,12 +145,12 @@ func TestLimitsAreOfTheRightSize(t *testing.T) {
 
 func TestChannelFollowsTheMethod(t *testing.T) {
 	for _, r := range allRails() {
-		want := acquirer.Online
+		want := accounts.Online
 		switch r.Method {
 		case "card":
-			want = acquirer.CreditCard
+			want = accounts.CreditCard
 		case "oxxo", "cash", "voucher", "boleto":
-			want = acquirer.Cash
+			want = accounts.Cash
 		}
 		if r.Channel != want {
 			t.Errorf("%s is %s, want %s for the method %s", r.Key, r.Channel, want, r.Method)
@@ -165,9 +165,9 @@ func TestWindowsLeaveTimeToPay(t *testing.T) {
 	for _, r := range allRails() {
 		low, high := 30*time.Minute, 24*time.Hour
 		switch r.Channel {
-		case acquirer.Cash:
+		case accounts.Cash:
 			low, high = 24*time.Hour, 7*24*time.Hour
-		case acquirer.CreditCard:
+		case accounts.CreditCard:
 			high = 30 * time.Minute
 		}
 		if r.Window < low || r.Window > high {
@@ -205,7 +205,7 @@ func TestEveryMarketIsThereAndSmall(t *testing.T) {
 
 func TestRailsAreListedByCountryAndMethod(t *testing.T) {
 	order := []string{"pix", "spei", "bank_transfer", "wallet", "oxxo", "cash", "voucher", "boleto", "card"}
-	sorted := slices.IsSortedFunc(Rails(), func(a, b acquirer.Rail) int {
+	sorted := slices.IsSortedFunc(Rails(), func(a, b accounts.Rail) int {
 		if a.Country != b.Country {
 			return strings.Compare(a.Country, b.Country)
 		}
@@ -219,17 +219,17 @@ func TestRailsAreListedByCountryAndMethod(t *testing.T) {
 func TestSandboxHasItsFiveMethods(t *testing.T) {
 	type terms struct {
 		ID, Method, Country string
-		Channel             acquirer.Channel
-		Limit               acquirer.Limit
+		Channel             accounts.Channel
+		Limit               accounts.Limit
 		Document            string
 		Window              time.Duration
 	}
 	want := []terms{
-		{"sbx_pix", "pix", "BRA", acquirer.Online, acquirer.Limit{Currency: "BRL", Min: 1_00, Max: 1_000_000_00}, "CPF", 24 * time.Hour},
-		{"sbx_spei", "spei", "MEX", acquirer.Online, acquirer.Limit{Currency: "MXN", Min: 1_00, Max: 10_000_000_00}, "RFC", 24 * time.Hour},
-		{"sbx_pse", "bank_transfer", "COL", acquirer.Online, acquirer.Limit{Currency: "COP", Min: 1_000_00, Max: 1_000_000_000_00}, "", 24 * time.Hour},
-		{"sbx_card", "card", "USA", acquirer.CreditCard, acquirer.Limit{Currency: "USD", Min: 1, Max: 100_000_00}, "", 30 * time.Minute},
-		{"sbx_cash", "cash", "MEX", acquirer.Cash, acquirer.Limit{Currency: "MXN", Min: 10_00, Max: 10_000_00}, "", 7 * 24 * time.Hour},
+		{"sbx_pix", "pix", "BRA", accounts.Online, accounts.Limit{Currency: "BRL", Min: 1_00, Max: 1_000_000_00}, "CPF", 24 * time.Hour},
+		{"sbx_spei", "spei", "MEX", accounts.Online, accounts.Limit{Currency: "MXN", Min: 1_00, Max: 10_000_000_00}, "RFC", 24 * time.Hour},
+		{"sbx_pse", "bank_transfer", "COL", accounts.Online, accounts.Limit{Currency: "COP", Min: 1_000_00, Max: 1_000_000_000_00}, "", 24 * time.Hour},
+		{"sbx_card", "card", "USA", accounts.CreditCard, accounts.Limit{Currency: "USD", Min: 1, Max: 100_000_00}, "", 30 * time.Minute},
+		{"sbx_cash", "cash", "MEX", accounts.Cash, accounts.Limit{Currency: "MXN", Min: 10_00, Max: 10_000_00}, "", 7 * 24 * time.Hour},
 	}
 	rails := Sandbox()
 	if len(rails) != len(want) {

@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"golang.org/x/text/language"
 )
 
 // guess returns the country that a shopper probably comes from, whose methods come first,
 // and the country that the shopper chose, whose methods alone are shown. Each is "" if no
 // method is for it.
-func guess(r *http.Request, rails []acquirer.Rail) (home, asked string) {
+func guess(r *http.Request, rails []accounts.Rail) (home, asked string) {
 	here := func(alpha3 string) bool {
-		return slices.ContainsFunc(rails, func(r acquirer.Rail) bool { return r.Country == alpha3 })
+		return slices.ContainsFunc(rails, func(r accounts.Rail) bool { return r.Country == alpha3 })
 	}
 	if c, ok := geo.Parse(r.URL.Query().Get("country")); ok && here(c.Alpha3) {
 		return c.Alpha3, c.Alpha3

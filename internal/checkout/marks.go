@@ -3,7 +3,7 @@ package checkout
 import (
 	"html/template"
 
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // flags are the flags of the countries that have methods, in plain form: at this size a
@@ -37,7 +37,7 @@ func stripes(top, middle, bottom string, more template.HTML) template.HTML {
 }
 
 // markOf is a neutral sign for a kind of method; trade marks belong to their owners.
-func markOf(r acquirer.Rail) template.HTML {
+func markOf(r accounts.Rail) template.HTML {
 	shapes := map[string]template.HTML{
 		"pix":           `<path d="M12 3l9 9-9 9-9-9z"/><path d="M8.5 12L12 8.5l3.5 3.5-3.5 3.5z"/>`,
 		"card":          `<rect x="3" y="6" width="18" height="12" rx="2"/><path d="M3 10h18M7 15h4"/>`,

@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/geo"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // called is the usual name of a rail: its network's name. A sandbox rail has the name of
 // the one that it stands for, in the shopper's language.
-func (v view) called(r acquirer.Rail) string {
+func (v view) called(r accounts.Rail) string {
 	name, test := strings.CutSuffix(r.Name, " (test)")
 	switch name {
 	case "PIX":
@@ -28,7 +28,7 @@ func (v view) called(r acquirer.Rail) string {
 
 // network is the company that accepts a rail's vouchers. The sandbox has no company, but a
 // name of its own.
-func (v view) network(r acquirer.Rail) string {
+func (v view) network(r accounts.Rail) string {
 	if r.Name == "Cash (test)" {
 		return v.T("test_store")
 	}
@@ -36,13 +36,13 @@ func (v view) network(r acquirer.Rail) string {
 }
 
 // action is what a shopper has to do to pay by a rail.
-func (v view) action(r acquirer.Rail) string {
+func (v view) action(r accounts.Rail) string {
 	switch {
 	case r.Method == "boleto":
 		return v.T("state_waiting_boleto")
-	case r.Channel == acquirer.CreditCard:
+	case r.Channel == accounts.CreditCard:
 		return v.T("state_waiting_card")
-	case r.Channel == acquirer.Cash:
+	case r.Channel == accounts.Cash:
 		return v.T("state_waiting_cash", "method", v.network(r))
 	}
 	return v.T("state_waiting", "method", v.called(r))
@@ -59,7 +59,7 @@ func (v view) document(kind string) string {
 }
 
 // channel is the sentence for where a rail is paid.
-func channel(r acquirer.Rail) string {
+func channel(r accounts.Rail) string {
 	if r.Method == "boleto" { // hardly any shopper brings cash
 		return "channel_boleto"
 	}
@@ -67,11 +67,11 @@ func channel(r acquirer.Rail) string {
 }
 
 // speed is the sentence for how soon a payment is confirmed.
-func speed(r acquirer.Rail) string {
+func speed(r accounts.Rail) string {
 	switch r.Channel {
-	case acquirer.CreditCard:
+	case accounts.CreditCard:
 		return "time_instant"
-	case acquirer.Cash:
+	case accounts.Cash:
 		return "time_days"
 	}
 	return "time_minutes"

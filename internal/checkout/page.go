@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -426,7 +426,7 @@ func kindOf(p pay.Payment) string {
 }
 
 // declineKey is the sentence for a failure on a rail, or a general one.
-func declineKey(f pay.Failure, r acquirer.Rail) string {
+func declineKey(f pay.Failure, r accounts.Rail) string {
 	switch f.Code {
 	case "expired", "abandoned":
 		return "declined_unpaid"
@@ -441,7 +441,7 @@ func declineKey(f pay.Failure, r acquirer.Rail) string {
 	if decline.Reason(f.Decline).Meaning().Outcome == decline.Faulty { // nobody declined it
 		return "declined_error"
 	}
-	if r.Channel == acquirer.Cash || r.Method == "wallet" { // no bank takes part in it
+	if r.Channel == accounts.Cash || r.Method == "wallet" { // no bank takes part in it
 		return "declined_any"
 	}
 	return "declined_other"

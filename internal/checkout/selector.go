@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -407,12 +407,12 @@ func second(a, b bool) int {
 
 // elsewhere reports whether a country has no method of its own: then the sandbox offers all
 // methods.
-func (p *Pages) elsewhere(s pay.Session, rails []acquirer.Rail, country string) bool {
-	here := func(r acquirer.Rail) bool { return r.Country == country }
+func (p *Pages) elsewhere(s pay.Session, rails []accounts.Rail, country string) bool {
+	here := func(r accounts.Rail) bool { return r.Country == country }
 	return !s.Live && !slices.ContainsFunc(rails, here)
 }
 
-func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place string) method {
+func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place string) method {
 	local, allowed := p.app.Sessions.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
@@ -460,7 +460,7 @@ func feeIn(f money.Fee, s pay.Session, local money.Amount) money.Amount {
 }
 
 // placesOf are the countries that have a method, by name.
-func placesOf(rails []acquirer.Rail, name func(string) string) []option {
+func placesOf(rails []accounts.Rail, name func(string) string) []option {
 	var list []option
 	for _, rail := range rails {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Code == rail.Country }) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -16,7 +16,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 	down, unknown, missing := Outcome{Kind: Unavailable}, Outcome{Kind: Unknown}, Outcome{Kind: Missing}
 	for _, c := range []struct {
 		name    string
-		rail    acquirer.Rail
+		rail    accounts.Rail
 		after   []time.Duration // since the payment was created
 		answers []Outcome
 		tries   int

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/decline"
@@ -62,7 +62,7 @@ type Change struct {
 	Reserves      []Reserve
 	Adjustments   []Adjustment // ErrStale if the reference of a new one is taken
 	Documents     []Document   // new ones only
-	Accounts      []acquirer.Account
+	Accounts      []accounts.Account
 	Operators     []merchants.Operator
 	Users         []people.User       // ErrStale if the address of a new one is taken
 	Memberships   []people.Membership // ErrStale if the user of a new one already has one at the merchant
@@ -70,7 +70,7 @@ type Change struct {
 	Links         []people.Link
 	Secrets       []merchants.Encrypted   // ErrStale if the id of a new one is taken
 	KeyUses       []merchants.KeyUse      // ErrStale if the id of a new one is taken
-	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken
+	Rules         []accounts.RoutingRules // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []comparison.Result
 	Drifts          []comparison.Drift

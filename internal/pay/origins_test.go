@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
@@ -47,7 +47,7 @@ func TestBookWhileOursIsUnderWay(t *testing.T) {
 func TestAnyOrderInLocalCurrency(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rail := cardRail()
-		rail.Limits = []acquirer.Limit{{Currency: money.CLP, Min: 1, Max: 1_000_000_00}}
+		rail.Limits = []accounts.Limit{{Currency: money.CLP, Min: 1, Max: 1_000_000_00}}
 		o := order(rt, cardRail(), 10000)
 		o.Rail = rail
 		o.Amount = usd(rapid.Int64Range(1, 300).Draw(rt, "cents"))

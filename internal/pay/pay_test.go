@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"pgregory.net/rapid"
@@ -15,17 +15,17 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func cardRail() acquirer.Rail {
-	return acquirer.Rail{ID: "sbx_card", Key: "sbx_card", Method: "card", Country: "USA", Channel: acquirer.CreditCard, Sync: true,
-		Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 100_000_00}}, Fee: money.Fee{Bps: 290, Flat: 30}, Window: 30 * time.Minute}
+func cardRail() accounts.Rail {
+	return accounts.Rail{ID: "sbx_card", Key: "sbx_card", Method: "card", Country: "USA", Channel: accounts.CreditCard, Sync: true,
+		Limits: []accounts.Limit{{Currency: money.USD, Min: 1, Max: 100_000_00}}, Fee: money.Fee{Bps: 290, Flat: 30}, Window: 30 * time.Minute}
 }
 
-func pixRail() acquirer.Rail {
-	return acquirer.Rail{ID: "sbx_pix", Key: "sbx_pix", Method: "pix", Country: "BRA", Channel: acquirer.Online, Document: "CPF",
-		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 100, Max: 1_000_000_00}}, Fee: money.Fee{Bps: 99}, Window: 24 * time.Hour}
+func pixRail() accounts.Rail {
+	return accounts.Rail{ID: "sbx_pix", Key: "sbx_pix", Method: "pix", Country: "BRA", Channel: accounts.Online, Document: "CPF",
+		Limits: []accounts.Limit{{Currency: money.BRL, Min: 100, Max: 1_000_000_00}}, Fee: money.Fee{Bps: 99}, Window: 24 * time.Hour}
 }
 
-func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order {
+func order(t interface{ Fatal(...any) }, rail accounts.Rail, cents int64) Order {
 	rate, err := money.ParseRate("5.4")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order 
 var routes = Cascade{Routes: []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}}
 
 // sent returns a payment whose first attempt is in progress.
-func sent(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Payment {
+func sent(t interface{ Fatal(...any) }, rail accounts.Rail, cents int64) Payment {
 	p, err := Create(order(t, rail, cents), noon)
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rail := acquirer.Rail{ID: "1001", Limits: []acquirer.Limit{{Currency: currency, Min: 1, Max: 1_000_000_000}}, Fee: money.Fee{Bps: 50}}
+		rail := accounts.Rail{ID: "1001", Limits: []accounts.Limit{{Currency: currency, Min: 1, Max: 1_000_000_000}}, Fee: money.Fee{Bps: 50}}
 		tier := rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier")
 		var whole, credited int64
 		for _, part := range rapid.SliceOfN(rapid.Int64Range(1, 2_000), 1, 50).Draw(t, "parts") {

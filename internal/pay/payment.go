@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -177,7 +177,7 @@ type Order struct {
 	// Source and time of the rate; "" and zero for US dollars.
 	RateSource string
 	RateAt     time.Time
-	Rail       acquirer.Rail
+	Rail       accounts.Rail
 	Country    string
 	OrderID    string
 	Buyer      Buyer
@@ -375,7 +375,7 @@ func (p *Payment) capture(now time.Time) ledger.Transfer {
 func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 	usd, err := rate.ToUSD(asked)
 	if err != nil { // too large to convert
-		usd = money.New(acquirer.MaxAmount+1, money.USD)
+		usd = money.New(accounts.MaxAmount+1, money.USD)
 	}
 	return usd, checkWorth(usd, asked)
 }
@@ -384,13 +384,13 @@ func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
 func checkWorth(usd, asked money.Amount) error {
 	dollars := asked.Currency == money.USD
 	switch {
-	case usd.IsPositive() && usd.Minor <= acquirer.MaxAmount:
+	case usd.IsPositive() && usd.Minor <= accounts.MaxAmount:
 		return nil
 	case usd.IsPositive() && dollars:
-		return problem.Field(problem.AmountAboveMaximum, "amount", acquirer.AboveMaxAmount)
+		return problem.Field(problem.AmountAboveMaximum, "amount", accounts.AboveMaxAmount)
 	case usd.IsPositive():
 		return problem.Field(problem.AmountAboveMaximum, "amount",
-			fmt.Sprintf("%s are worth more than "+acquirer.MaxAmountText+": send less; amount is in units of %s, not in cents", asked, asked.Currency))
+			fmt.Sprintf("%s are worth more than "+accounts.MaxAmountText+": send less; amount is in units of %s, not in cents", asked, asked.Currency))
 	case asked.IsPositive() && !dollars:
 		return problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"pgregory.net/rapid"
 )
@@ -99,7 +99,7 @@ func (w *trade) sell() {
 	local := money.New(rapid.Int64Range(1, 3_000_000).Draw(w.t, "local"), rapid.SampledFrom([]money.Currency{"CLP", "BRL", "KWD", "USD"}).Draw(w.t, "currency"))
 	o := order(w.t, cardRail(), rapid.OneOf(rapid.Int64Range(1, 300), rapid.Int64Range(300, 100_000_00)).Draw(w.t, "cents"))
 	o.ID, o.Local = w.id(PaymentPrefix), local
-	o.Rail.Limits = []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
+	o.Rail.Limits = []accounts.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
 	o.Rail.Fee = money.Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
 	o.Terms = merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(w.t, "tier"))
 	o.Terms.RefundFees = rapid.SampledFrom([]merchants.RefundFees{merchants.FeesKept, merchants.FeesReturned}).Draw(w.t, "refund fees")

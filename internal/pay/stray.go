@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
@@ -56,7 +56,7 @@ const maxStrays = 16
 
 // mostCame is the most, in USD cents, that another amount may be worth to be booked: ten times the largest payment, as if a shopper
 // typed a digit too many. More is a mistake of the provider's, and sums of it would exceed 64 bits.
-const mostCame = 10 * acquirer.MaxAmount
+const mostCame = 10 * accounts.MaxAmount
 
 // Strays are a payment's stray money, in the order in which it came.
 type Strays []Stray

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -76,7 +76,7 @@ func TestARefusalKeepsTheProvidersCode(t *testing.T) {
 		decline.Declined: {"card_declined", "declined"}, decline.BankDeclined: {"card_declined", "declined"}, decline.DoNotHonor: {"card_declined", "declined"},
 		decline.InsufficientFunds: {"insufficient_funds", "insufficient_funds"}, decline.Canceled: {"abandoned", "declined"},
 	} {
-		for i, rail := range []acquirer.Rail{cardRail(), pixRail()} {
+		for i, rail := range []accounts.Rail{cardRail(), pixRail()} {
 			m := reason.Meaning()
 			o := Outcome{Kind: Declined, Code: m.Code, Decline: string(reason), Message: m.Message, Raw: "their_05"}
 			p, _ := sent(t, rail, 2550).Resolve(o, Cascade{}, noon)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // Health records how accounts perform: their circuits by rail, their scores by rail and band of
@@ -101,7 +101,7 @@ func accepted(said pay.OutcomeKind) bool {
 }
 
 // Candidate is an account with its recorded health.
-func (h *Health) Candidate(account acquirer.Account, rail, band string) Candidate {
+func (h *Health) Candidate(account accounts.Account, rail, band string) Candidate {
 	s := seat{account.ID, rail}
 	return Candidate{Account: account, Circuit: h.circuits[s], Score: h.scores[kind{s, band}]}
 }
@@ -130,7 +130,7 @@ func (h *Health) Open(now time.Time) (n int) {
 // Plan returns the cascade of a payment and its budget. The cascade has the accounts that
 // serve the merchant and rail, that the rules choose, and that accept the amount, in order
 // and with the reasons.
-func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
+func (h *Health) Plan(rules Rules, serving accounts.Accounts, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
 	rule, chosen, passed := rules.Choose(rail.Key, serving)
 	taking, small := chosen.Taking(rail, p.Price.Local)
 	band := Band(p.Price.Amount)

@@ -3,7 +3,7 @@
 // over because they fail now.
 //
 // It is pure: values in, values out. The caller keeps the Rules and the Health, and passes
-// the time. It does not select the accounts that serve a rail at all: acquirer.Accounts
+// the time. It does not select the accounts that serve a rail at all: accounts.Accounts
 // does.
 package routing
 
@@ -16,7 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // Order is how accounts are ordered.
@@ -41,7 +41,7 @@ func ParseOrder(text string) (Order, error) {
 
 // Candidate is an account that accepts a payment, with its recorded health.
 type Candidate struct {
-	acquirer.Account
+	accounts.Account
 	Circuit Circuit
 	Score   Score
 }
@@ -52,7 +52,7 @@ type Candidate struct {
 //
 // Which payments explore follows from their ids, so that a decision can be repeated and
 // explained. Only a first try explores: payment is "" for a later one.
-func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
+func Decide(rule Rule, candidates []Candidate, payment string, rail accounts.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
 	var fit []Candidate
 	for _, c := range candidates {
 		until, open := c.Circuit.Open(now)
@@ -82,8 +82,8 @@ func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rai
 	return routes, passed
 }
 
-func compare(rule Rule, a, b Candidate, rail acquirer.Rail, usd money.Amount) int {
-	cost := acquirer.CompareCost(a.Account, b.Account, rail.Key, usd)
+func compare(rule Rule, a, b Candidate, rail accounts.Rail, usd money.Amount) int {
+	cost := accounts.CompareCost(a.Account, b.Account, rail.Key, usd)
 	priority := cmp.Compare(a.Priority, b.Priority)
 	id := cmp.Compare(a.ID, b.ID)
 	switch rule.Order {
@@ -112,7 +112,7 @@ func explore(rule Rule, n int, payment string) int {
 }
 
 // reason explains an account's place, for people.
-func reason(rule Rule, c Candidate, rail acquirer.Rail, usd money.Amount) string {
+func reason(rule Rule, c Candidate, rail accounts.Rail, usd money.Amount) string {
 	cost := "its price is not known"
 	if fee, known := c.Cost(rail.Key, usd); known {
 		cost = "it costs " + fee.String()

@@ -10,18 +10,18 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	pix  = acquirer.Rail{Key: "pix.BRA"}
+	pix  = accounts.Rail{Key: "pix.BRA"}
 	ten  = money.New(10_00, money.USD)
 )
 
 func candidate(id string, priority int, fee money.Fee) Candidate {
-	return Candidate{Account: acquirer.Account{ID: id, Priority: priority, Terms: []acquirer.RailTerms{{Fee: &fee}}}}
+	return Candidate{Account: accounts.Account{ID: id, Priority: priority, Terms: []accounts.RailTerms{{Fee: &fee}}}}
 }
 
 // after is a candidate's score after payments of which some went well.
@@ -170,7 +170,7 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 			t.Fatal("bad requests opened the circuit")
 		}
 	}
-	if c := h.Candidate(acquirer.Account{ID: "bank"}, "pix.BRA", "small"); c.Circuit != (Circuit{}) || c.Score.Payments() != 0 {
+	if c := h.Candidate(accounts.Account{ID: "bank"}, "pix.BRA", "small"); c.Circuit != (Circuit{}) || c.Score.Payments() != 0 {
 		t.Errorf("bad requests are counted: %+v", c)
 	}
 	for range 5 {
@@ -313,7 +313,7 @@ func TestScoreIsOfShoppersWhoPaid(t *testing.T) {
 			h.Ended(Call{Account: "bank", Rail: "card.BRA", Band: Band(ten), Page: sync, Said: pay.Awaiting}, noon)
 			h.Finished(p, "card.BRA", noon)
 		}
-		s := h.Candidate(acquirer.Account{ID: "bank"}, "card.BRA", Band(ten)).Score
+		s := h.Candidate(accounts.Account{ID: "bank"}, "card.BRA", Band(ten)).Score
 		return s, fmt.Sprintf("%v of %v, %v opened; %s", s.Succeeded(), s.Payments(), s.Pages(), s)
 	}
 	refused := shopped(true, pay.Failed, pay.Lapsed, decline.InsufficientFunds)
@@ -339,7 +339,7 @@ func TestScoreIsOfShoppersWhoPaid(t *testing.T) {
 	}
 	h := NewHealth() // another node opened the page, or this one did before it restarted
 	h.Finished(refused, "card.BRA", noon)
-	if s := h.Candidate(acquirer.Account{ID: "bank"}, "card.BRA", Band(ten)).Score; s.Payments() != 1 || s.Succeeded() != 0 {
+	if s := h.Candidate(accounts.Account{ID: "bank"}, "card.BRA", Band(ten)).Score; s.Payments() != 1 || s.Succeeded() != 0 {
 		t.Errorf("an end whose page this node did not open: %s", s)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
@@ -94,7 +94,7 @@ func (r Rules) Rates() bool {
 // lists. If none of them serves, such as in the other environment or for a merchant with
 // its own accounts, the list is ignored: a rule about some accounts must not take the rail
 // from a merchant whom other accounts serve.
-func (r Rules) Choose(rail string, serving acquirer.Accounts) (rule Rule, chosen acquirer.Accounts, passed []string) {
+func (r Rules) Choose(rail string, serving accounts.Accounts) (rule Rule, chosen accounts.Accounts, passed []string) {
 	rule = r.For(rail)
 	if len(rule.Accounts) == 0 {
 		return rule, serving, nil

@@ -8,12 +8,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
-func serving(ids ...string) (list acquirer.Accounts) {
+func serving(ids ...string) (list accounts.Accounts) {
 	for i, id := range ids {
-		list = append(list, acquirer.Account{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: acquirer.AccountEnabled, Live: true})
+		list = append(list, accounts.Account{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: accounts.AccountEnabled, Live: true})
 	}
 	return list
 }

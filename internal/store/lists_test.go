@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
@@ -38,7 +38,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			ID: id.New("TXN-", at), Scope: acme, Amount: money.New(2550+int64(i%3), money.USD),
 			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana",
 				Document: []string{"", "529.982.247-25", "11144477725", "GODE561231HDFRRN09"}[random.IntN(4)]}, Local: local, Asked: asked, Rate: rate(t),
-			Rail:    acquirer.Rail{ID: kind.rail, Method: kind.method, Limits: []acquirer.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
+			Rail:    accounts.Rail{ID: kind.rail, Method: kind.method, Limits: []accounts.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
 			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: merchants.TermsOf(merchants.Standard),
 		}, at)
 		must(t, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -18,12 +18,12 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		if _, err := s.Rules().Get(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("rules that were never applied: %v", err)
 		}
-		one, two := acquirer.RoutingRules{Version: 1, Doc: []byte(`{"order":"ü"}`), At: noon}, acquirer.RoutingRules{Version: 2, Doc: []byte{}, At: noon}
-		for _, v := range []acquirer.RoutingRules{one, two} {
-			must(t, s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{v}}))
+		one, two := accounts.RoutingRules{Version: 1, Doc: []byte(`{"order":"ü"}`), At: noon}, accounts.RoutingRules{Version: 2, Doc: []byte{}, At: noon}
+		for _, v := range []accounts.RoutingRules{one, two} {
+			must(t, s.Commit(ctx, pay.Change{Rules: []accounts.RoutingRules{v}}))
 		}
 		// Of two operators the second one must decide again.
-		if err := s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{two}}); !errors.Is(err, store.ErrStale) {
+		if err := s.Commit(ctx, pay.Change{Rules: []accounts.RoutingRules{two}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("a version that is taken: %v, want ErrStale", err)
 		}
 		list, err := s.Rules().List(ctx, 5)
@@ -32,16 +32,16 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		must(t, err)
 		mark, err := s.Rules().Mark(ctx)
 		must(t, err)
-		if !reflect.DeepEqual(list, []acquirer.RoutingRules{two, one}) || !reflect.DeepEqual(read, one) || mark != 2 {
+		if !reflect.DeepEqual(list, []accounts.RoutingRules{two, one}) || !reflect.DeepEqual(read, one) || mark != 2 {
 			t.Errorf("listed %+v, read %+v, newest %d", list, read, mark)
 		}
-		must(t, s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{{Version: 4, At: noon}}}))
+		must(t, s.Commit(ctx, pay.Change{Rules: []accounts.RoutingRules{{Version: 4, At: noon}}}))
 		broken, err := s.Check(ctx)
 		must(t, err)
 		if len(broken) != 1 || broken[0].ID != "rules/4" {
 			t.Errorf("a gap in the versions returns %v", broken)
 		}
-		must(t, s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{{Version: 3, At: noon}}}))
+		must(t, s.Commit(ctx, pay.Change{Rules: []accounts.RoutingRules{{Version: 3, At: noon}}}))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -90,7 +90,7 @@ func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	terms.RefundFees = merchants.FeesReturned
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),
-		Rail: acquirer.Rail{ID: "sbx_pix", Method: "pix", Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
+		Rail: accounts.Rail{ID: "sbx_pix", Method: "pix", Limits: []accounts.Limit{{Currency: money.BRL, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 99, Flat: 10}, Window: time.Hour},
 		Country: "BRA", OrderID: "order-" + id, Terms: terms,
 	}, noon)

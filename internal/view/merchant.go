@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
@@ -154,7 +154,7 @@ type Method struct {
 	Name             string           `json:"name"`
 	Country          string           `json:"country" doc:"ISO 3166 alpha-2"`
 	CountryISO3      string           `json:"countryIso3" doc:"ISO 3166 alpha-3"`
-	Channel          acquirer.Channel `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
+	Channel          accounts.Channel `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
 	ImageURL         string           `json:"imageUrl,omitempty"`
 	Currencies       []money.Currency `json:"currencies"`
 	CurrencyLimits   []Limit          `json:"currencyLimits"`
@@ -179,7 +179,7 @@ type MethodFee struct {
 
 // NewMethod shows a rail. reason says why it cannot be charged now, "" if it can; refundable, whether its payments can be refunded. usd converts a local
 // amount; false if no rate is known.
-func NewMethod(r acquirer.Rail, alpha2, reason string, refundable bool, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
+func NewMethod(r accounts.Rail, alpha2, reason string, refundable bool, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
 	m := Method{
 		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,
 		Channel: r.Channel, ImageURL: r.ImageURL, Currencies: []money.Currency{}, CurrencyLimits: []Limit{},

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -142,7 +142,7 @@ var words = map[reflect.Type][]any{
 	reflect.TypeFor[webhooks.EventsVersion]():  Texts(webhooks.EventsVersions()...),
 	reflect.TypeFor[merchants.Environment]():   Texts(merchants.Sandbox, merchants.Production),
 	reflect.TypeFor[merchants.Right]():         Texts(merchants.Rights()...),
-	reflect.TypeFor[acquirer.Channel]():        Texts(acquirer.Online, acquirer.Cash, acquirer.CreditCard),
+	reflect.TypeFor[accounts.Channel]():        Texts(accounts.Online, accounts.Cash, accounts.CreditCard),
 	reflect.TypeFor[pay.ClaimKind]():           Texts(pay.ClaimKinds()...),
 	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),
 	reflect.TypeFor[webhooks.DeliveryStatus](): Texts(webhooks.DeliveryStatuses()...),

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -48,7 +48,7 @@ type Account struct {
 	Adapter         string                 `json:"adapter" example:"stripe"`
 	Environment     merchants.Environment  `json:"environment" enum:"sandbox,production"`
 	Merchant        *string                `json:"merchantId" doc:"The merchant whose payments it takes; null: all merchants"`
-	Status          acquirer.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
+	Status          accounts.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
 	Priority        int                    `json:"priority" doc:"Accounts with lower numbers are tried first"`
 	Rails           []string               `json:"rails" doc:"Catalog keys of its rails" example:"[\"card.MEX\"]"`
 	AllRails        bool                   `json:"allRails" doc:"It has all rails of its adapter, also those that a later version adds"`
@@ -99,11 +99,11 @@ func NewAccount(s acquiring.AccountStatus) Account {
 // ReadTerms reads terms as they are shown.
 //
 // Errors: invalid_request.
-func ReadTerms(list []Terms) ([]acquirer.RailTerms, error) {
-	var terms []acquirer.RailTerms
+func ReadTerms(list []Terms) ([]accounts.RailTerms, error) {
+	var terms []accounts.RailTerms
 	var wrong []problem.Issue
 	for i, t := range list {
-		line := acquirer.RailTerms{Rail: t.Rail}
+		line := accounts.RailTerms{Rail: t.Rail}
 		path := fmt.Sprintf("terms[%d]", i)
 		if t.Price == "" && len(t.Limits) == 0 {
 			wrong = append(wrong, problem.Issue{Path: path, Message: "terms without a price and limits say nothing: leave them out"})
@@ -116,7 +116,7 @@ func ReadTerms(list []Terms) ([]acquirer.RailTerms, error) {
 			line.Fee = &fee
 		}
 		for n, text := range t.Limits {
-			l, err := acquirer.ParseLimit(text)
+			l, err := accounts.ParseLimit(text)
 			if err != nil {
 				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Message: err.Error()})
 			}

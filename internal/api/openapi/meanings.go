@@ -1,7 +1,7 @@
 package openapi
 
 import (
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -32,7 +32,7 @@ var explanations = map[problem.Code]explanation{
 		details: `{"issues":[{"path":"amount","message":"amount must be above 0, in USD with at most two decimals"}]}`},
 	problem.AmountBelowMinimum: {param: "amount"},
 	problem.AmountAboveMaximum: {param: "amount",
-		details: `{"issues":[{"path":"amount","message":"amount must be at most ` + acquirer.MaxAmountText + `"}]}`},
+		details: `{"issues":[{"path":"amount","message":"amount must be at most ` + accounts.MaxAmountText + `"}]}`},
 	problem.AmountOutOfLimits: {param: "amount",
 		details: `{"limit":{"min":10,"max":10000,"currency":"MXN"},"boundViolated":"max"}`},
 	problem.IdempotencyConflict: {details: `{"reason":"body_differs"}`},

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -30,7 +30,7 @@ type NewAccount struct {
 	BaseURL     string
 	Credentials map[string]string
 	Rails       []string // none: all rails of the adapter
-	Terms       []acquirer.RailTerms
+	Terms       []accounts.RailTerms
 	Priority    int
 	Disabled    bool
 }
@@ -39,16 +39,16 @@ type NewAccount struct {
 //
 // Errors: invalid_request for invalid settings, conflict_state for an id that was used before. No
 // error contains a credential.
-func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account acquirer.Account, err error) {
+func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account accounts.Account, err error) {
 	now := ac.Now()
 	if n.ID == "" {
-		n.ID = ac.NewID(acquirer.AccountPrefix, now)
+		n.ID = ac.NewID(accounts.AccountPrefix, now)
 	}
-	status := acquirer.AccountEnabled
+	status := accounts.AccountEnabled
 	if n.Disabled {
-		status = acquirer.AccountDisabled
+		status = accounts.AccountDisabled
 	}
-	fresh := acquirer.Account{
+	fresh := accounts.Account{
 		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
 		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
 	}
@@ -71,7 +71,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 			return err
 		}
 		return ac.Store.Commit(ctx, pay.Change{
-			Accounts: []acquirer.Account{account}, Audit: ac.providers.AuditAccount(by, audit.ProviderAdded, account, terms(account)),
+			Accounts: []accounts.Account{account}, Audit: ac.providers.AuditAccount(by, audit.ProviderAdded, account, terms(account)),
 		})
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 // check validates an account by data outside of it: the adapter, the merchant, the credentials.
 //
 // Errors: invalid_request.
-func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credentials map[string]string) error {
+func (ac *Accounts) check(ctx context.Context, account accounts.Account, credentials map[string]string) error {
 	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts || account.ID == HandPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
@@ -121,10 +121,10 @@ func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credent
 }
 
 // checkRails returns an error that lists the account's rails which its adapter lacks.
-func checkRails(adapter provider.Adapter, account acquirer.Account) error {
+func checkRails(adapter provider.Adapter, account accounts.Account) error {
 	var wrong []problem.Issue
 	check := func(path, rail string) {
-		if !acquirer.RailIn(adapter.Rails, rail) {
+		if !accounts.RailIn(adapter.Rails, rail) {
 			wrong = append(wrong, problem.Issue{Path: path, Message: fmt.Sprintf("%s does not serve %q; it serves %s",
 				adapter.Name, rail, strings.Join(adapter.Rails, ", "))})
 		}
@@ -141,7 +141,7 @@ func checkRails(adapter provider.Adapter, account acquirer.Account) error {
 }
 
 // checkTerms refuses limits that would limit nothing: limits on payouts must be in USD.
-func checkTerms(adapter provider.Adapter, account acquirer.Account) error {
+func checkTerms(adapter provider.Adapter, account accounts.Account) error {
 	if adapter.OpenPayouts == nil {
 		return nil
 	}
@@ -162,12 +162,12 @@ func invalid(path, message string) error {
 }
 
 // AuditAccount is the audit entry of an act on an account.
-func (ps *Providers) AuditAccount(by audit.Actor, act audit.Act, account acquirer.Account, details map[string]string) []audit.Entry {
+func (ps *Providers) AuditAccount(by audit.Actor, act audit.Act, account accounts.Account, details map[string]string) []audit.Entry {
 	return ps.Audited(by, account.Scope(), act, account.ID, details)
 }
 
 // terms lists an account's settings for the audit log, without its credentials.
-func terms(account acquirer.Account) map[string]string {
+func terms(account accounts.Account) map[string]string {
 	told := map[string]string{"adapter": account.Adapter, "priority": strconv.Itoa(account.Priority), "status": string(account.Status)}
 	if len(account.Rails) > 0 {
 		told["rails"] = strings.Join(account.Rails, " ")
@@ -189,8 +189,8 @@ func terms(account acquirer.Account) map[string]string {
 }
 
 // change decides about an account and writes the result.
-func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act audit.Act, decide func(acquirer.Account) (acquirer.Account, map[string]string, error)) (acquirer.Account, error) {
-	done, err := base.Decide(func() (acquirer.Account, error) {
+func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act audit.Act, decide func(accounts.Account) (accounts.Account, map[string]string, error)) (accounts.Account, error) {
+	done, err := base.Decide(func() (accounts.Account, error) {
 		account, err := ac.Store.Accounts().Get(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
@@ -200,7 +200,7 @@ func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act a
 			return next, err
 		}
 		return next, ac.Store.Commit(ctx, pay.Change{
-			Accounts: []acquirer.Account{next}, Audit: ac.providers.AuditAccount(by, act, next, details),
+			Accounts: []accounts.Account{next}, Audit: ac.providers.AuditAccount(by, act, next, details),
 		})
 	})
 	if err != nil {
@@ -213,8 +213,8 @@ func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act a
 // Edit changes an account's settings. edit may return an error.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state, edit's own.
-func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit func(acquirer.Account) (acquirer.Account, error)) (acquirer.Account, error) {
-	return ac.change(ctx, by, id, audit.ProviderChanged, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
+func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit func(accounts.Account) (accounts.Account, error)) (accounts.Account, error) {
+	return ac.change(ctx, by, id, audit.ProviderChanged, func(account accounts.Account) (accounts.Account, map[string]string, error) {
 		if err := account.Present(); err != nil {
 			return account, nil, err
 		}
@@ -238,15 +238,15 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 }
 
 // Rotate replaces the given credentials and keeps the others. Calls under way finish with the old
-// ones, and notifications signed with the old ones are accepted for acquirer.AccountGrace.
+// ones, and notifications signed with the old ones are accepted for accounts.AccountGrace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
-func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (acquirer.Account, error) {
+func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (accounts.Account, error) {
 	if len(credentials) == 0 {
-		return acquirer.Account{}, invalid("credentials", "no credential was given: nothing was changed")
+		return accounts.Account{}, invalid("credentials", "no credential was given: nothing was changed")
 	}
-	return ac.change(ctx, by, id, audit.ProviderRotated, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
-		refuse := func(err error) (acquirer.Account, map[string]string, error) {
+	return ac.change(ctx, by, id, audit.ProviderRotated, func(account accounts.Account) (accounts.Account, map[string]string, error) {
+		refuse := func(err error) (accounts.Account, map[string]string, error) {
 			return account, nil, err
 		}
 		if err := account.Present(); err != nil {
@@ -288,7 +288,7 @@ func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 			continue
 		}
 		_, failed := ac.change(ctx, audit.Actor{Kind: audit.BySystem}, account.ID, audit.ProviderForgot,
-			func(read acquirer.Account) (acquirer.Account, map[string]string, error) {
+			func(read accounts.Account) (accounts.Account, map[string]string, error) {
 				next, _ := read.Forget(ac.Now())
 				return next, nil, nil
 			})
@@ -300,17 +300,17 @@ func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 // Enable sets whether an account takes new charges.
 //
 // Errors: store.ErrNotFound, conflict_state for a removed account.
-func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bool) (acquirer.Account, error) {
-	act, status := audit.ProviderEnabled, acquirer.AccountEnabled
+func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bool) (accounts.Account, error) {
+	act, status := audit.ProviderEnabled, accounts.AccountEnabled
 	if !on {
-		act, status = audit.ProviderDisabled, acquirer.AccountDisabled
+		act, status = audit.ProviderDisabled, accounts.AccountDisabled
 	}
-	return ac.change(ctx, by, id, act, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
+	return ac.change(ctx, by, id, act, func(account accounts.Account) (accounts.Account, map[string]string, error) {
 		if account.Status == status {
 			return account, nil, nil
 		}
 		edited := account
-		if edited.Status != acquirer.AccountRemoved {
+		if edited.Status != accounts.AccountRemoved {
 			edited.Status = status
 		}
 		next, err := edited.Save(ac.Now())
@@ -321,8 +321,8 @@ func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bo
 // Remove removes an account for good.
 //
 // Errors: store.ErrNotFound, conflict_state if it has open payments, unless force is set.
-func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force bool) (acquirer.Account, error) {
-	return ac.change(ctx, by, id, audit.ProviderRemoved, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
+func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force bool) (accounts.Account, error) {
+	return ac.change(ctx, by, id, audit.ProviderRemoved, func(account accounts.Account) (accounts.Account, map[string]string, error) {
 		open, err := ac.Store.Accounts().OpenAt(ctx, id)
 		if err != nil {
 			return account, nil, err
@@ -376,7 +376,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 
 // AccountStatus is a provider account as the operator sees it.
 type AccountStatus struct {
-	acquirer.Account
+	accounts.Account
 	On     []string // the rails on which it takes payments
 	Fields []string // the names of its credentials
 	Broken string   // why it cannot be used, "" if it can
@@ -394,7 +394,7 @@ func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, e
 	}
 	var told []AccountStatus
 	for _, account := range list {
-		if account.Status != acquirer.AccountRemoved || all {
+		if account.Status != accounts.AccountRemoved || all {
 			told = append(told, ps.StatusOf(account))
 		}
 	}
@@ -413,9 +413,9 @@ func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountSta
 }
 
 // StatusOf is an account as the operator sees it.
-func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
+func (ps *Providers) StatusOf(account accounts.Account) AccountStatus {
 	s := AccountStatus{Account: account}
-	if account.Status == acquirer.AccountRemoved {
+	if account.Status == accounts.AccountRemoved {
 		return s
 	}
 	d := ps.openConnector(account)

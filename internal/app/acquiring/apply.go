@@ -7,7 +7,7 @@ import (
 	"maps"
 	"reflect"
 
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -39,7 +39,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if err != nil {
 		return "", err
 	}
-	if present.Status == acquirer.AccountRemoved { // it has no credentials any more
+	if present.Status == accounts.AccountRemoved { // it has no credentials any more
 		return "", fmt.Errorf("account %s was removed, and an id is used once: declare another id", n.ID)
 	}
 	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {
@@ -48,7 +48,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	done := AppliedUnchanged
 	if !reflect.DeepEqual(settled(present, n), present) {
 		done = AppliedChanged
-		if _, err := ac.Edit(ctx, by, n.ID, func(account acquirer.Account) (acquirer.Account, error) { return settled(account, n), nil }); err != nil {
+		if _, err := ac.Edit(ctx, by, n.ID, func(account accounts.Account) (accounts.Account, error) { return settled(account, n), nil }); err != nil {
 			return "", err
 		}
 	}
@@ -69,10 +69,10 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 }
 
 // settled is the account with the declared settings.
-func settled(account acquirer.Account, n NewAccount) acquirer.Account {
-	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, acquirer.AccountEnabled
+func settled(account accounts.Account, n NewAccount) accounts.Account {
+	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, accounts.AccountEnabled
 	if n.Disabled {
-		account.Status = acquirer.AccountDisabled
+		account.Status = accounts.AccountDisabled
 	}
 	if len(account.Rails)+len(n.Rails) > 0 { // nil and empty are the same
 		account.Rails = n.Rails

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -30,18 +30,18 @@ func BenchmarkCascade(b *testing.B) {
 }
 
 func cascades(b *testing.B, order routing.Order) {
-	rail := acquirer.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
-		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
+	rail := accounts.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
+		Limits: []accounts.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
 	fee := money.Fee{Bps: 250, Flat: 10}
 	d := &connectors{byID: map[string]Connector{}}
 	for i := range 3 {
-		account := acquirer.Account{
-			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: acquirer.AccountEnabled, Priority: i, Rails: []string{rail.Key},
-			Terms: []acquirer.RailTerms{{Fee: &fee, Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
+		account := accounts.Account{
+			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: accounts.AccountEnabled, Priority: i, Rails: []string{rail.Key},
+			Terms: []accounts.RailTerms{{Fee: &fee, Limits: []accounts.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
 		}
 		d.serving = append(d.serving, account)
 	}
-	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
+	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &Catalog{ByID: map[string]accounts.Rail{rail.ID: rail}}
 	a := NewProviders(ground, ProvidersConfig{}, rails)
 	a.connectors.Store(d)
 	a.ruled.Store(&ruling{Rules: routing.Rules{Order: order}})

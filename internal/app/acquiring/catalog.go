@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -22,16 +22,16 @@ import (
 
 // Catalog has the rails with their ids.
 type Catalog struct {
-	sandbox []acquirer.Rail
-	live    []acquirer.Rail
-	ByID    map[string]acquirer.Rail // of production and the sandbox
+	sandbox []accounts.Rail
+	live    []accounts.Rail
+	ByID    map[string]accounts.Rail // of production and the sandbox
 	slugs   []string                 // names of the methods of both, sorted
 	adapted map[string]bool          // keys of the rails that an adapter serves
 }
 
 // LoadCatalog reads the ids of the rails, and gives new rails an id. It marks the rails that an adapter serves.
 func LoadCatalog(ctx context.Context, db *store.Store, adapters []provider.Adapter) (*Catalog, error) {
-	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]acquirer.Rail{}, adapted: map[string]bool{}}
+	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]accounts.Rail{}, adapted: map[string]bool{}}
 	for _, a := range adapters {
 		for _, key := range a.Rails { // those of payouts are in no catalog
 			c.adapted[key] = true
@@ -76,13 +76,13 @@ func NewMethods(b *base.Base, rates *Rates, providers *Providers, catalog *Catal
 // MethodFilter selects rails of the catalog; empty fields select all.
 type MethodFilter struct {
 	Country string // alpha-3
-	Channel acquirer.Channel
+	Channel accounts.Channel
 	Method  string
 }
 
 // ListedRail is a rail as a shop sees it.
 type ListedRail struct {
-	acquirer.Rail
+	accounts.Rail
 	Unroutable string // why it cannot be charged, "" if it can
 	Refundable bool   // a provider that serves it refunds its payments
 }
@@ -111,7 +111,7 @@ func (ms *Methods) RailList(scope merchants.Scope, f MethodFilter) (list []Liste
 }
 
 // worthwhile returns a rail whose limits begin at its smallest worth, at the present rates (PAY-36).
-func (ms *Methods) worthwhile(live bool, rail acquirer.Rail) acquirer.Rail {
+func (ms *Methods) worthwhile(live bool, rail accounts.Rail) accounts.Rail {
 	for _, l := range rail.Limits {
 		rate, err := ms.Reading(live, l.Currency)
 		if err != nil {
@@ -125,15 +125,15 @@ func (ms *Methods) worthwhile(live bool, rail acquirer.Rail) acquirer.Rail {
 }
 
 // refundable reports whether a payment over a rail can be refunded by a provider that serves it. Stand-ins refund all.
-func (ms *Methods) refundable(r acquirer.Rail, serving acquirer.Accounts) bool {
-	return len(serving) == 0 || slices.ContainsFunc(serving, func(account acquirer.Account) bool {
+func (ms *Methods) refundable(r accounts.Rail, serving accounts.Accounts) bool {
+	return len(serving) == 0 || slices.ContainsFunc(serving, func(account accounts.Account) bool {
 		upstream, ok := ms.Upstream(account.ID)
 		return ok && provider.Refunds(upstream, r.Key)
 	})
 }
 
 // unroutable says why a rail cannot be charged now, "" if it can.
-func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accounts) string {
+func (ms *Methods) unroutable(live bool, r accounts.Rail, serving accounts.Accounts) string {
 	if len(serving) == 0 && (live || len(ms.StandInOrder) == 0) {
 		return "no provider is configured for " + r.Name
 	}
@@ -148,49 +148,49 @@ func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accou
 // In a strict sandbox a rail works only in its own country, as in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (ms *Methods) choose(scope merchants.Scope, w Wanted) (acquirer.Rail, geo.Country, error) {
+func (ms *Methods) choose(scope merchants.Scope, w Wanted) (accounts.Rail, geo.Country, error) {
 	var where geo.Country
 	if w.Country != "" {
 		var ok bool
 		if where, ok = geo.Parse(w.Country); !ok {
-			return acquirer.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
+			return accounts.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
 	rail, err := ms.rail(scope, w.Strict, w.MethodID, w.Method, where)
 	if err != nil {
-		return acquirer.Rail{}, where, err
+		return accounts.Rail{}, where, err
 	}
 	if w.Country == "" {
 		where, _ = geo.Parse(rail.Country)
 	}
 	if (scope.Live || w.Strict) && where.Alpha3 != rail.Country {
-		return acquirer.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
+		return accounts.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
 			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
 
-func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
+func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, where geo.Country) (accounts.Rail, error) {
 	live := scope.Live
 	if id != "" {
 		rail, ok := ms.catalog.ByID[id]
-		test := slices.ContainsFunc(ms.catalog.sandbox, func(r acquirer.Rail) bool { return r.ID == id })
+		test := slices.ContainsFunc(ms.catalog.sandbox, func(r accounts.Rail) bool { return r.ID == id })
 		if !ok || live && test {
-			return acquirer.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethodId",
+			return accounts.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethodId",
 				wrongRail(id, ms.catalog, live))
 		}
 		return rail, nil
 	}
 	if slug == "" {
-		return acquirer.Rail{}, problem.Field(problem.MissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
+		return accounts.Rail{}, problem.Field(problem.MissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
 	}
 	if where.Alpha3 == "" {
 		where, _ = geo.Parse("USA") // PAY-16
 	}
-	bySlug := func(r acquirer.Rail) bool { return r.Method == slug }
-	here := func(r acquirer.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
+	bySlug := func(r accounts.Rail) bool { return r.Method == slug }
+	here := func(r accounts.Rail) bool { return r.Method == slug && r.Country == where.Alpha3 }
 	if strict {
-		for _, rails := range [][]acquirer.Rail{ms.catalog.sandbox, ms.catalog.live} {
+		for _, rails := range [][]accounts.Rail{ms.catalog.sandbox, ms.catalog.live} {
 			if i := slices.IndexFunc(rails, here); i >= 0 {
 				return rails[i], nil
 			}
@@ -200,8 +200,8 @@ func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, whe
 	if !live {
 		// Any country and method work in the sandbox. The rail of the country comes first.
 		for _, try := range []struct {
-			rails []acquirer.Rail
-			match func(acquirer.Rail) bool
+			rails []accounts.Rail
+			match func(accounts.Rail) bool
 		}{{ms.catalog.sandbox, bySlug}, {ms.catalog.live, here}, {ms.catalog.live, bySlug}} {
 			if i := slices.IndexFunc(try.rails, try.match); i >= 0 {
 				return try.rails[i], nil
@@ -209,21 +209,21 @@ func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, whe
 		}
 	}
 	if i := slices.IndexFunc(ms.catalog.live, here); live && i >= 0 {
-		served := func(r acquirer.Rail) bool { return here(r) && len(ms.Serving(scope, r)) > 0 }
+		served := func(r accounts.Rail) bool { return here(r) && len(ms.Serving(scope, r)) > 0 }
 		if j := slices.IndexFunc(ms.catalog.live, served); j >= 0 {
 			i = j // a country may have rails of the method that no account serves
 		}
 		return ms.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {
-		return acquirer.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists its countries", slug, where.Name, slug))
+		return accounts.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists its countries", slug, where.Name, slug))
 	}
-	return acquirer.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
+	return accounts.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
 }
 
 // payable is a converted amount as the shopper is asked for it: in whole units of the currency, if
 // an account that serves the rail takes no cents.
-func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) money.Amount {
+func (ms *Methods) payable(serving accounts.Accounts, rail accounts.Rail, local money.Amount) money.Amount {
 	whole := local.WholeUnits()
 	for _, account := range serving {
 		upstream, ok := ms.Upstream(account.ID)
@@ -241,7 +241,7 @@ func (ms *Methods) Takes(q Quote) bool {
 		return true
 	}
 	within, _ := q.serving.Taking(q.Rail, q.Local)
-	return slices.ContainsFunc(within, func(account acquirer.Account) bool {
+	return slices.ContainsFunc(within, func(account accounts.Account) bool {
 		upstream, ok := ms.Upstream(account.ID)
 		return ok && provider.Takes(upstream, q.Rail.Key, q.Local)
 	})
@@ -251,7 +251,7 @@ func (ms *Methods) Takes(q Quote) bool {
 // currency.
 //
 // Errors: service_unavailable if there is no reliable rate.
-func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd money.Amount) (money.Amount, exchange.Reading, acquirer.Rail, error) {
+func (ms *Methods) convert(live bool, rail accounts.Rail, where geo.Country, usd money.Amount) (money.Amount, exchange.Reading, accounts.Rail, error) {
 	currency := ms.currency(live, rail, where)
 	rate, err := ms.Reading(live, currency)
 	if err != nil {
@@ -259,11 +259,11 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 	}
 	if _, ok := rail.LimitIn(currency); !ok {
 		// The sandbox's range: from one cent to the largest payment.
-		low, high, err := rate.Rate.Around(money.New(1, money.USD), money.New(acquirer.MaxAmount, money.USD), currency)
+		low, high, err := rate.Rate.Around(money.New(1, money.USD), money.New(accounts.MaxAmount, money.USD), currency)
 		if err != nil {
 			return money.Amount{}, rate, rail, err
 		}
-		rail.Limits = append(slices.Clip(rail.Limits), acquirer.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
+		rail.Limits = append(slices.Clip(rail.Limits), accounts.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
 	}
 	local, err := rate.Rate.Price(usd, currency)
 	return local, rate, rail, err
@@ -274,7 +274,7 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 func wrongRail(id string, c *Catalog, live bool) string {
 	var ids []string
 	for known := range c.ByID {
-		test := slices.ContainsFunc(c.sandbox, func(r acquirer.Rail) bool { return r.ID == known })
+		test := slices.ContainsFunc(c.sandbox, func(r accounts.Rail) bool { return r.ID == known })
 		if test && known == id {
 			return id + " is a method of the sandbox, and this is a live key: read the ids of production from GET /payment-methods"
 		}
@@ -324,14 +324,14 @@ func (ms *Methods) CheckSlug(slug string) error {
 
 // hasMethod reports whether a method has this name.
 func (c *Catalog) hasMethod(slug string) bool {
-	bySlug := func(r acquirer.Rail) bool { return r.Method == slug }
+	bySlug := func(r accounts.Rail) bool { return r.Method == slug }
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }
 
 // local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
 // shopper who pays in the shop's currency pays exactly the shop's amount, not that amount converted
 // to USD and back. Others pay an amount that the accounts on the rail accept.
-func (ms *Methods) local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at exchange.Reading) (money.Amount, exchange.Reading, acquirer.Rail, error) {
+func (ms *Methods) local(live bool, serving accounts.Accounts, rail accounts.Rail, where geo.Country, usd, asked money.Amount, at exchange.Reading) (money.Amount, exchange.Reading, accounts.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil

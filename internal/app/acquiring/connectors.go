@@ -17,7 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -82,7 +82,7 @@ func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, provi
 
 // Connector is a provider account with its client on this node.
 type Connector struct {
-	Account acquirer.Account
+	Account accounts.Account
 	client  provider.Provider // nil if it cannot be opened, or pays out
 	Payouts payout.Provider   // nil if it cannot be opened, or takes payments
 	paysOut bool
@@ -109,8 +109,8 @@ type pastCredentials struct {
 type connectors struct {
 	mark    int64
 	byID    map[string]Connector
-	serving acquirer.Accounts // that take payments and can be called, with their rails
-	paying  acquirer.Accounts // that pay out and can be called
+	serving accounts.Accounts // that take payments and can be called, with their rails
+	paying  accounts.Accounts // that pay out and can be called
 }
 
 // Connector returns an account with its client, as this node knows it; false if there is no such account.
@@ -120,7 +120,7 @@ func (ps *Providers) Connector(account string) (Connector, bool) {
 }
 
 // Paying lists the accounts that pay a shop's withdrawals over a rail and can be called.
-func (ps *Providers) Paying(scope merchants.Scope, rail acquirer.Rail) (list []Connector) {
+func (ps *Providers) Paying(scope merchants.Scope, rail accounts.Rail) (list []Connector) {
 	known := ps.connectors.Load()
 	for _, account := range known.paying.Serving(scope, rail) {
 		list = append(list, known.byID[account.ID])
@@ -194,7 +194,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	}
 	next := &connectors{mark: mark, byID: map[string]Connector{}}
 	for _, account := range list {
-		if account.Status == acquirer.AccountRemoved {
+		if account.Status == accounts.AccountRemoved {
 			continue
 		}
 		var d Connector
@@ -220,7 +220,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 }
 
 // openConnector makes the clients of an account. It makes no call.
-func (ps *Providers) openConnector(account acquirer.Account) Connector {
+func (ps *Providers) openConnector(account accounts.Account) Connector {
 	d := Connector{Account: account}
 	adapter, err := ps.Adapter(account.Adapter)
 	if err != nil {
@@ -246,7 +246,7 @@ func (ps *Providers) openConnector(account acquirer.Account) Connector {
 	return d
 }
 
-func (ps *Providers) openFormer(adapter provider.Adapter, account acquirer.Account) (list []former, err error) {
+func (ps *Providers) openFormer(adapter provider.Adapter, account accounts.Account) (list []former, err error) {
 	past, err := ps.decryptPast(account)
 	for _, p := range past {
 		client, payouts, openErr := ps.openClient(adapter, account, p.Credentials)
@@ -262,7 +262,7 @@ func (ps *Providers) openFormer(adapter provider.Adapter, account acquirer.Accou
 // openClient makes a client with credentials: for payments or for payouts.
 //
 // It returns an error if a credential is missing, unknown or malformed.
-func (ps *Providers) openClient(adapter provider.Adapter, account acquirer.Account, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
+func (ps *Providers) openClient(adapter provider.Adapter, account accounts.Account, credentials map[string]string) (charges provider.Provider, payouts payout.Provider, err error) {
 	for _, f := range adapter.Fields {
 		if credentials[f.Name] == "" && !f.Optional {
 			return nil, nil, &provider.FieldError{Field: f.Name, Reason: "is required: " + f.Doc}
@@ -344,7 +344,7 @@ func PastOf(account string) string { return "provider account " + account + " be
 // maxPast is how many rotations within the grace period are kept.
 const maxPast = 8
 
-func (ps *Providers) decryptPast(account acquirer.Account) (past []pastCredentials, err error) {
+func (ps *Providers) decryptPast(account accounts.Account) (past []pastCredentials, err error) {
 	if len(account.Before) == 0 {
 		return nil, nil
 	}
@@ -357,13 +357,13 @@ func (ps *Providers) decryptPast(account acquirer.Account) (past []pastCredentia
 
 // encryptPast encrypts the credentials that a rotation replaces, with the earlier ones that are still
 // valid.
-func (ps *Providers) encryptPast(account acquirer.Account, present map[string]string, now time.Time) ([]byte, error) {
+func (ps *Providers) encryptPast(account accounts.Account, present map[string]string, now time.Time) ([]byte, error) {
 	past, err := ps.decryptPast(account)
 	if err != nil {
 		return nil, err
 	}
 	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
-	past = append(past, pastCredentials{present, now.Add(acquirer.AccountGrace)})
+	past = append(past, pastCredentials{present, now.Add(accounts.AccountGrace)})
 	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
 	if err != nil {
 		return nil, err
@@ -372,7 +372,7 @@ func (ps *Providers) encryptPast(account acquirer.Account, present map[string]st
 }
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.
-func (ps *Providers) Serving(scope merchants.Scope, rail acquirer.Rail) acquirer.Accounts {
+func (ps *Providers) Serving(scope merchants.Scope, rail accounts.Rail) accounts.Accounts {
 	_, chosen, _ := ps.ruled.Load().Choose(rail.Key, ps.connectors.Load().serving.Serving(scope, rail))
 	return chosen
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -15,7 +15,7 @@ import (
 // Explanation says why a payment was sent to its accounts.
 type Explanation struct {
 	Payment  pay.Payment
-	Rail     acquirer.Rail
+	Rail     accounts.Rail
 	Band     string // the band of amounts for the payment's score
 	Accounts []AccountVerdict
 	Retry    string // where the next try of a shopper whose card was refused on a page goes, and why; "" if none was
@@ -47,7 +47,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 	if err != nil {
 		return e, err
 	}
-	var serving acquirer.Accounts
+	var serving accounts.Accounts
 	for _, s := range list {
 		if s.PaysOut {
 			continue
@@ -66,8 +66,8 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 	}
 	_, chosen, _ := ps.ruled.Load().Choose(e.Rail.Key, serving)
 	taking, _ := chosen.Taking(e.Rail, p.Price.Local)
-	has := func(of acquirer.Accounts, id string) bool {
-		return slices.ContainsFunc(of, func(a acquirer.Account) bool { return a.ID == id })
+	has := func(of accounts.Accounts, id string) bool {
+		return slices.ContainsFunc(of, func(a accounts.Account) bool { return a.ID == id })
 	}
 	for i, v := range e.Accounts {
 		switch {

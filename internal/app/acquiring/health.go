@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -41,13 +41,13 @@ func (h *health) finished(p pay.Payment, rail string, now time.Time) {
 	h.of.Finished(p, rail, now)
 }
 
-func (h *health) plan(rules routing.Rules, serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
+func (h *health) plan(rules routing.Rules, serving accounts.Accounts, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of.Plan(rules, serving, p, rail, now)
 }
 
-func (h *health) candidate(account acquirer.Account, rail, band string) routing.Candidate {
+func (h *health) candidate(account accounts.Account, rail, band string) routing.Candidate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of.Candidate(account, rail, band)
@@ -86,7 +86,7 @@ func (ps *Providers) Health() []RailHealth {
 		}
 		of := RailHealth{Account: account, Rail: rail}
 		for _, band := range routing.Bands() {
-			candidate := ps.health.of.Candidate(acquirer.Account{ID: account}, rail, band)
+			candidate := ps.health.of.Candidate(accounts.Account{ID: account}, rail, band)
 			if of.Circuit = candidate.Circuit; candidate.Score.Known() {
 				of.Bands = append(of.Bands, BandHealth{band, candidate.Score})
 			}

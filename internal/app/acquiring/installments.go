@@ -6,14 +6,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // offers is what some accounts together offer over a rail under terms, for an amount; for any amount if that is zero.
-func (ps *Providers) offers(accounts []string, rail acquirer.Rail, local money.Amount, t installment.Terms) (all installment.Offer) {
+func (ps *Providers) offers(accounts []string, rail accounts.Rail, local money.Amount, t installment.Terms) (all installment.Offer) {
 	if !rail.Sync || !t.Offered() {
 		return all
 	}
@@ -38,10 +38,10 @@ func (ms *Methods) Installments(scope merchants.Scope, granted installment.Grant
 }
 
 // testRail reports whether a rail is one of the sandbox, which works in every country.
-func testRail(r acquirer.Rail) bool { return !strings.Contains(r.Key, ".") }
+func testRail(r accounts.Rail) bool { return !strings.Contains(r.Key, ".") }
 
 // termsKey is the key by which a merchant's terms name a rail: that of the country for a rail of the sandbox.
-func termsKey(r acquirer.Rail, country string) string {
+func termsKey(r accounts.Rail, country string) string {
 	if testRail(r) {
 		return r.Method + "." + country
 	}
@@ -49,7 +49,7 @@ func termsKey(r acquirer.Rail, country string) string {
 }
 
 // served are the ids of accounts, or those of the stand-ins where the sandbox has no account.
-func (ms *Methods) served(scope merchants.Scope, accounts acquirer.Accounts, none bool) (ids []string) {
+func (ms *Methods) served(scope merchants.Scope, accounts accounts.Accounts, none bool) (ids []string) {
 	if none && !scope.Live {
 		return ms.StandInOrder
 	}
@@ -75,7 +75,7 @@ func (ms *Methods) AskedInstallments(scope merchants.Scope, granted installment.
 
 // Offered is what shoppers may choose over a rail of the catalog, whatever they pay: within the merchant's terms, at the accounts
 // that serve the rail. In the sandbox a merchant without terms sees what a request may ask for.
-func (ms *Methods) Offered(scope merchants.Scope, granted installment.Grants, rail acquirer.Rail) installment.Offer {
+func (ms *Methods) Offered(scope merchants.Scope, granted installment.Grants, rail accounts.Rail) installment.Offer {
 	serving, t := ms.Serving(scope, rail), granted.For(rail.Key, money.Amount{}, scope.Live, true)
 	if testRail(rail) {
 		t = granted.Widest(rail.Method)
@@ -85,7 +85,7 @@ func (ms *Methods) Offered(scope merchants.Scope, granted installment.Grants, ra
 
 // Steps are what Offered says for each amount from which the merchant's terms begin, ascending; one from any amount on for a merchant
 // without terms.
-func (ms *Methods) Steps(scope merchants.Scope, granted installment.Grants, rail acquirer.Rail) (steps []installment.Step) {
+func (ms *Methods) Steps(scope merchants.Scope, granted installment.Grants, rail accounts.Rail) (steps []installment.Step) {
 	key, serving := rail.Key, ms.Serving(scope, rail)
 	if testRail(rail) {
 		key = rail.Method
@@ -103,7 +103,7 @@ func (ms *Methods) Steps(scope merchants.Scope, granted installment.Grants, rail
 }
 
 // InstallmentsOf is what the shopper of an open payment may choose where it is paid now.
-func (ms *Methods) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
+func (ms *Methods) InstallmentsOf(p pay.Payment, rail accounts.Rail) installment.Offer {
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {
 		return installment.Offer{}
@@ -113,7 +113,7 @@ func (ms *Methods) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment
 
 // inInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says
 // why the others were passed over.
-func (ps *Providers) inInstallments(serving acquirer.Accounts, p pay.Payment, rail acquirer.Rail) (able acquirer.Accounts, passed []string) {
+func (ps *Providers) inInstallments(serving accounts.Accounts, p pay.Payment, rail accounts.Rail) (able accounts.Accounts, passed []string) {
 	t := p.Terms.Installments
 	if !t.Offered() {
 		return serving, nil
@@ -127,7 +127,7 @@ func (ps *Providers) inInstallments(serving acquirer.Accounts, p pay.Payment, ra
 	}
 	_, chosen, _ := ps.ruled.Load().Choose(rail.Key, able)
 	taking, _ := chosen.Taking(rail, p.Price.Local)
-	if !slices.ContainsFunc(taking, func(a acquirer.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
+	if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
 		return serving, nil
 	}
 	return able, passed

@@ -3,7 +3,7 @@ package acquiring
 import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -24,9 +24,9 @@ type Quote struct {
 	USD     money.Amount
 	Local   money.Amount
 	Rate    exchange.Reading // of Local's currency
-	Rail    acquirer.Rail
+	Rail    accounts.Rail
 	Country string // alpha-3
-	serving acquirer.Accounts
+	serving accounts.Accounts
 }
 
 // Quote prices an order over the method that it names.

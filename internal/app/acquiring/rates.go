@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -112,7 +112,7 @@ func (rs *Rates) USD(live bool) func(money.Amount, money.Rounding) (money.Amount
 
 // currency is the currency in which a shopper pays: the rail's own. A sandbox rail that is used in
 // another country has that country's.
-func (rs *Rates) currency(live bool, rail acquirer.Rail, where geo.Country) money.Currency {
+func (rs *Rates) currency(live bool, rail accounts.Rail, where geo.Country) money.Currency {
 	if !live && where.Alpha3 != rail.Country && rs.table.Load().Knows(where.Currency) {
 		return where.Currency
 	}

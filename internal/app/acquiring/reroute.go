@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
@@ -23,7 +23,7 @@ type PastRoutes struct {
 	Rail         string         // catalog key; "" for all
 	Rules        *routing.Rules // nil: the rules in force
 	// Accounts are hypothetical changes of provider accounts, by id.
-	Accounts map[string]func(acquirer.Account) (acquirer.Account, error)
+	Accounts map[string]func(accounts.Account) (accounts.Account, error)
 	Examples int
 	// Progress is called after each page of payments. It must not block. nil: it is not called.
 	Progress func(RerouteProgress)
@@ -39,7 +39,7 @@ type RerouteProgress struct {
 type Rerouted struct {
 	replay.Report
 	InForce   RulesVersion
-	Changed   []acquirer.Account // the accounts with their changes
+	Changed   []accounts.Account // the accounts with their changes
 	Simulated int64              // payments that stand-ins took: left out
 }
 
@@ -72,7 +72,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		return done, err
 	}
 	c.InForce.Accounts = ru.withRails(list)
-	var changed []acquirer.Account
+	var changed []accounts.Account
 	changed, done.Changed, err = ru.otherwise(list, o.Accounts)
 	if err != nil {
 		return done, err
@@ -103,7 +103,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 // eachPast calls each with the payments from a time to the end of the period that went through the
 // operator's accounts, in order of time. skipped, if not nil, is called with those that stand-ins
 // took.
-func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, far *distance, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
+func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, far *distance, each func(pay.Payment, accounts.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, far.from), id.From(pay.PaymentPrefix, o.Until)
 	for {
 		page, err := ru.Store.Payments().Between(ctx, o.Live, after, before, replayPage)
@@ -166,11 +166,11 @@ func (ru *Rules) played(p pay.Payment) bool {
 }
 
 // otherwise returns the accounts with the replay's changes, and those that differ.
-func (ru *Rules) otherwise(list []acquirer.Account, changes map[string]func(acquirer.Account) (acquirer.Account, error)) (all, changed []acquirer.Account, err error) {
+func (ru *Rules) otherwise(list []accounts.Account, changes map[string]func(accounts.Account) (accounts.Account, error)) (all, changed []accounts.Account, err error) {
 	all = slices.Clone(list)
 	var wrong []error
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
-		i := slices.IndexFunc(all, func(of acquirer.Account) bool { return of.ID == id && of.Status != acquirer.AccountRemoved })
+		i := slices.IndexFunc(all, func(of accounts.Account) bool { return of.ID == id && of.Status != accounts.AccountRemoved })
 		if i < 0 {
 			wrong = append(wrong, fmt.Errorf("accounts: there is no account %s", id))
 			continue
@@ -189,7 +189,7 @@ func (ru *Rules) otherwise(list []acquirer.Account, changes map[string]func(acqu
 }
 
 // takesRails returns an error that lists the account's rails which its adapter lacks.
-func (ru *Rules) takesRails(account acquirer.Account) error {
+func (ru *Rules) takesRails(account accounts.Account) error {
 	adapter, err := ru.providers.Adapter(account.Adapter)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -65,7 +65,7 @@ func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, erro
 	return ru.rulesOf(row)
 }
 
-func (ru *Rules) rulesOf(row acquirer.RoutingRules) (RulesVersion, error) {
+func (ru *Rules) rulesOf(row accounts.RoutingRules) (RulesVersion, error) {
 	v := RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}, Version: row.Version, At: row.At}
 	if len(row.Doc) == 0 {
 		return v, nil
@@ -141,7 +141,7 @@ func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, cha
 
 func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
-		present := acquirer.RoutingRules{}
+		present := accounts.RoutingRules{}
 		mark, err := ru.Store.Rules().Mark(ctx)
 		if err == nil && mark > 0 {
 			present, err = ru.Store.Rules().Get(ctx, mark)
@@ -156,7 +156,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 			v, err = ru.rulesAt(ctx, mark)
 			return err
 		}
-		row := acquirer.RoutingRules{Version: mark + 1, Doc: doc, At: ru.Now()}
+		row := accounts.RoutingRules{Version: mark + 1, Doc: doc, At: ru.Now()}
 		told := maps.Clone(details)
 		if told == nil {
 			told = map[string]string{}
@@ -167,7 +167,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 		}
 		// Rules apply to both environments.
 		return ru.Store.Commit(ctx, pay.Change{
-			Rules: []acquirer.RoutingRules{row}, Audit: ru.Audited(by, merchants.Scope{Live: true}, act, "routing", told),
+			Rules: []accounts.RoutingRules{row}, Audit: ru.Audited(by, merchants.Scope{Live: true}, act, "routing", told),
 		})
 	})
 	if err != nil {
@@ -186,7 +186,7 @@ func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
 	return ru.check(rules, list)
 }
 
-func (ru *Rules) check(rules routing.Rules, list []acquirer.Account) error {
+func (ru *Rules) check(rules routing.Rules, list []accounts.Account) error {
 	if err := rules.Check(); err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (ru *Rules) check(rules routing.Rules, list []acquirer.Account) error {
 }
 
 // unlistable says why an account cannot be in a rail's list, "" if it can.
-func unlistable(list acquirer.Accounts, id, rail string) string {
-	i := slices.IndexFunc(list, func(a acquirer.Account) bool { return a.ID == id && a.Status != acquirer.AccountRemoved })
+func unlistable(list accounts.Accounts, id, rail string) string {
+	i := slices.IndexFunc(list, func(a accounts.Account) bool { return a.ID == id && a.Status != accounts.AccountRemoved })
 	switch {
 	case i < 0:
 		return "there is no such account"
@@ -229,15 +229,15 @@ func (ru *Rules) isRail(key string) bool {
 }
 
 // withRails lists accounts with all their rails. One that cannot be opened has none.
-func (ru *Rules) withRails(list []acquirer.Account) acquirer.Accounts {
-	all := make(acquirer.Accounts, 0, len(list))
+func (ru *Rules) withRails(list []accounts.Account) accounts.Accounts {
+	all := make(accounts.Accounts, 0, len(list))
 	for _, account := range list {
 		s := ru.providers.StatusOf(account)
-		if account.Status != acquirer.AccountRemoved {
+		if account.Status != accounts.AccountRemoved {
 			account.Rails = s.On
 		}
 		if s.Broken != "" {
-			account.Status = acquirer.AccountDisabled
+			account.Status = accounts.AccountDisabled
 		}
 		all = append(all, account)
 	}

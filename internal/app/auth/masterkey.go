@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -155,15 +155,15 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 			return err
 		}
 	}
-	accounts, err := sc.Store.Accounts().List(ctx)
+	all, err := sc.Store.Accounts().List(ctx)
 	if err != nil {
 		return err
 	}
-	for _, account := range accounts {
+	for _, account := range all {
 		of := encryptedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
-			return sc.Store.Commit(ctx, pay.Change{Accounts: []acquirer.Account{account}})
+			return sc.Store.Commit(ctx, pay.Change{Accounts: []accounts.Account{account}})
 		}); err != nil {
 			return err
 		}

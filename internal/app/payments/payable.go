@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -73,7 +73,7 @@ func least(t installment.Terms) string {
 }
 
 // SessionInstallments is what a session's customer may choose over a rail: the terms, and what is offered for the amount.
-func (ss *Sessions) SessionInstallments(s pay.Session, granted installment.Grants, rail acquirer.Rail) (installment.Terms, installment.Offer) {
+func (ss *Sessions) SessionInstallments(s pay.Session, granted installment.Grants, rail accounts.Rail) (installment.Terms, installment.Offer) {
 	q, err := ss.quote(s, rail.ID)
 	if err != nil {
 		return installment.Terms{}, installment.Offer{}

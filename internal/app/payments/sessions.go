@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/installment"
@@ -76,7 +76,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	strict := merchant.StrictFor(scope.Live, n.Strict)
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
-		if err := sandbox.Rehearse(shopper, acquirer.Rail{}, "customer.email", "", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(shopper, accounts.Rail{}, "customer.email", "", "customer.phone"); err != nil {
 			return s, "", false, err
 		}
 	}
@@ -268,13 +268,13 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 // SessionMethods lists the methods that a session's customer may choose: the routable rails of its
 // country, or of all. In the sandbox every method works in every country, so a country without test
 // methods offers all of them; a rail of a provider's own test environment works in its country alone.
-func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
+func (ss *Sessions) SessionMethods(s pay.Session) []accounts.Rail {
 	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
 		list, _ = ss.methods.RailList(s.Scope, acquiring.MethodFilter{})
 		list = slices.DeleteFunc(list, func(r acquiring.ListedRail) bool { return len(ss.methods.Serving(s.Scope, r.Rail)) > 0 })
 	}
-	rails := make([]acquirer.Rail, 0, len(list))
+	rails := make([]accounts.Rail, 0, len(list))
 	for _, r := range list {
 		if r.Unroutable == "" {
 			rails = append(rails, r.Rail)
@@ -285,7 +285,7 @@ func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 
 // SessionAmount is what a session's customer would pay over a rail, and whether the rail's limits
 // and a provider's own rules allow it.
-func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local money.Amount, allowed bool) {
+func (ss *Sessions) SessionAmount(s pay.Session, rail accounts.Rail) (local money.Amount, allowed bool) {
 	q, err := ss.quote(s, rail.ID)
 	if err != nil {
 		return q.Local, false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -18,7 +18,7 @@ import (
 type Shown struct {
 	pay.Payment
 	Shop merchants.Shop
-	Rail acquirer.Rail
+	Rail accounts.Rail
 	Now  time.Time // in the payment's clock
 	// Simulated: a simulated bank plays it.
 	Simulated bool

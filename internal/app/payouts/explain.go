@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -42,7 +42,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
-	rail, net := acquirer.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
+	rail, net := accounts.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
 	e := PayoutExplanation{Withdrawal: w, Rail: rail.Key}
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
@@ -67,7 +67,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		account.Rails = s.On
 		d, _ := po.providers.Connector(account.ID)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
-		_, passed := acquirer.Accounts{account}.Taking(rail, net)
+		_, passed := accounts.Accounts{account}.Taking(rail, net)
 		var lacks []string
 		for _, f := range lacking(d.Needs, rail.Key, wallet.Known) {
 			lacks = append(lacks, string(f))

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -38,8 +38,8 @@ func (po *Payouts) standIn(live bool) payout.Provider {
 
 // paying lists the accounts that pay out to a wallet, and the fields of the beneficiary that the
 // other accounts would need.
-func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.Rail, lacks []pay.HolderField) {
-	rail = acquirer.PayoutRail(w.Network, w.Currency)
+func (po *Payouts) paying(w pay.Wallet) (list accounts.Accounts, rail accounts.Rail, lacks []pay.HolderField) {
+	rail = accounts.PayoutRail(w.Network, w.Currency)
 	for _, d := range po.providers.Paying(w.Scope, rail) {
 		missing := lacking(d.Needs, rail.Key, w.Known)
 		if len(missing) == 0 && po.fits(d, w) == nil {
@@ -106,7 +106,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 	if len(taking) == 0 {
 		return route, until, serving.RefusePayout(rail, net)
 	}
-	var awake acquirer.Accounts
+	var awake accounts.Accounts
 	short := false
 	for _, account := range taking {
 		if rests := w.Rests(account.ID); now.Before(rests) {
@@ -135,7 +135,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 }
 
 // reason is why an account is tried first, for the operator.
-func reason(first acquirer.Account, among acquirer.Accounts, rail acquirer.Rail, net money.Amount) string {
+func reason(first accounts.Account, among accounts.Accounts, rail accounts.Rail, net money.Amount) string {
 	why := fmt.Sprintf("by priority: %d", first.Priority)
 	if len(among) == 1 {
 		why = "the only one"

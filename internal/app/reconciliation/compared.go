@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -16,7 +16,7 @@ import (
 // chargesCompared compares an account that takes payments.
 type chargesCompared struct {
 	a       *Reconciliation
-	account acquirer.Account
+	account accounts.Account
 	m       *reconcile.Matcher
 }
 
@@ -110,7 +110,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 // payoutsCompared compares an account that pays out.
 type payoutsCompared struct {
 	a       *Reconciliation
-	account acquirer.Account
+	account accounts.Account
 	m       *reconcile.PayoutMatcher
 }
 
@@ -191,7 +191,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // eachBooking calls each with the transfers of some kinds from a time on and before another, for
 // the merchants of an account.
-func (rc *Reconciliation) eachBooking(ctx context.Context, account acquirer.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+func (rc *Reconciliation) eachBooking(ctx context.Context, account accounts.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {
 			start := from

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -199,7 +199,7 @@ func (rc *Reconciliation) readReport(ctx context.Context, of comparing, report R
 }
 
 // concluded is the comparison in its stored form.
-func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) comparison.Result {
+func (rc *Reconciliation) concluded(account accounts.Account, from, to time.Time, t reconcile.Totals, c Comparison) comparison.Result {
 	r := comparison.Result{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: c.By.ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
@@ -214,7 +214,7 @@ func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time
 	return r
 }
 
-func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account acquirer.Account, done Compared) error {
+func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account accounts.Account, done Compared) error {
 	found := map[string]comparison.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = comparison.Drift{Findings: d.Count, USD: d.USD}

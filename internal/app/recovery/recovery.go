@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -149,7 +149,7 @@ func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) 
 func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := rs.Store.Accounts().List(ctx)
 	for _, account := range list {
-		if account.Live && account.Status != acquirer.AccountRemoved {
+		if account.Live && account.Status != accounts.AccountRemoved {
 			ids = append(ids, account.ID)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
@@ -79,7 +79,7 @@ func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, er
 }
 
 // listed handles one line.
-func (rs *Recovery) listed(ctx context.Context, account acquirer.Account, line reconcile.Line, done *Listed) error {
+func (rs *Recovery) listed(ctx context.Context, account accounts.Account, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -88,7 +88,7 @@ type termFlags struct {
 }
 
 // apply returns the account with the settings that the flags give.
-func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
+func (f termFlags) apply(a accounts.Account) (accounts.Account, error) {
 	if len(f.Rail) > 0 {
 		a.Rails = f.Rail
 	}
@@ -121,14 +121,14 @@ func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
 			t.Limits = nil
 			continue
 		}
-		limit, err := acquirer.ParseLimit(bounds)
+		limit, err := accounts.ParseLimit(bounds)
 		if err != nil {
 			return a, err
 		}
-		others := slices.DeleteFunc(slices.Clone(t.Limits), func(l acquirer.Limit) bool { return l.Currency == limit.Currency })
+		others := slices.DeleteFunc(slices.Clone(t.Limits), func(l accounts.Limit) bool { return l.Currency == limit.Currency })
 		t.Limits = append(others, limit)
 	}
-	a.Terms = slices.DeleteFunc(a.Terms, func(t acquirer.RailTerms) bool { return t.Fee == nil && len(t.Limits) == 0 })
+	a.Terms = slices.DeleteFunc(a.Terms, func(t accounts.RailTerms) bool { return t.Fee == nil && len(t.Limits) == 0 })
 	return a, nil
 }
 
@@ -141,13 +141,13 @@ func split(text string) (rail, rest string) {
 }
 
 // termsOf returns the account's terms of a rail, and adds them if there are none.
-func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
+func termsOf(a *accounts.Account, rail string) *accounts.RailTerms {
 	for i := range a.Terms {
 		if a.Terms[i].Rail == rail {
 			return &a.Terms[i]
 		}
 	}
-	a.Terms = append(a.Terms, acquirer.RailTerms{Rail: rail})
+	a.Terms = append(a.Terms, accounts.RailTerms{Rail: rail})
 	return &a.Terms[len(a.Terms)-1]
 }
 
@@ -168,7 +168,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	if err != nil {
 		return err
 	}
-	terms, err := c.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
+	terms, err := c.apply(accounts.Account{Priority: accounts.DefaultPriority})
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ type providerSetCmd struct {
 }
 
 func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	if _, err := c.apply(acquirer.Account{}); err != nil { // report errors before the database is opened
+	if _, err := c.apply(accounts.Account{}); err != nil { // report errors before the database is opened
 		return err
 	}
 	a, err := c.Over(ctx, log, adapters)
@@ -309,7 +309,7 @@ func (d declared) read(adapters cli.Registry) (acquiring.NewAccount, error) {
 	default:
 		return n, fmt.Errorf("environment %q: want production or sandbox", d.Environment)
 	}
-	account, err := f.apply(acquirer.Account{Priority: acquirer.DefaultPriority})
+	account, err := f.apply(accounts.Account{Priority: accounts.DefaultPriority})
 	if err != nil {
 		return n, err
 	}

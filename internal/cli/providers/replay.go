@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
 )
@@ -68,19 +68,19 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 }
 
 // otherwise returns the changes that a file assumes for accounts.
-func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Account) (acquirer.Account, error), error) {
-	changes := map[string]func(acquirer.Account) (acquirer.Account, error){}
+func otherwise(file map[string]rulefile.Account) (map[string]func(accounts.Account) (accounts.Account, error), error) {
+	changes := map[string]func(accounts.Account) (accounts.Account, error){}
 	var wrong []error
 	for id, of := range file {
 		f := termFlags{Rail: of.Rails, Price: of.Price, Limit: of.Limits, Priority: of.Priority}
-		if _, err := f.apply(acquirer.Account{}); err != nil { // report all errors at once
+		if _, err := f.apply(accounts.Account{}); err != nil { // report all errors at once
 			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
 		}
-		changes[id] = func(a acquirer.Account) (acquirer.Account, error) {
+		changes[id] = func(a accounts.Account) (accounts.Account, error) {
 			if of.Enabled != nil {
-				a.Status = acquirer.AccountDisabled
+				a.Status = accounts.AccountDisabled
 				if *of.Enabled {
-					a.Status = acquirer.AccountEnabled
+					a.Status = accounts.AccountEnabled
 				}
 			}
 			return f.apply(a)

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
@@ -80,7 +80,7 @@ func tables(line func(string, ...any), r acquiring.Rerouted) {
 }
 
 // settingsOf writes an account's settings for people.
-func settingsOf(a acquirer.Account) string {
+func settingsOf(a accounts.Account) string {
 	words := []string{string(a.Status), fmt.Sprintf("priority %d", a.Priority)}
 	if len(a.Rails) > 0 {
 		words = append(words, "rails "+strings.Join(a.Rails, " "))

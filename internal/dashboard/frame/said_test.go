@@ -43,7 +43,7 @@ var written = map[string][]string{
 	"dashboard/frame/problem.go":     nil, // hands on
 	"dashboard/console/desk/desk.go": nil, // of what an operator has typed: the core's own words
 	"dashboard/sales/list.go":        nil, // texts of the room, and the sentence about a day, handed on
-	"pay/acquirer/account.go":        nil, // of the file of an account, for operators
+	"pay/accounts/account.go":        nil, // of the file of an account, for operators
 	"pay/adjustment.go": {
 		"only an adjustment that waits for approval can be approved: it is {}", "only an adjustment that waits for approval can be rejected: it is {}",
 		"the operator who made the adjustment cannot approve it: another operator must; it is {}", "only an adjustment that is applied can be reversed: it is {}",

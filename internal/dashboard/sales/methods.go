@@ -10,18 +10,18 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // names are the names of the rails that a shop sees.
 type names struct {
-	rails map[string]acquirer.Rail
+	rails map[string]accounts.Rail
 	list  []acquiring.ListedRail
 }
 
 func (s *sales) names(v *frame.Visit) names {
 	list, _ := s.App.Methods.RailList(v.Scope, acquiring.MethodFilter{})
-	n := names{map[string]acquirer.Rail{}, list}
+	n := names{map[string]accounts.Rail{}, list}
 	for _, r := range list {
 		n.rails[r.ID] = r.Rail
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -40,7 +40,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 			t.Error("the old credentials were deleted during their grace")
 		}
 		s.TellUpstream(t, u, after, 1, "paid", "bank-other").Refused(t, "401 invalid_token authentication_error")
-		s.Clock.Advance(acquirer.AccountGrace)
+		s.Clock.Advance(accounts.AccountGrace)
 		if kept() {
 			t.Error("the old credentials are kept after their grace")
 		}

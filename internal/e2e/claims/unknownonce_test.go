@@ -22,7 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -175,7 +175,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"an account's priority": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Accounts.Edit(ctx, ana, id, func(a acquirer.Account) (acquirer.Account, error) {
+				_, err := b.Accounts.Edit(ctx, ana, id, func(a accounts.Account) (accounts.Account, error) {
 					a.Priority++
 					return a, nil
 				})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -23,7 +23,7 @@ import (
 func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
 	t.Helper()
 	n := acquiring.NewAccount{
-		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: acquirer.DefaultPriority,
+		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: accounts.DefaultPriority,
 		Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": id + "-hush"},
 	}
 	for _, change := range more {
@@ -129,7 +129,7 @@ func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q exchange.K
 func TakePixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{
-		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: acquirer.DefaultPriority,
+		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: accounts.DefaultPriority,
 		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_nobody-has-this-one"},
 	})
 	Must(t, err)

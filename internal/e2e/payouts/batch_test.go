@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -25,7 +25,7 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 	harness.Must(t, err)
 	p, err := pay.Create(pay.Order{
 		ID: pay.PaymentPrefix + id, Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
-		Rail: acquirer.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
+		Rail: accounts.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []accounts.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 299, Flat: 30}},
 		Country: "USA", Terms: merchants.TermsOf(merchants.Standard),
 	}, at)

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -35,7 +35,7 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	})
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
 	csv := map[string]string{"layout": "csv"}
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
 	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -225,7 +225,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 		live := o.Production()
 		bounded := func(low, high int64) func(*acquiring.NewAccount) {
 			return func(n *acquiring.NewAccount) {
-				n.Terms = []acquirer.RailTerms{{Rail: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
+				n.Terms = []accounts.RailTerms{{Rail: "pix.BRA", Limits: []accounts.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
 			}
 		}
 		s.OpenAccount(t, "small", u, bounded(10_00, 60_00))
@@ -330,14 +330,14 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
 			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
 			"pix.BRA has terms, but is not on": func(n *acquiring.NewAccount) {
-				n.Rails, n.Terms = []string{"spei.MEX"}, []acquirer.RailTerms{{Rail: "pix.BRA"}}
+				n.Rails, n.Terms = []string{"spei.MEX"}, []accounts.RailTerms{{Rail: "pix.BRA"}}
 			},
 			"the limits of all rails are invalid: BRL:5-1": func(n *acquiring.NewAccount) {
-				n.Terms = []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
+				n.Terms = []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
+			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
 			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
-			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]acquirer.RailTerms, 2) },
+			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]accounts.RailTerms, 2) },
 		} {
 			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -21,8 +21,8 @@ func priced(t *testing.T, s *harness.Instance, prices map[string]string) {
 	for id, text := range prices {
 		fee, err := money.ParseFee(text)
 		harness.Must(t, err)
-		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a acquirer.Account) (acquirer.Account, error) {
-			a.Terms = []acquirer.RailTerms{{Fee: &fee}}
+		_, err = s.App.Accounts.Edit(ctx, s.App.Self(), id, func(a accounts.Account) (accounts.Account, error) {
+			a.Terms = []accounts.RailTerms{{Fee: &fee}}
 			return a, nil
 		})
 		harness.Must(t, err)
@@ -89,8 +89,8 @@ func TestReplayOfRealPayments(t *testing.T) {
 		}
 		// What if bank-1 were gone, or cheaper?
 		gone := replays(t, s, since, nil, func(o *acquiring.PastRoutes) {
-			o.Accounts = map[string]func(acquirer.Account) (acquirer.Account, error){"bank-1": func(a acquirer.Account) (acquirer.Account, error) {
-				a.Status = acquirer.AccountDisabled
+			o.Accounts = map[string]func(accounts.Account) (accounts.Account, error){"bank-1": func(a accounts.Account) (accounts.Account, error) {
+				a.Status = accounts.AccountDisabled
 				return a, nil
 			}}
 		})
@@ -100,7 +100,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		for want, o := range map[string]acquiring.PastRoutes{
 			"there is no rail x":         {Rail: "x"},
 			"pix.BRA lists gone":         {Rules: &routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}}},
-			"there is no account nobody": {Accounts: map[string]func(acquirer.Account) (acquirer.Account, error){"nobody": nil}},
+			"there is no account nobody": {Accounts: map[string]func(accounts.Account) (accounts.Account, error){"nobody": nil}},
 		} {
 			o.Since, o.Until = since, s.Clock.Now()
 			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {

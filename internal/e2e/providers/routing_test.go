@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -141,9 +141,9 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
 			fee, err := money.ParseFee(text)
 			harness.Must(t, err)
-			s.OpenAccount(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &fee}} })
+			s.OpenAccount(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &fee}} })
 		}
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 1; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a accounts.Account) (accounts.Account, error) { a.Priority = 1; return a, nil })
 		harness.Must(t, err)
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := triedAt(t, live, strings.Replace(live.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
@@ -272,7 +272,7 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
 		o, other := s.NewShop(t), s.NewShop(t)
-		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		small := []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.OpenAccount(t, "bank", u)
 		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		s.OpenAccount(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
@@ -310,10 +310,10 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		live := o.Production()
-		terms := func(text string) []acquirer.RailTerms {
+		terms := func(text string) []accounts.RailTerms {
 			fee, err := money.ParseFee(text)
 			harness.Must(t, err)
-			return []acquirer.RailTerms{{Fee: &fee}}
+			return []accounts.RailTerms{{Fee: &fee}}
 		}
 		for id, more := range map[string]func(*acquiring.NewAccount){
 			"dear":    func(n *acquiring.NewAccount) { n.Terms = terms("5%") },
@@ -348,7 +348,7 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
 			t.Errorf("10.01 USD were tried at %s, want first cheap dear unknown last", got)
 		}
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 0; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a accounts.Account) (accounts.Account, error) { a.Priority = 0; return a, nil })
 		harness.Must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
 			t.Errorf("with another priority 10.01 USD were tried at %s, want last first cheap dear unknown", got)

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -117,7 +117,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		live := s.NewShop(t).Production()
 		u := providertest.NewUpstream(t, "key-1")
-		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		small := []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.OpenAccount(t, "large", u)
 		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
@@ -208,7 +208,7 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 			banks[0].ServeHTTP(w, r)
 		}))
 		t.Cleanup(line.Close)
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.BaseURL = line.URL; return a, nil })
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a accounts.Account) (accounts.Account, error) { a.BaseURL = line.URL; return a, nil })
 		harness.Must(t, err)
 		r := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
 		id := r.Text(t, "transactionId")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -76,13 +76,13 @@ const mostLocal = 1_000_000_000_000_000
 //
 // Errors: invalid_request.
 func (r Reading) Check() error {
-	most, err := r.Rate.Price(money.New(acquirer.MaxAmount, money.USD), r.Currency)
+	most, err := r.Rate.Price(money.New(accounts.MaxAmount, money.USD), r.Currency)
 	unit, unitErr := r.Rate.OwedInUSD(money.New(1, r.Currency))
 	if err == nil && unitErr == nil && most.Minor <= mostLocal && unit.Minor <= 100 {
 		return nil
 	}
 	return problem.Field(problem.InvalidRequest, "rate", fmt.Sprintf(
-		"%s is no rate of %s: it is how many units of the currency one US dollar buys, and amounts up to %s must fit it", r.Rate, r.Currency, acquirer.MaxAmountText))
+		"%s is no rate of %s: it is how many units of the currency one US dollar buys, and amounts up to %s must fit it", r.Rate, r.Currency, accounts.MaxAmountText))
 }
 
 // Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use

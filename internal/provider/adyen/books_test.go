@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -28,8 +28,8 @@ func book(t *testing.T) *books {
 	b := &books{bench: connect(t), t: t}
 	r := request("card.BRA", "")
 	b.routes = pay.Cascade{Routes: []pay.Route{{Provider: "acc"}}}
-	rail := acquirer.Rail{ID: "1001", Key: r.Rail, Method: "card", Country: r.Country, Window: 24 * 3600e9,
-		Limits: []acquirer.Limit{{Currency: r.Local.Currency, Min: 1, Max: 1 << 50}}}
+	rail := accounts.Rail{ID: "1001", Key: r.Rail, Method: "card", Country: r.Country, Window: 24 * 3600e9,
+		Limits: []accounts.Limit{{Currency: r.Local.Currency, Min: 1, Max: 1 << 50}}}
 	rate, err := money.ParseRate("5")
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -241,7 +241,7 @@ func (s *stage) about() About {
 // nameOf is the name of a rail in the catalog.
 func nameOf(rail string) string {
 	rails := catalog.Rails()
-	return rails[slices.IndexFunc(rails, func(r acquirer.Rail) bool { return r.Key == rail })].Name
+	return rails[slices.IndexFunc(rails, func(r accounts.Rail) bool { return r.Key == rail })].Name
 }
 
 func (s *stage) complaints() []string {

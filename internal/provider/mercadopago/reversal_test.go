@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -23,8 +23,8 @@ func waitingFor(t *testing.T, a *account, key string) (pay.Payment, provider.Req
 	t.Helper()
 	r := request(key)
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: a.ID}}}
-	rail := acquirer.Rail{ID: "1001", Key: r.Rail, Method: "pix", Country: r.Country, Window: day,
-		Limits: []acquirer.Limit{{Currency: r.Local.Currency, Min: 1, Max: 1 << 50}}}
+	rail := accounts.Rail{ID: "1001", Key: r.Rail, Method: "pix", Country: r.Country, Window: day,
+		Limits: []accounts.Limit{{Currency: r.Local.Currency, Min: 1, Max: 1 << 50}}}
 	rate, err := money.ParseRate("5")
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -41,7 +41,7 @@ func (s Suite) amounts(t *testing.T) {
 // at all if the provider does not accept so much.
 func (s Suite) limits(t *testing.T, rail string) {
 	rails := catalog.Rails()
-	at := slices.IndexFunc(rails, func(r acquirer.Rail) bool { return r.Key == rail })
+	at := slices.IndexFunc(rails, func(r accounts.Rail) bool { return r.Key == rail })
 	if at < 0 {
 		t.Fatalf("the catalog does not have %s", rail)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -17,7 +17,7 @@ import (
 // the request's fields, "" for a missing field.
 //
 // Errors: invalid_request with all problems.
-func Rehearse(b pay.Buyer, rail acquirer.Rail, email, documentID, phone string) error {
+func Rehearse(b pay.Buyer, rail accounts.Rail, email, documentID, phone string) error {
 	var issues []problem.Issue
 	add := func(path, message string) {
 		issues = append(issues, problem.Issue{Path: path, Message: path + " " + message})

@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // What real providers refuse is refused, field by field, with the field names of the caller's request.
 func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
-	pix := acquirer.Rail{Country: "BRA", Document: "CPF"}
+	pix := accounts.Rail{Country: "BRA", Document: "CPF"}
 	for _, c := range []struct {
 		name string
 		b    pay.Buyer
-		rail acquirer.Rail
+		rail accounts.Rail
 		want string // the paths
 	}{
 		{"nothing", pay.Buyer{}, pix, ""},
@@ -36,7 +36,7 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 		{"a phone that is long", pay.Buyer{Phone: "+5511987654321000"}, pix, "p"},
 		{"a country that begins with zero", pay.Buyer{Phone: "+05511987654321"}, pix, "p"},
 		{"a wrong check digit", pay.Buyer{Document: "529.982.247-26"}, pix, "d"},
-		{"a method without a document", pay.Buyer{Document: "X"}, acquirer.Rail{Country: "MEX"}, ""},
+		{"a method without a document", pay.Buyer{Document: "X"}, accounts.Rail{Country: "MEX"}, ""},
 		{"all wrong", pay.Buyer{Email: "ana@localhost", Phone: "1", Document: "1"}, pix, "e p d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -31,7 +31,7 @@ type account struct {
 func openPayment(t *testing.T, b *bench) (a *account, customer string) {
 	t.Helper()
 	rails := catalog.Rails()
-	at := slices.IndexFunc(rails, func(r acquirer.Rail) bool { return r.Key == "spei.MEX" })
+	at := slices.IndexFunc(rails, func(r accounts.Rail) bool { return r.Key == "spei.MEX" })
 	r := transfer("", 1000_00)
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZBOOKS", Amount: money.New(50_00, money.USD), Local: r.Local, Rail: rails[at], Country: "MEX", Buyer: r.Buyer, Terms: merchants.Terms{},

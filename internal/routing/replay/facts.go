@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -177,7 +177,7 @@ func end(p pay.Payment) time.Time {
 }
 
 // note adds a payment's tries to the timeline.
-func (t *timeline) note(p pay.Payment, rail acquirer.Rail) {
+func (t *timeline) note(p pay.Payment, rail accounts.Rail) {
 	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
 		began := time.UnixMicro(a.Started).UTC()

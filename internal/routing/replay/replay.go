@@ -15,14 +15,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // Plan is rules with the accounts to which they apply.
 type Plan struct {
 	Rules    routing.Rules
-	Accounts acquirer.Accounts // all, with their rails, also those that accept no payments
+	Accounts accounts.Accounts // all, with their rails, also those that accept no payments
 }
 
 // Config is the two plans to compare.
@@ -40,8 +40,8 @@ type Replay struct {
 	survey   *Survey
 	health   *routing.Health
 	timeline timeline
-	before   map[string]acquirer.Account
-	after    map[string]acquirer.Account
+	before   map[string]accounts.Account
+	after    map[string]accounts.Account
 	report   Report
 	rails    map[string]*Sums
 	accounts map[string]*AccountSums
@@ -57,8 +57,8 @@ func New(c Config, s *Survey) *Replay {
 	return r
 }
 
-func byID(list acquirer.Accounts) map[string]acquirer.Account {
-	all := make(map[string]acquirer.Account, len(list))
+func byID(list accounts.Accounts) map[string]accounts.Account {
+	all := make(map[string]accounts.Account, len(list))
 	for _, a := range list {
 		all[a.ID] = a
 	}
@@ -67,7 +67,7 @@ func byID(list acquirer.Accounts) map[string]acquirer.Account {
 
 // Add replays a payment that really used the operator's accounts, or that none of them
 // served.
-func (r *Replay) Add(p pay.Payment, rail acquirer.Rail) {
+func (r *Replay) Add(p pay.Payment, rail accounts.Rail) {
 	now := p.Times.Created
 	r.timeline.learn(r.health, now)
 	if !now.Before(r.config.Since) {
@@ -76,7 +76,7 @@ func (r *Replay) Add(p pay.Payment, rail acquirer.Rail) {
 	r.timeline.note(p, rail)
 }
 
-func (r *Replay) compare(p pay.Payment, rail acquirer.Rail, now time.Time) {
+func (r *Replay) compare(p pay.Payment, rail accounts.Rail, now time.Time) {
 	if undecided(p) {
 		r.report.Open++
 		return
@@ -110,7 +110,7 @@ func (r *Replay) compare(p pay.Payment, rail acquirer.Rail, now time.Time) {
 	}
 }
 
-func (r *Replay) plan(of Plan, p pay.Payment, rail acquirer.Rail, now time.Time) pay.Cascade {
+func (r *Replay) plan(of Plan, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
 	p.Attempts = nil // in its state when it was created
 	return r.health.Plan(of.Rules, of.Accounts.Serving(p.Scope, rail), p, rail, now)
 }
@@ -137,7 +137,7 @@ func same(a, b pay.Cascade) bool {
 }
 
 // spend sums what providers charged, or would have charged. They charge for paid payments.
-func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) {
+func (r *Replay) spend(p pay.Payment, rail accounts.Rail, way path, sums *Sums) {
 	both := []*Sums{&r.report.Sums, sums}
 	if paid(p) {
 		account := p.Attempts[p.End.Captured-1].Provider
@@ -216,7 +216,7 @@ func (r *Replay) account(id string) *AccountSums {
 // words are names of results, for people.
 var words = map[result]string{open: "was not tried by its shopper", took: "accepted it", refused: "did not accept it", ended: "refused it for good"}
 
-func example(p pay.Payment, rail acquirer.Rail, way path) Example {
+func example(p pay.Payment, rail accounts.Rail, way path) Example {
 	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Price.Amount, Really: []string{}, Replayed: []string{}}
 	for i, a := range p.Attempts {
 		e.Really = append(e.Really, a.Provider+" "+words[outcome(p, i)])

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -18,14 +18,14 @@ import (
 
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	pix  = acquirer.Rail{Key: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000}}, Window: time.Hour}
+	pix  = accounts.Rail{Key: "pix.BRA", Limits: []accounts.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000}}, Window: time.Hour}
 )
 
 // bank is an account that asks so many percent; none where its price is not told.
-func bank(id string, priority int, percent int64) acquirer.Account {
-	a := acquirer.Account{ID: id, Priority: priority, Status: acquirer.AccountEnabled, Live: true, Rails: []string{pix.Key}}
+func bank(id string, priority int, percent int64) accounts.Account {
+	a := accounts.Account{ID: id, Priority: priority, Status: accounts.AccountEnabled, Live: true, Rails: []string{pix.Key}}
 	if percent >= 0 {
-		a.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 100 * percent}}}
+		a.Terms = []accounts.RailTerms{{Fee: &money.Fee{Bps: 100 * percent}}}
 	}
 	return a
 }
@@ -114,7 +114,7 @@ func near(t *testing.T, what string, got, want float64) {
 // was tried with.
 func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 	payments := past("a paid", "a paid", "a paid", "a paid", "a soft, b paid", "a soft, b paid", "a hard", "a lapsed")
-	accounts := acquirer.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
+	accounts := accounts.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
 	inForce := Plan{Accounts: accounts}
 	cheap := Plan{Rules: routing.Rules{Order: routing.LeastCost}, Accounts: accounts}
 	r := run(Config{InForce: inForce, Changed: cheap}, 0, payments)
@@ -166,8 +166,8 @@ func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 
 func TestAccountsMayBeOtherwise(t *testing.T) {
 	payments := past("a paid", "a soft, b paid", "a late")
-	is := Plan{Accounts: acquirer.Accounts{bank("a", 1, 3), bank("b", 2, -1)}}
-	would := func(accounts ...acquirer.Account) Report {
+	is := Plan{Accounts: accounts.Accounts{bank("a", 1, 3), bank("b", 2, -1)}}
+	would := func(accounts ...accounts.Account) Report {
 		return run(Config{InForce: is, Changed: Plan{Accounts: accounts}}, 0, payments)
 	}
 	// Dearer: nothing moves, and all that a was paid costs more.
@@ -179,7 +179,7 @@ func TestAccountsMayBeOtherwise(t *testing.T) {
 		t.Errorf("without a price: %v", r.Unpriced)
 	}
 	off := bank("a", 1, 3)
-	off.Status = acquirer.AccountDisabled
+	off.Status = accounts.AccountDisabled
 	r = would(off, bank("b", 2, 1))
 	if r.Elsewhere != 3 || r.Known.Payments != 1 || r.Estimated.Payments != 2 || r.Tries.Replayed != 3 {
 		t.Errorf("without a: %+v", r.Sums)
@@ -196,7 +196,7 @@ func TestAccountsMayBeOtherwise(t *testing.T) {
 }
 
 func TestBudgetBoundsTheReplay(t *testing.T) {
-	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 1), bank("c", 3, 1)}
+	accounts := accounts.Accounts{bank("a", 1, 1), bank("b", 2, 1), bank("c", 3, 1)}
 	with := func(b pay.Budget, tries string) Report {
 		return run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts, Rules: routing.Rules{Budget: b}}}, 0, past(tries))
 	}
@@ -230,7 +230,7 @@ func TestReplayKnowsHowAccountsDid(t *testing.T) {
 			payments[i].Attempts[j].Ended -= d.Microseconds()
 		}
 	}
-	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 2)}
+	accounts := accounts.Accounts{bank("a", 1, 1), bank("b", 2, 2)}
 	plan := Plan{Accounts: accounts}
 	s := NewSurvey()
 	r := New(Config{InForce: plan, Changed: plan, Since: payments[5].Times.Created}, s)
@@ -277,7 +277,7 @@ func TestFactsOfATry(t *testing.T) {
 	if p := past("a misfit")[0]; p.Status != pay.Failed || outcome(p, 0) != ended {
 		t.Errorf("after another amount was paid somebody else is tried: %s", p)
 	}
-	accounts := acquirer.Accounts{bank("a", 1, 1)}
+	accounts := accounts.Accounts{bank("a", 1, 1)}
 	if r := run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts}}, 0, past("a unknown", "a paid")); r.Open != 1 || r.Payments != 1 {
 		t.Errorf("%d open, %d replayed", r.Open, r.Payments)
 	}
@@ -302,8 +302,8 @@ func page(text string) pay.Payment {
 
 // An order by success learns from the ends of pages: the account at which shoppers pay comes first.
 func TestReplayLearnsFromTheEndsOfPages(t *testing.T) {
-	card := acquirer.Rail{Key: "card.BRA", Limits: pix.Limits, Window: time.Hour}
-	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 1)}
+	card := accounts.Rail{Key: "card.BRA", Limits: pix.Limits, Window: time.Hour}
+	accounts := accounts.Accounts{bank("a", 1, 1), bank("b", 2, 1)}
 	for i := range accounts {
 		accounts[i].Rails = []string{card.Key}
 	}
@@ -339,7 +339,7 @@ func TestTimelineIsInOrderAndSmall(t *testing.T) {
 		last = e
 	}
 	// What is over is gone: a million payments are a few events at any time.
-	accounts := acquirer.Accounts{bank("a", 1, 1)}
+	accounts := accounts.Accounts{bank("a", 1, 1)}
 	plan := Plan{Accounts: accounts}
 	r := New(Config{InForce: plan, Changed: plan}, NewSurvey())
 	for _, p := range past(strings.Split(strings.Repeat("a paid;", 500)+"a paid", ";")...) {

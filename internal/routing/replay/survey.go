@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -50,7 +50,7 @@ func NewSurvey() *Survey {
 }
 
 // Add adds a payment that really used the operator's accounts.
-func (s *Survey) Add(p pay.Payment, rail acquirer.Rail) {
+func (s *Survey) Add(p pay.Payment, rail accounts.Rail) {
 	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
 		r := outcome(p, i)

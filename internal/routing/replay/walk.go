@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
@@ -52,7 +52,7 @@ func lived(p pay.Payment) path {
 
 // walk follows a cascade. A try that was really made has its real result; any other is
 // estimated.
-func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
+func (s *Survey) walk(p pay.Payment, rail accounts.Rail, c pay.Cascade) path {
 	way := path{known: true}
 	// How probable it is that the cascade is still in progress: expected, worst and best case.
 	going, worst, best := 1.0, 1.0, 1.0

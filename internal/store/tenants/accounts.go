@@ -4,22 +4,22 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // AccountsTable is the table provider_accounts. New accounts are guarded too: an id is used once, for good.
-var AccountsTable = table.Describe(table.Table[acquirer.Account]{
+var AccountsTable = table.Describe(table.Table[accounts.Account]{
 	Name:    "provider_accounts",
 	Hashed:  true,
 	Lock:    170,
-	Of:      func(c *pay.Change) []acquirer.Account { return c.Accounts },
-	ID:      func(a *acquirer.Account) string { return a.ID },
-	Version: func(a *acquirer.Account) int64 { return a.Version },
+	Of:      func(c *pay.Change) []accounts.Account { return c.Accounts },
+	ID:      func(a *accounts.Account) string { return a.ID },
+	Version: func(a *accounts.Account) int64 { return a.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, a *acquirer.Account) {
+	Fields: func(f *table.Fields, a *accounts.Account) {
 		f.Text("id!", &a.ID)
 		f.Number("version", &a.Version)
 		f.Text("adapter!", &a.Adapter)
@@ -39,14 +39,14 @@ var AccountsTable = table.Describe(table.Table[acquirer.Account]{
 type accountDoc struct {
 	BaseURL string               `json:"baseUrl,omitempty"`
 	Rails   []string             `json:"rails,omitempty"`
-	Terms   []acquirer.RailTerms `json:"terms,omitempty"`
+	Terms   []accounts.RailTerms `json:"terms,omitempty"`
 }
 
-func (d *accountDoc) Of(_ *table.Fields, a *acquirer.Account) {
+func (d *accountDoc) Of(_ *table.Fields, a *accounts.Account) {
 	*d = accountDoc{a.BaseURL, a.Rails, a.Terms}
 }
 
-func (d *accountDoc) Into(_ *table.Fields, a *acquirer.Account) error {
+func (d *accountDoc) Into(_ *table.Fields, a *accounts.Account) error {
 	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
 	return nil
 }
@@ -65,12 +65,12 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 )
 
 // List reads all provider accounts, including removed ones.
-func (s Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
+func (s Accounts) List(ctx context.Context) ([]accounts.Account, error) {
 	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound if it never existed.
-func (s Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
+func (s Accounts) Get(ctx context.Context, id string) (accounts.Account, error) {
 	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -13,14 +13,14 @@ import (
 
 // RulesTable is the table routing_rules. A version is used once, even if two operators write at the same
 // time. Its id has a letter that no other id has.
-var RulesTable = table.Describe(table.Table[acquirer.RoutingRules]{
+var RulesTable = table.Describe(table.Table[accounts.RoutingRules]{
 	Name:   "routing_rules",
 	Hashed: true,
 	Lock:   220,
-	Of:     func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
+	Of:     func(c *pay.Change) []accounts.RoutingRules { return c.Rules },
 	ID:     rulesID,
 	Met:    table.Stale,
-	Fields: func(f *table.Fields, v *acquirer.RoutingRules) {
+	Fields: func(f *table.Fields, v *accounts.RoutingRules) {
 		f.Written("id!", rulesID(v))
 		f.Number("version!", &v.Version)
 		f.Converted("doc!", func() string { return string(v.Doc) }, func(text string) error {
@@ -31,7 +31,7 @@ var RulesTable = table.Describe(table.Table[acquirer.RoutingRules]{
 	},
 })
 
-func rulesID(v *acquirer.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
+func rulesID(v *accounts.RoutingRules) string { return fmt.Sprintf("rules/%d", v.Version) }
 
 var (
 	selectRulesMark = engine.Statement(`SELECT coalesce(max(version), 0) FROM routing_rules`)
@@ -45,12 +45,12 @@ func (s Rules) Mark(ctx context.Context) (int64, error) {
 }
 
 // Get reads a version of the routing rules. Errors: ErrNotFound.
-func (s Rules) Get(ctx context.Context, version int64) (acquirer.RoutingRules, error) {
+func (s Rules) Get(ctx context.Context, version int64) (accounts.RoutingRules, error) {
 	return base.One(ctx, s.b, selectRules, RulesTable.Scan(s.b.Personal), version)
 }
 
 // List reads the newest versions, newest first.
-func (s Rules) List(ctx context.Context, limit int) ([]acquirer.RoutingRules, error) {
+func (s Rules) List(ctx context.Context, limit int) ([]accounts.RoutingRules, error) {
 	return base.Many(ctx, s.b, selectRulesList, RulesTable.Scan(s.b.Personal), limit)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -29,7 +29,7 @@ type formView struct {
 	desk.Form
 	Adapters []provider.Adapter
 	Adapter  provider.Adapter // "" in its name: it is not chosen yet
-	Account  acquirer.Account // that is changed
+	Account  accounts.Account // that is changed
 	All      bool             // all rails of the adapter
 	Rails    []railRow
 	Held     []string // names of the credentials that the account has
@@ -58,15 +58,15 @@ func (a *room) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 			return problem.New(problem.NotFound, "there is no such provider")
 		}
 		view.Adapter = adapter
-		view.Rails = rows(adapter, acquirer.Account{})
-		view.Values = map[string]string{"environment": string(merchants.Production), "priority": strconv.Itoa(acquirer.DefaultPriority), "enabled": "true"}
+		view.Rails = rows(adapter, accounts.Account{})
+		view.Values = map[string]string{"environment": string(merchants.Production), "priority": strconv.Itoa(accounts.DefaultPriority), "enabled": "true"}
 	}
 	return a.Room.Show(w, r, v, "new", view)
 }
 
 // rows are the table of rails for an account: each rail of the adapter, and any other rail that the account has
 // terms for.
-func rows(adapter provider.Adapter, account acquirer.Account) []railRow {
+func rows(adapter provider.Adapter, account accounts.Account) []railRow {
 	keys := append([]string{""}, adapter.Rails...)
 	for _, t := range account.Terms {
 		if !slices.Contains(keys, t.Rail) {
@@ -192,20 +192,20 @@ func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	return a.Room.ShowStatus(w, r, v, status, "new", view)
 }
 
-func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (acquirer.Account, error) {
+func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
 	n := acquiring.NewAccount{
 		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(merchants.Production), Merchant: view.Value("merchant"),
 		BaseURL: view.Value("baseUrl"), Credentials: typed(r, view.Adapter), Disabled: view.Value("enabled") == "",
 	}
 	var err error
 	if n.Terms, err = shape.ReadTerms(terms); err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
 	if n.Priority, err = priority(r); err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
 	if n.Rails, _, err = chosenRails(r, view.Rails); err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
 	return a.App.Accounts.Add(r.Context(), v.Actor(), n)
 }
@@ -259,24 +259,24 @@ func (a *room) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
-func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (acquirer.Account, error) {
+func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
 	version, err := strconv.ParseInt(view.Value("version"), 10, 64)
 	if err != nil {
-		return acquirer.Account{}, problem.New(problem.InvalidRequest, "the form does not say which version of the account it changes: load the page again")
+		return accounts.Account{}, problem.New(problem.InvalidRequest, "the form does not say which version of the account it changes: load the page again")
 	}
 	terms, err := shape.ReadTerms(typed)
 	if err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
 	first, err := priority(r)
 	if err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
 	rails, _, err := chosenRails(r, view.Rails)
 	if err != nil {
-		return acquirer.Account{}, err
+		return accounts.Account{}, err
 	}
-	return a.App.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account acquirer.Account) (acquirer.Account, error) {
+	return a.App.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(version); err != nil {
 			return account, err
 		}

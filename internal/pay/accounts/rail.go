@@ -1,4 +1,4 @@
-package acquirer
+package accounts
 
 import (
 	"slices"

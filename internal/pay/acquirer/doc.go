@@ -1,3 +1,0 @@
-// Package acquirer describes who takes payments for us: accounts at providers, their rails, prices
-// and limits, and the operator's routing rules.
-package acquirer
