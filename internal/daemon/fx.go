@@ -5,7 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/fx"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // FX is the sources of exchange rates and how long rates are trusted. Zero values mean the
@@ -23,7 +23,7 @@ func (f FX) open() (acquiring.FX, error) {
 	if f.Every != 0 {
 		o.Every = f.Every
 	}
-	set := exchange.Limits{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
+	set := rates.Limits{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
 	if set.StaleAfter != 0 {
 		o.Limits.StaleAfter = set.StaleAfter
 	}

@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 const (
@@ -53,7 +53,7 @@ func (f *Feed) ID() string {
 func (f *Feed) Source() string { return f.source }
 
 // Read reads the rates from the endpoint.
-func (f *Feed) Read(ctx context.Context, now func() time.Time) ([]exchange.Reading, []Refused, error) {
+func (f *Feed) Read(ctx context.Context, now func() time.Time) ([]rates.Reading, []Refused, error) {
 	text, err := f.get(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", f.source, err)

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // Table is a set of rates to the US dollar. It is read-only and safe for concurrent use.
 type Table struct {
-	quotes  map[money.Currency]exchange.KnownRate
-	builtIn map[money.Currency]exchange.Reading
+	quotes  map[money.Currency]rates.KnownRate
+	builtIn map[money.Currency]rates.Reading
 }
 
 // BuiltIn is the source of the built-in rates.
@@ -35,23 +35,23 @@ var referenceAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 // Reference returns the built-in rates.
 func Reference() (Table, error) {
-	t := Table{builtIn: make(map[money.Currency]exchange.Reading, len(reference))}
+	t := Table{builtIn: make(map[money.Currency]rates.Reading, len(reference))}
 	for code, text := range reference {
 		rate, err := money.ParseRate(text)
 		if err != nil {
 			return Table{}, err
 		}
-		t.builtIn[code] = exchange.Reading{Currency: code, Rate: rate, Source: BuiltIn, At: referenceAt}
+		t.builtIn[code] = rates.Reading{Currency: code, Rate: rate, Source: BuiltIn, At: referenceAt}
 		if code == money.USD {
-			t.builtIn[code] = exchange.Reading{Currency: code, Rate: rate}
+			t.builtIn[code] = rates.Reading{Currency: code, Rate: rate}
 		}
 	}
 	return t, nil
 }
 
 // With returns the table with other known rates.
-func (t Table) With(quotes []exchange.KnownRate) Table {
-	t.quotes = make(map[money.Currency]exchange.KnownRate, len(quotes))
+func (t Table) With(quotes []rates.KnownRate) Table {
+	t.quotes = make(map[money.Currency]rates.KnownRate, len(quotes))
 	for _, q := range quotes {
 		t.quotes[q.Currency] = q
 	}
@@ -60,14 +60,14 @@ func (t Table) With(quotes []exchange.KnownRate) Table {
 
 // Quote returns the rate that the operator set or fetched for a currency; without a rate if
 // there is none.
-func (t Table) Quote(c money.Currency) exchange.KnownRate { return t.quotes[c] }
+func (t Table) Quote(c money.Currency) rates.KnownRate { return t.quotes[c] }
 
 // BuiltIn returns the built-in rate of a currency; without a rate if there is none. The
 // dollar's has neither a source nor a time.
-func (t Table) BuiltIn(c money.Currency) exchange.Reading { return t.builtIn[c] }
+func (t Table) BuiltIn(c money.Currency) rates.Reading { return t.builtIn[c] }
 
 // BuiltIns calls each for every built-in rate, in no order.
-func (t Table) BuiltIns(each func(exchange.Reading)) {
+func (t Table) BuiltIns(each func(rates.Reading)) {
 	for _, r := range t.builtIn {
 		each(r)
 	}
@@ -92,7 +92,7 @@ func (t Table) Currencies() (all []money.Currency) {
 }
 
 // Quotes calls each for every known rate, in no order.
-func (t Table) Quotes(each func(exchange.KnownRate)) {
+func (t Table) Quotes(each func(rates.KnownRate)) {
 	for _, q := range t.quotes {
 		each(q)
 	}

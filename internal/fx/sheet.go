@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // Refused is a rate that could not be read, in a text with other rates.
@@ -38,7 +38,7 @@ type published struct {
 // in seconds since 1970, or "date", a date or a date-time; without any it is now. Rates
 // with today's date count as of now. Codes that are not currencies are skipped, and so is
 // the dollar itself. Numbers are read exactly as written.
-func ParsePublished(text []byte, source string, now time.Time) ([]exchange.Reading, []Refused, error) {
+func ParsePublished(text []byte, source string, now time.Time) ([]rates.Reading, []Refused, error) {
 	var p published
 	if err := json.Unmarshal(text, &p); err != nil {
 		return nil, nil, fmt.Errorf("rates: %w", err)
@@ -56,7 +56,7 @@ func ParsePublished(text []byte, source string, now time.Time) ([]exchange.Readi
 	if err != nil {
 		return nil, nil, fmt.Errorf("rates: %w", err)
 	}
-	var readings []exchange.Reading
+	var readings []rates.Reading
 	var refused []Refused
 	for _, code := range slices.Sorted(maps.Keys(p.Rates)) {
 		currency, err := money.ParseCurrency(code)
@@ -68,7 +68,7 @@ func ParsePublished(text []byte, source string, now time.Time) ([]exchange.Readi
 			refused = append(refused, Refused{currency, err})
 			continue
 		}
-		readings = append(readings, exchange.Reading{Currency: currency, Rate: rate, Source: source, At: at})
+		readings = append(readings, rates.Reading{Currency: currency, Rate: rate, Source: source, At: at})
 	}
 	return readings, refused, nil
 }
@@ -120,9 +120,9 @@ func earlier(a, b time.Time) time.Time {
 // {"currency", "rate", "source", "observedAt"}; or CSV with a header of the columns
 // currency, rate, source, observed_at. The source and the time are optional and default to
 // source and now. One bad line makes it refuse the file.
-func ParseFile(text []byte, source string, now time.Time) ([]exchange.Reading, error) {
+func ParseFile(text []byte, source string, now time.Time) ([]rates.Reading, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	var readings []exchange.Reading
+	var readings []rates.Reading
 	var err error
 	switch start := bytes.TrimSpace(text); {
 	case bytes.HasPrefix(start, []byte("{")):
@@ -152,7 +152,7 @@ func ParseFile(text []byte, source string, now time.Time) ([]exchange.Reading, e
 	return readings, nil
 }
 
-func parseList(text []byte, source string, now time.Time) ([]exchange.Reading, error) {
+func parseList(text []byte, source string, now time.Time) ([]rates.Reading, error) {
 	var list []struct {
 		Currency   string          `json:"currency"`
 		Rate       json.RawMessage `json:"rate"`
@@ -162,7 +162,7 @@ func parseList(text []byte, source string, now time.Time) ([]exchange.Reading, e
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("rates: %w", err)
 	}
-	var readings []exchange.Reading
+	var readings []rates.Reading
 	for i, l := range list {
 		r, err := reading(l.Currency, strings.Trim(string(l.Rate), `"`), l.Source, l.ObservedAt, source, now)
 		if err != nil {
@@ -173,7 +173,7 @@ func parseList(text []byte, source string, now time.Time) ([]exchange.Reading, e
 	return readings, nil
 }
 
-func parseCSV(text []byte, source string, now time.Time) ([]exchange.Reading, error) {
+func parseCSV(text []byte, source string, now time.Time) ([]rates.Reading, error) {
 	lines := csv.NewReader(bytes.NewReader(text))
 	lines.TrimLeadingSpace = true
 	header, err := lines.Read()
@@ -194,7 +194,7 @@ func parseCSV(text []byte, source string, now time.Time) ([]exchange.Reading, er
 	if _, ok := column["rate"]; !ok {
 		return nil, errors.New("there is no column rate")
 	}
-	var readings []exchange.Reading
+	var readings []rates.Reading
 	for {
 		fields, err := lines.Read()
 		if errors.Is(err, io.EOF) {
@@ -219,7 +219,7 @@ func parseCSV(text []byte, source string, now time.Time) ([]exchange.Reading, er
 }
 
 // reading reads one rate from its texts.
-func reading(currency, rate, source, at, defaultSource string, now time.Time) (r exchange.Reading, err error) {
+func reading(currency, rate, source, at, defaultSource string, now time.Time) (r rates.Reading, err error) {
 	if r.Currency, err = money.ParseCurrency(currency); err != nil {
 		return r, fmt.Errorf("%q: %w", currency, err)
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/fx"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 var now = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 
 // tell writes readings as "BRL 5.43 feed 2026-11-21T00:00:00Z".
-func tell(list []exchange.Reading) string {
+func tell(list []rates.Reading) string {
 	var lines []string
 	for _, r := range list {
 		lines = append(lines, strings.Join([]string{string(r.Currency), r.Rate.Decimal(), r.Source, r.At.UTC().Format(time.RFC3339)}, " "))

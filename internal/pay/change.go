@@ -18,9 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/email"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -47,10 +47,10 @@ type Change struct {
 	Logins        []merchants.Login
 	Audit         []audit.Entry // new ones only
 	Clocks        []merchants.Clock
-	Resets        []merchants.Reset    // ErrStale for a new one while another begins
-	Logos         []merchants.Logo     // each kept once
-	Inbox         []webhooks.Received  // deliveries that managed inboxes received
-	Rates         []exchange.KnownRate // with their history
+	Resets        []merchants.Reset   // ErrStale for a new one while another begins
+	Logos         []merchants.Logo    // each kept once
+	Inbox         []webhooks.Received // deliveries that managed inboxes received
+	Rates         []rates.KnownRate   // with their history
 	Mails         []email.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -313,7 +313,7 @@ func (w Withdrawal) PayOff(of []Settlement, now time.Time) (Withdrawal, []Settle
 //
 // Errors: conflict_state if the settlement is open, settlement_already_paid if nothing of it is left to be paid, invalid_request,
 // and those of Withdraw.
-func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRoute, ref string, into exchange.Conversion, have ledger.Balances, now time.Time) (Settlement, Withdrawal, Change, error) {
+func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRoute, ref string, into rates.Conversion, have ledger.Balances, now time.Time) (Settlement, Withdrawal, Change, error) {
 	if err := s.MayPayOut(amount); err != nil {
 		return s, Withdrawal{}, Change{}, err
 	}

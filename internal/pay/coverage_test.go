@@ -9,9 +9,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"pgregory.net/rapid"
 )
@@ -142,7 +142,7 @@ func TestSettlementIsPaidByHandOnce(t *testing.T) {
 		{"all of it", closedSettlement(1, 80), 80, have, ""},
 		{"a part", closedSettlement(1, 80), 30, have, ""},
 	} {
-		s, w, change, err := wallet.PayByHand("wdr_H", c.s, c.amount, PayoutRoute{Account: "hand"}, "TED 1", exchange.Conversion{}, c.have, noon)
+		s, w, change, err := wallet.PayByHand("wdr_H", c.s, c.amount, PayoutRoute{Account: "hand"}, "TED 1", rates.Conversion{}, c.have, noon)
 		var refused *problem.Error
 		if errors.As(err, &refused) != (c.want != "") || refused != nil && refused.Code != c.want {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -208,12 +208,12 @@ func TestPartsOfAPayoutComeBack(t *testing.T) {
 
 // A canceled withdrawal is no option on the rate: those that follow get no better one.
 func TestCancelingBringsNoBetterRate(t *testing.T) {
-	rate := func(text string) exchange.Conversion {
+	rate := func(text string) rates.Conversion {
 		r, err := money.ParseRate(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, err := exchange.Reading{Currency: money.BRL, Rate: r, At: noon}.Into(money.New(100_00, money.USD))
+		into, err := rates.Reading{Currency: money.BRL, Rate: r, At: noon}.Into(money.New(100_00, money.USD))
 		if err != nil {
 			t.Fatal(err)
 		}

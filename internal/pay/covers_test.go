@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"pgregory.net/rapid"
 )
 
@@ -108,7 +108,7 @@ func TestCoversAddUp(t *testing.T) {
 					}
 					amount := rapid.Int64Range(1, s.Left()).Draw(t, "amount")
 					have := ledger.Balances{ledger.Available: earned - gone()}
-					_, _, change, err := wallet.PayByHand(fmt.Sprintf("wdr_%02d", len(made)), s, amount, PayoutRoute{Account: "hand"}, "TED 1", exchange.Conversion{}, have, noon)
+					_, _, change, err := wallet.PayByHand(fmt.Sprintf("wdr_%02d", len(made)), s, amount, PayoutRoute{Account: "hand"}, "TED 1", rates.Conversion{}, have, noon)
 					if err == nil {
 						write(change)
 					}

@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -20,7 +20,7 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
 	w, _ := pay.Wallet{ID: "wal_A", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
-	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), merchants.Terms{WithdrawalFee: 300}, exchange.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
+	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), merchants.Terms{WithdrawalFee: 300}, rates.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 		{"a cent too much", w, 101, 100, later, problem.BalanceInsufficient},
 		{"a negative balance", w, 4, -1, later, problem.BalanceInsufficient},
 	} {
-		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), merchants.Terms{WithdrawalFee: 3}, exchange.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
+		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), merchants.Terms{WithdrawalFee: 3}, rates.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
 		var e *problem.Error
 		errors.As(err, &e)
 		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -48,19 +48,19 @@ func WithdrawalHold(live bool) time.Duration {
 type Withdrawal struct {
 	ID string // wdr_…
 	merchants.Scope
-	Version             int64
-	Wallet              string
-	Status              WithdrawalStatus
-	Amount              int64 // USD cents that left available, the fee included
-	Fee                 int64 // USD cents
-	exchange.Conversion       // the amount that arrives
-	Payout              Payout
-	Round               int             // number of accounts that have proved so far that they did not pay it
-	Tried               []PayoutAttempt // the latest of them
-	ApprovedBy          string          // the operator who approved it beyond the limits
-	Waiting             string          // why it is due and not sent, or ""
-	FailureCode         string
-	FailureMessage      string
+	Version          int64
+	Wallet           string
+	Status           WithdrawalStatus
+	Amount           int64 // USD cents that left available, the fee included
+	Fee              int64 // USD cents
+	rates.Conversion       // the amount that arrives
+	Payout           Payout
+	Round            int             // number of accounts that have proved so far that they did not pay it
+	Tried            []PayoutAttempt // the latest of them
+	ApprovedBy       string          // the operator who approved it beyond the limits
+	Waiting          string          // why it is due and not sent, or ""
+	FailureCode      string
+	FailureMessage   string
 	// Returned is what came back after it had arrived, in USD cents; ReturnedLocal is the same in minor units of what arrived,
 	// zero for a token. Returns counts the parts.
 	Returned, ReturnedLocal int64
@@ -126,7 +126,7 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 //
 // Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
 // that does not exceed the fee or is below the smallest withdrawal of the terms, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into rates.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
 			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}
@@ -212,7 +212,7 @@ const CancelMemory = 24 * time.Hour
 // its wallet, and making another must bring nothing (PAYOUT-13).
 //
 // Errors: those of the conversion.
-func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exchange.Conversion, error) {
+func NotBetter(into rates.Conversion, net int64, canceled []Withdrawal) (rates.Conversion, error) {
 	for _, w := range canceled {
 		if w.Rate.IsZero() || w.Local.Currency != into.Local.Currency {
 			continue

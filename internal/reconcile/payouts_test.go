@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // paidOut is a withdrawal of 100 USD and a fee that arrived as 1835 MXN at the account bank.
@@ -23,7 +23,7 @@ func paidOut(t *testing.T, n int) pay.Withdrawal {
 	}
 	return pay.Withdrawal{
 		ID: pay.WithdrawalPrefix + suffix(n), Scope: merchants.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
-		Conversion: exchange.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Payout: pay.Payout{Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:], SentAt: noon.Add(-time.Hour)},
+		Conversion: rates.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Payout: pay.Payout{Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:], SentAt: noon.Add(-time.Hour)},
 		CompletedAt: noon,
 	}
 }

@@ -32,7 +32,7 @@ type faults struct {
 var errReset = errors.New("read: connection reset by peer")
 
 // rates are the frequencies of a fault, in worlds that have it.
-var rates = []int{150, 40, 12}
+var all = []int{150, 40, 12}
 
 // choose picks the faults of a world.
 func (w *world) choose() *faults {
@@ -40,7 +40,7 @@ func (w *world) choose() *faults {
 	c := w.turns
 	for _, each := range []*int{&f.lost, &f.late, &f.refused, &f.slow, &f.hung, &f.broken, &f.stall, &f.die} {
 		if c.one(3) {
-			*each = rates[c.chance.IntN(len(rates))]
+			*each = all[c.chance.IntN(len(all))]
 		}
 	}
 	if c.one(3) { // there are fewer calls than commits

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // rates of one dollar. With the rate of MXN, the smallest payment by SPEI is not the one of the catalog: the fee would eat it up.
@@ -33,7 +33,7 @@ func setRates(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return err
 		}
-		if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []exchange.Reading{{Currency: currency, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+		if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []rates.Reading{{Currency: currency, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
 			return err
 		}
 	}

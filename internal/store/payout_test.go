@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -46,7 +46,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{WithdrawalFee: 300}, exchange.Conversion{}, have, noon.Add(time.Hour))
+		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{WithdrawalFee: 300}, rates.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
@@ -107,7 +107,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{}, exchange.Conversion{}, have, noon)
+		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), merchants.Terms{}, rates.Conversion{}, have, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -112,7 +112,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		for _, id := range []string{"wdr_A", "wdr_A2"} { // the second id begins like the first
 			have, err := s.Books().Balances(ctx, acme)
 			must(t, err)
-			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), merchants.Terms{WithdrawalFee: 300}, exchange.Conversion{}, have, noon)
+			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), merchants.Terms{WithdrawalFee: 300}, rates.Conversion{}, have, noon)
 			must(t, err)
 			must(t, s.Commit(ctx, change))
 			out[id] = made

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // Wallet is where withdrawals are paid to (PAYOUT-1). It never shows the destination itself.
@@ -78,7 +78,7 @@ type Payout struct {
 	RateAt   Time   `json:"rateAt" doc:"When the rate was read"`
 }
 
-func newPayout(c exchange.Conversion) *Payout {
+func newPayout(c rates.Conversion) *Payout {
 	if c.Local == (money.Amount{}) {
 		return nil
 	}

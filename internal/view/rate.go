@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // NewStaleRates warns of exchange rates that are old.
-func NewStaleRates(stale []exchange.KnownRate, limits exchange.Limits) []LedgerWarning {
+func NewStaleRates(stale []rates.KnownRate, limits rates.Limits) []LedgerWarning {
 	var warnings []LedgerWarning
 	for _, q := range stale {
 		warnings = append(warnings, LedgerWarning{

@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -251,7 +251,7 @@ func (ms *Methods) Takes(q Quote) bool {
 // currency.
 //
 // Errors: service_unavailable if there is no reliable rate.
-func (ms *Methods) convert(live bool, rail accounts.Rail, where geo.Country, usd money.Amount) (money.Amount, exchange.Reading, accounts.Rail, error) {
+func (ms *Methods) convert(live bool, rail accounts.Rail, where geo.Country, usd money.Amount) (money.Amount, rates.Reading, accounts.Rail, error) {
 	currency := ms.currency(live, rail, where)
 	rate, err := ms.Reading(live, currency)
 	if err != nil {
@@ -331,7 +331,7 @@ func (c *Catalog) hasMethod(slug string) bool {
 // local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
 // shopper who pays in the shop's currency pays exactly the shop's amount, not that amount converted
 // to USD and back. Others pay an amount that the accounts on the rail accept.
-func (ms *Methods) local(live bool, serving accounts.Accounts, rail accounts.Rail, where geo.Country, usd, asked money.Amount, at exchange.Reading) (money.Amount, exchange.Reading, accounts.Rail, error) {
+func (ms *Methods) local(live bool, serving accounts.Accounts, rail accounts.Rail, where geo.Country, usd, asked money.Amount, at rates.Reading) (money.Amount, rates.Reading, accounts.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil

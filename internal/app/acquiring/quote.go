@@ -4,15 +4,15 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // Wanted is how an order is to be paid: an amount over a method.
 type Wanted struct {
-	Amount   money.Amount     // in the shop's currency
-	Rate     exchange.Reading // of that currency, as it was promised; zero: the present rate
-	MethodID string           // the method by its id, or by its name
+	Amount   money.Amount  // in the shop's currency
+	Rate     rates.Reading // of that currency, as it was promised; zero: the present rate
+	MethodID string        // the method by its id, or by its name
 	Method   string
 	Country  string
 	Strict   bool // as in production (StrictFor)
@@ -23,7 +23,7 @@ type Wanted struct {
 type Quote struct {
 	USD     money.Amount
 	Local   money.Amount
-	Rate    exchange.Reading // of Local's currency
+	Rate    rates.Reading // of Local's currency
 	Rail    accounts.Rail
 	Country string // alpha-3
 	serving accounts.Accounts

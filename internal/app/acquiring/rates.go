@@ -17,23 +17,23 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
 // FX configures the source of exchange rates and how long they are trusted.
 type FX struct {
-	Feed   *fx.Feed        // a JSON endpoint; nil for none
-	Every  time.Duration   // between two reads of the feed
-	Limits exchange.Limits // zero: those of DefaultFX
+	Feed   *fx.Feed      // a JSON endpoint; nil for none
+	Every  time.Duration // between two reads of the feed
+	Limits rates.Limits  // zero: those of DefaultFX
 }
 
 // DefaultFX has the documented defaults.
 func DefaultFX() FX {
-	return FX{Every: time.Hour, Limits: exchange.Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
+	return FX{Every: time.Hour, Limits: rates.Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
 }
 
 // Rates has the exchange rates. It is safe for use by many goroutines.
@@ -64,7 +64,7 @@ const (
 // by the service's own clock.
 //
 // Errors: service_unavailable with the reason no_rate, or stale_rate if the rate is too old.
-func (rs *Rates) Reading(live bool, c money.Currency) (exchange.Reading, error) {
+func (rs *Rates) Reading(live bool, c money.Currency) (rates.Reading, error) {
 	table := rs.table.Load()
 	if c == money.USD {
 		return table.BuiltIn(c), nil
@@ -72,11 +72,11 @@ func (rs *Rates) Reading(live bool, c money.Currency) (exchange.Reading, error) 
 	q := table.Quote(c)
 	switch {
 	case q.Expired(rs.FX.Limits, rs.Now()):
-		return exchange.Reading{}, noRate(c, "stale_rate")
+		return rates.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
 	case live || table.BuiltIn(c).Rate.IsZero():
-		return exchange.Reading{}, noRate(c, "no_rate")
+		return rates.Reading{}, noRate(c, "no_rate")
 	}
 	return table.BuiltIn(c), nil
 }
@@ -134,16 +134,16 @@ func (rs *Rates) ReadRates(ctx context.Context) error {
 
 // RateChange is what was done with one reading.
 type RateChange struct {
-	exchange.Reading
+	rates.Reading
 	Before  money.Rate // zero: there was none
-	Verdict exchange.Verdict
+	Verdict rates.Verdict
 }
 
 // SetRates sets the operator's rates, all or none. force also accepts rates that jump and rates
 // older than the one in use.
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
-func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []exchange.Reading, force bool) ([]RateChange, error) {
+func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []rates.Reading, force bool) ([]RateChange, error) {
 	return rs.applyRates(ctx, readings, force, &by)
 }
 
@@ -172,7 +172,7 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 
 // applyRates decides about readings and writes the result. If they are an operator's, all are
 // refused if one jumps, and the audit log has those that were set. by is nil for a feed.
-func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
+func (rs *Rates) applyRates(ctx context.Context, readings []rates.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates().List(ctx)
 		if err != nil {
@@ -188,7 +188,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, fo
 			if err != nil {
 				return err
 			}
-			if verdict == exchange.Held {
+			if verdict == rates.Held {
 				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
 			}
 			if next.Version != q.Version {
@@ -216,7 +216,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, fo
 }
 
 // auditRate is the entry of a rate that the operator sets. Rates apply to both environments.
-func (rs *Rates) auditRate(by audit.Actor, before exchange.KnownRate, r exchange.Reading, force bool) []audit.Entry {
+func (rs *Rates) auditRate(by audit.Actor, before rates.KnownRate, r rates.Reading, force bool) []audit.Entry {
 	was := "none"
 	if !before.Rate.IsZero() {
 		was = before.Rate.Decimal()
@@ -241,13 +241,13 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		return nil // it is due again in a minute
 	}
 	ours := rs.currencies()
-	readings = slices.DeleteFunc(readings, func(r exchange.Reading) bool { return !ours[r.Currency] })
+	readings = slices.DeleteFunc(readings, func(r rates.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
-	readings = slices.DeleteFunc(readings, func(r exchange.Reading) bool { // others are applied
+	readings = slices.DeleteFunc(readings, func(r rates.Reading) bool { // others are applied
 		err := r.Check()
 		if err != nil {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", err)
@@ -259,7 +259,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)
 	}
 	for _, c := range changes {
-		if c.Verdict == exchange.Held {
+		if c.Verdict == rates.Held {
 			rs.Log.WarnContext(ctx, "a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
@@ -272,8 +272,8 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
 	table := rs.table.Load()
-	table.BuiltIns(func(r exchange.Reading) { ours[r.Currency] = true })
-	table.Quotes(func(q exchange.KnownRate) { ours[q.Currency] = true })
+	table.BuiltIns(func(r rates.Reading) { ours[r.Currency] = true })
+	table.Quotes(func(q rates.KnownRate) { ours[q.Currency] = true })
 	for _, r := range rs.catalog.ByID {
 		for _, l := range r.Limits {
 			ours[l.Currency] = true
@@ -284,10 +284,10 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough for a warning, among the currencies in which the
 // merchant has taken payments.
-func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]exchange.KnownRate, error) {
-	stale := map[money.Currency]exchange.KnownRate{}
+func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]rates.KnownRate, error) {
+	stale := map[money.Currency]rates.KnownRate{}
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q exchange.KnownRate) {
+	rs.table.Load().Quotes(func(q rates.KnownRate) {
 		if q.Stale(rs.FX.Limits, now) {
 			stale[q.Currency] = q
 		}
@@ -299,7 +299,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]excha
 	if err != nil {
 		return nil, err
 	}
-	var list []exchange.KnownRate
+	var list []rates.KnownRate
 	for _, u := range used {
 		rail, ok := rs.catalog.ByID[u.Rail]
 		if !ok {
@@ -312,15 +312,15 @@ func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]excha
 			delete(stale, currency)
 		}
 	}
-	slices.SortFunc(list, func(a, b exchange.KnownRate) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
+	slices.SortFunc(list, func(a, b rates.KnownRate) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
 	return list, nil
 }
 
 // RateStatus is a currency's rate as the operator sees it.
 type RateStatus struct {
-	exchange.KnownRate
-	BuiltIn exchange.Reading // the sandbox's fallback; Rate is zero if there is none
-	State   string           // built-in, fresh, stale or expired
+	rates.KnownRate
+	BuiltIn rates.Reading // the sandbox's fallback; Rate is zero if there is none
+	State   string        // built-in, fresh, stale or expired
 }
 
 // RateList lists the rates for the operator, by currency.
@@ -363,7 +363,7 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 // known is false if there are only built-in rates.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q exchange.KnownRate) {
+	rs.table.Load().Quotes(func(q rates.KnownRate) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}
@@ -389,7 +389,7 @@ var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and 
 // Check sets the defaults and refuses contradictory values.
 func (f *FX) Check() error {
 	defaults := DefaultFX()
-	if f.Limits == (exchange.Limits{}) {
+	if f.Limits == (rates.Limits{}) {
 		f.Limits = defaults.Limits
 	}
 	if f.Every == 0 {
@@ -405,9 +405,9 @@ func (f *FX) Check() error {
 // AskedRate is the rate of the currency of a shop's amount.
 //
 // Errors: unsupported_currency if no rate is known, service_unavailable if none is reliable.
-func (rs *Rates) AskedRate(live bool, c money.Currency) (exchange.Reading, error) {
+func (rs *Rates) AskedRate(live bool, c money.Currency) (rates.Reading, error) {
 	if err := rs.CheckCurrency(c); err != nil {
-		return exchange.Reading{}, err
+		return rates.Reading{}, err
 	}
 	return rs.Reading(live, c)
 }

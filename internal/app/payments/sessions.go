@@ -18,10 +18,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -297,7 +297,7 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail accounts.Rail) (local mone
 // quote prices a session's order over a method.
 func (ss *Sessions) quote(s pay.Session, method string) (acquiring.Quote, error) {
 	return ss.methods.Quote(s.Scope, acquiring.Wanted{
-		Amount: s.Asked, Rate: exchange.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
+		Amount: s.Asked, Rate: rates.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
 		MethodID: method, Country: s.Country, Strict: s.Strict,
 	})
 }

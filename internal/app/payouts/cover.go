@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -162,7 +162,7 @@ func (po *Payouts) decideByHand(ctx context.Context, s pay.Settlement, n HandPay
 	}
 	into, err := po.conversion(wallet, money.New(amount, money.USD))
 	if _, refused := errors.AsType[*problem.Error](err); refused {
-		into, err = exchange.Conversion{}, nil // without a rate, the bank alone knows what arrived
+		into, err = rates.Conversion{}, nil // without a rate, the bank alone knows what arrived
 	}
 	if err != nil {
 		return s, pay.Withdrawal{}, pay.Change{}, err

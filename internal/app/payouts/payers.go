@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
@@ -162,17 +162,17 @@ func incomplete(lacks []pay.HolderField) error {
 // conversion is the local amount for an amount of USD; zero for a token, for which no rate is kept.
 //
 // Errors: service_unavailable with the reason no_rate or stale_rate.
-func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (exchange.Conversion, error) {
+func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (rates.Conversion, error) {
 	currency := money.Currency(w.Currency)
 	if w.Type == pay.Crypto || !currency.Valid() {
-		return exchange.Conversion{}, nil
+		return rates.Conversion{}, nil
 	}
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*problem.Error](err); ok {
 			refused.Message = fmt.Sprintf("withdrawals in %s are not possible now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
-		return exchange.Conversion{}, err
+		return rates.Conversion{}, err
 	}
 	return reading.Into(net)
 }

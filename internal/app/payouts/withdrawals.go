@@ -15,10 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -183,7 +183,7 @@ func (a Arrives) of(w pay.Wallet) (money.Amount, error) {
 
 // agreement is what a withdrawal converts to, and the USD that it takes without the fee.
 type agreement struct {
-	exchange.Conversion
+	rates.Conversion
 	net money.Amount
 }
 

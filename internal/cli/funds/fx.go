@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
 // RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
@@ -155,11 +155,11 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.At.IsZero() {
 		c.At = a.Now()
 	}
-	changes, err := a.Rates.SetRates(ctx, a.Rates.Self(), []exchange.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
+	changes, err := a.Rates.SetRates(ctx, a.Rates.Self(), []rates.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
 	if err != nil {
 		return err
 	}
-	if was := changes[0].Before; changes[0].Verdict == exchange.Known && was != rate {
+	if was := changes[0].Before; changes[0].Verdict == rates.Known && was != rate {
 		return fmt.Errorf("%s stays at %s, which is newer: --force sets %s anyway", currency, was.Decimal(), rate.Decimal())
 	}
 	return tell(changes)
@@ -197,7 +197,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 func tell(changes []acquiring.RateChange) error {
 	for _, c := range changes {
 		note := "was " + text(c.Before)
-		if c.Verdict == exchange.Known {
+		if c.Verdict == rates.Known {
 			note = "not applied: the rate in use is of the same time or newer, " + text(c.Before)
 		}
 		if _, err := fmt.Fprintf(cli.Stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {

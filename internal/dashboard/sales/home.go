@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -29,7 +29,7 @@ type homeView struct {
 	Disputes  disputes
 	Next      settling
 	Broken    []webhooks.Subscription // endpoints that fail, or were disabled because they failed
-	Stale     []exchange.KnownRate
+	Stale     []rates.KnownRate
 	Unheard   bool // no webhook gets events
 	Steps     []step
 	Todo      int // steps that are left

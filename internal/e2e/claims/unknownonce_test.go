@@ -23,9 +23,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -224,7 +224,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			rate, err := money.ParseRate("5.5")
 			harness.Must(t, err)
 			return func() error {
-				_, err := b.Rates.SetRates(ctx, b.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
+				_, err := b.Rates.SetRates(ctx, b.Rates.Self(), []rates.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
 				return err
 			}
 		},

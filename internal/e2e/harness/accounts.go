@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -112,7 +112,7 @@ func Warnings(t *testing.T, o Client) string {
 const Paid50 = `"status":"paid","amount":"183.5","currency":"MXN"`
 
 // RateInUse returns a currency's rate as the operator sees it. It is zero if no rate is known.
-func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q exchange.KnownRate) {
+func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q rates.KnownRate) {
 	t.Helper()
 	list, err := s.App.Rates.RateList(ctx)
 	Must(t, err)

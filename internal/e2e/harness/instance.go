@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -94,14 +94,14 @@ const cheapHash = 64
 const Century = 100 * 365 * 24 * time.Hour
 
 // Rate sets exchange rates as the operator does. "BRL 5.4" means that one US dollar buys 5.40 BRL.
-func (s *Instance) Rate(t *testing.T, rates ...string) {
+func (s *Instance) Rate(t *testing.T, all ...string) {
 	t.Helper()
-	var readings []exchange.Reading
-	for _, r := range rates {
+	var readings []rates.Reading
+	for _, r := range all {
 		currency, text, _ := strings.Cut(r, " ")
 		rate, err := money.ParseRate(text)
 		Must(t, err)
-		readings = append(readings, exchange.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
+		readings = append(readings, rates.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
 	}
 	_, err := s.App.Rates.SetRates(ctx, s.App.Rates.Self(), readings, true)
 	Must(t, err)

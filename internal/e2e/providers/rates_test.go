@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -86,7 +86,7 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 			t.Helper()
 			rate, err := money.ParseRate(text)
 			harness.Must(t, err)
-			_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
+			_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []rates.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
 			harness.Must(t, err)
 		}
 		set("5.432198765", "Banco Central")
@@ -205,7 +205,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 					return
 				}
 				for range 20 { // SetRates fails after some lost races: then try again
-					_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []exchange.Reading{
+					_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []rates.Reading{
 						{Currency: money.BRL, Rate: rate, Source: "a", At: at}, {Currency: money.MXN, Rate: rate, Source: "a", At: at},
 					}, true)
 					if err == nil {
@@ -290,7 +290,7 @@ func TestRailTakesNoPaymentThatItsFeesEatUp(t *testing.T) {
 		}
 		rate, err := money.ParseRate("1e17")
 		harness.Must(t, err)
-		_, err = s.App.Rates.SetRates(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "operator", At: s.Clock.Now()}}, true)
+		_, err = s.App.Rates.SetRates(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, []rates.Reading{{Currency: money.BRL, Rate: rate, Source: "operator", At: s.Clock.Now()}}, true)
 		if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "rate" {
 			t.Errorf("1e17 by force: %v", err)
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
@@ -90,7 +90,7 @@ func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.Payout.Checks, w.FailureCode, w.FailureMessage, w.Payout.Accepted, w.Payout.Found, w.Payout.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
 	w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
-	w.Conversion = exchange.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
+	w.Conversion = rates.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Payout.Float = money.New(d.Float, d.FloatOf)
 	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
 	w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs = d.ReturnedLocal, d.Returns, d.ReturnedParts, d.ReturnRefs

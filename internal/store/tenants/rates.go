@@ -7,23 +7,23 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // RatesTable is the table rates.
-var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
+var RatesTable = table.Describe(table.Table[rates.KnownRate]{
 	Name:    "rates",
 	Hashed:  true,
 	Lock:    160,
-	Of:      func(c *pay.Change) []exchange.KnownRate { return c.Rates },
-	ID:      func(q *exchange.KnownRate) string { return string(q.Currency) },
-	Version: func(q *exchange.KnownRate) int64 { return q.Version },
+	Of:      func(c *pay.Change) []rates.KnownRate { return c.Rates },
+	ID:      func(q *rates.KnownRate) string { return string(q.Currency) },
+	Version: func(q *rates.KnownRate) int64 { return q.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, q *exchange.KnownRate) {
+	Fields: func(f *table.Fields, q *rates.KnownRate) {
 		table.Word(f, "id!", &q.Currency)
 		f.Number("version", &q.Version)
 		f.RateIfAny("rate", &q.Rate)
@@ -37,13 +37,13 @@ var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 })
 
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
-var RateHistoryTable = table.Describe(table.Table[exchange.KnownRate]{
+var RateHistoryTable = table.Describe(table.Table[rates.KnownRate]{
 	Name:   "rate_history",
 	Hashed: true,
 	Lock:   420,
-	Of:     func(c *pay.Change) []exchange.KnownRate { return c.Rates },
+	Of:     func(c *pay.Change) []rates.KnownRate { return c.Rates },
 	ID:     readingID,
-	Fields: func(f *table.Fields, q *exchange.KnownRate) {
+	Fields: func(f *table.Fields, q *rates.KnownRate) {
 		f.Written("id!", readingID(q))
 		table.Word(f, "currency!", &q.Last.Currency)
 		f.Number("version!", &q.Version)
@@ -56,15 +56,15 @@ var RateHistoryTable = table.Describe(table.Table[exchange.KnownRate]{
 	},
 })
 
-func readingID(q *exchange.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
+func readingID(q *rates.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
 var selectRates = engine.Statement(`
 SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
-func (s Rates) List(ctx context.Context) ([]exchange.KnownRate, error) {
+func (s Rates) List(ctx context.Context) ([]rates.KnownRate, error) {
 	scan := RatesTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (exchange.KnownRate, error) {
+	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (rates.KnownRate, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
@@ -76,8 +76,8 @@ SELECT ` + RateHistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
-	exchange.Reading
-	Verdict exchange.Verdict
+	rates.Reading
+	Verdict rates.Verdict
 	By      string // the operator, "" for the service itself
 	Taken   time.Time
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -98,7 +98,7 @@ func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err == nil {
 		set := 0
 		for _, c := range changes {
-			if c.Verdict == exchange.Applied {
+			if c.Verdict == rates.Applied {
 				set++
 			}
 		}
@@ -160,7 +160,7 @@ func charted(history []store.PastReading, name string) frame.Chart {
 	var values []int64
 	for _, past := range slices.Backward(history) {
 		at, err := strconv.ParseFloat(past.Rate.Decimal(), 64)
-		if past.Verdict != exchange.Applied || err != nil {
+		if past.Verdict != rates.Applied || err != nil {
 			continue
 		}
 		if n := len(chart.Times); n > 0 && !past.Taken.After(chart.Times[n-1]) {
@@ -184,7 +184,7 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		err = problem.Field(problem.InvalidRequest, "rate", "the rate is a number above zero, such as 5.42: what one US dollar buys")
 	} else {
-		_, err = b.App.Rates.SetRates(r.Context(), v.Actor(), []exchange.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
+		_, err = b.App.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "rate")
 	}
 	if err == nil {

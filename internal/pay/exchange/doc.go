@@ -1,3 +1,0 @@
-// Package exchange has the exchange rates with which payments and withdrawals are converted, and decides whether a new
-// reading replaces a rate. internal/fx reads the sources.
-package exchange
