@@ -69,7 +69,7 @@ var dependencies = map[string]string{
 // core lists the packages that decide.
 var core = []string{
 	"internal/money", "internal/ledger", "internal/pay", "internal/pay/problem", "internal/pay/merchants", "internal/pay/analytics", "internal/pay/people",
-	"internal/pay/evidence", "internal/pay/lists", "internal/pay/receipt", "internal/pay/comparison", "internal/pay/email", "internal/pay/rates", "internal/pay/audit",
+	"internal/pay/evidence", "internal/pay/lists", "internal/pay/receipt", "internal/pay/comparison", "internal/pay/mails", "internal/pay/rates", "internal/pay/audit",
 	"internal/pay/accounts", "internal/pay/webhooks", "internal/pay/installment", "internal/routing", "internal/routing/replay",
 }
 

@@ -28,7 +28,7 @@ var layers = map[string]layer{
 	"internal/pay/people":                      {"pay/problem pay/merchants", "users and their roles stand below what they do"},
 	"internal/pay/audit":                       {"pay/merchants", "the audit log says who, for whom and what; not how"},
 	"internal/pay/accounts":                    {"money pay/problem pay/merchants", "accounts and rails are chosen from; they do not know the payment"},
-	"internal/pay/email":                       {"money pay/installment pay/people pay/merchants", "an e-mail has its content and its tries, whatever caused it"},
+	"internal/pay/mails":                       {"money pay/installment pay/people pay/merchants", "an e-mail has its content and its tries, whatever caused it"},
 	"internal/pay/rates":                       {"money pay/accounts pay/problem", "a rate is accepted or held, whatever is converted with it"},
 	"internal/pay/decline":                     {"pay/problem", "why a card was refused is the same whoever says it"},
 	"internal/pay/installment":                 {"money pay/problem", "how a shopper pays in installments is the same whoever offers them"},

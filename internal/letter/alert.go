@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Alert is the letter about a user's account, or about a merchant's key or pause.
-func (d *Writer) Alert(n email.Alert) Letter {
+func (d *Writer) Alert(n mails.Alert) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[merchants.English]
@@ -32,10 +32,10 @@ func (d *Writer) Alert(n email.Alert) Letter {
 }
 
 // ofOthers reports whether somebody other than the account's user may have done it.
-func ofOthers(n email.Alert) bool { return n.User == "" || n.News.What.ByOthers() }
+func ofOthers(n mails.Alert) bool { return n.User == "" || n.News.What.ByOthers() }
 
 // factsOf are the keys of the lines that say what is known: whose account or which key, when, by whom and from where.
-func factsOf(n email.Alert) (keys []string) {
+func factsOf(n mails.Alert) (keys []string) {
 	add := func(when bool, key string) {
 		if when {
 			keys = append(keys, key)
@@ -46,8 +46,8 @@ func factsOf(n email.Alert) (keys []string) {
 	add(news.Merchant != "", "alert_merchant")
 	add(news.Role != "", "alert_role_now")
 	add(key, "alert_key")
-	add(news.What == email.KeyRolled && !n.Until.IsZero(), "alert_until")
-	add(news.What == email.KeyRolled && n.Until.IsZero(), "alert_until_now")
+	add(news.What == mails.KeyRolled && !n.Until.IsZero(), "alert_until")
+	add(news.What == mails.KeyRolled && n.Until.IsZero(), "alert_until_now")
 	add(true, "alert_at")
 	add(others && news.By != "", "alert_by")
 	add(others && news.By == "", "alert_by_operator")
@@ -58,17 +58,17 @@ func factsOf(n email.Alert) (keys []string) {
 }
 
 // adviceOf are the keys of what to do.
-func adviceOf(n email.Alert) []string {
+func adviceOf(n mails.Alert) []string {
 	switch {
 	case n.Key != "" && n.Shop != "":
 		return []string{"alert_fine_others", "alert_do_key"}
 	case n.Key != "":
 		return []string{"alert_fine_others", "alert_do_key_all"}
-	case n.News.What == email.MerchantMoved:
+	case n.News.What == mails.MerchantMoved:
 		return []string{"alert_fine_others", "alert_do_moved"}
-	case n.News.What == email.MerchantPaused:
+	case n.News.What == mails.MerchantPaused:
 		return []string{"alert_do_paused"}
-	case n.News.What == email.MerchantResumed:
+	case n.News.What == mails.MerchantResumed:
 		return []string{"alert_do_resumed"}
 	case n.News.What.ByOthers():
 		return []string{"alert_fine_others", "alert_do_others"}

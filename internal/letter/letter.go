@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/mail"
-	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
@@ -57,7 +57,7 @@ func walletLines(by string) []string {
 
 // NewWallet is the letter about a destination to which a merchant's money can be paid out
 // from now on, or soon.
-func (d *Writer) NewWallet(n email.Wallet) Letter {
+func (d *Writer) NewWallet(n mails.Wallet) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[merchants.English]
@@ -79,7 +79,7 @@ func (d *Writer) NewWallet(n email.Wallet) Letter {
 }
 
 // Link is the letter with a one-time link.
-func (d *Writer) Link(n email.Link) Letter {
+func (d *Writer) Link(n mails.Link) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[merchants.English]
@@ -97,7 +97,7 @@ func (d *Writer) Link(n email.Link) Letter {
 }
 
 // Receipt is the letter with the receipt of a payment.
-func (d *Writer) Receipt(n email.Receipt) Letter {
+func (d *Writer) Receipt(n mails.Receipt) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[merchants.English]

@@ -12,13 +12,13 @@ import (
 
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
-var notice = email.Wallet{
+var notice = mails.Wallet{
 	Language: merchants.English, Merchant: "Acme", Wallet: "wal_1", Network: "spei", Currency: "MXN", Destination: "032****9719",
 	Key: "sk_live_…1234", AddedAt: time.Date(2026, 11, 20, 23, 4, 5, 0, time.FixedZone("", -3*3600)), ActiveAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
 }
@@ -57,7 +57,7 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		whole := l.Subject + "\n" + l.Text
 		for _, kind := range []people.LinkKind{people.Invitation, people.PasswordReset, people.SignInLink} {
 			for _, merchant := range []string{"Acme", ""} {
-				l := desk(t).Link(email.Link{Language: language, Kind: kind, Merchant: merchant, Address: "https://pay.example.com/dashboard/link/ln_1", EndsAt: notice.ActiveAt})
+				l := desk(t).Link(mails.Link{Language: language, Kind: kind, Merchant: merchant, Address: "https://pay.example.com/dashboard/link/ln_1", EndsAt: notice.ActiveAt})
 				if !strings.Contains(l.Text, "https://pay.example.com/dashboard/link/ln_1\n") || !strings.Contains(l.Text, "2026-11-22 02:04 UTC") {
 					t.Errorf("the letter of kind %s in %s lacks the link or its end:\n%s", kind, language, l.Text)
 				}
@@ -66,10 +66,10 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		}
 		n.Key, n.User = "", "ana@acme.example"
 		whole += desk(t).NewWallet(n).Text
-		r := desk(t).Receipt(email.Receipt{Language: language, Shop: "Acme", Payment: "TXN-1", Order: "A-1", Description: "Two\ntickets", Paid: money.New(2550, money.USD), Back: money.New(50, money.USD), PaidAt: notice.AddedAt, Test: true})
+		r := desk(t).Receipt(mails.Receipt{Language: language, Shop: "Acme", Payment: "TXN-1", Order: "A-1", Description: "Two\ntickets", Paid: money.New(2550, money.USD), Back: money.New(50, money.USD), PaidAt: notice.AddedAt, Test: true})
 		whole += "\n" + r.Subject + "\n" + r.Text
 		for _, by := range []installment.Payer{installment.Merchant, installment.Shopper, ""} {
-			whole += "\n" + desk(t).Receipt(email.Receipt{Language: language, Paid: money.New(1200, money.USD), PaidAt: notice.AddedAt,
+			whole += "\n" + desk(t).Receipt(mails.Receipt{Language: language, Paid: money.New(1200, money.USD), PaidAt: notice.AddedAt,
 				Plan: installment.Plan{Count: 3, Each: money.New(401, money.USD), Total: money.New(1201, money.USD), By: by}}).Text
 		}
 		for _, n := range alerts() {
@@ -93,26 +93,26 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 }
 
 // alerts are one of each kind, and of each form that it has.
-func alerts() (list []email.Alert) {
+func alerts() (list []mails.Alert) {
 	own := people.News{At: notice.AddedAt, Address: "203.0.113.7", Browser: "Firefox, Linux"}
 	for _, what := range people.Whats() {
 		n := own
 		if n.What = what; what.ByOthers() {
 			n.Address, n.Browser, n.By, n.Merchant = "", "", "bea@acme.example", "Acme"
 		}
-		list = append(list, email.Alert{News: n, User: "ana@acme.example"})
+		list = append(list, mails.Alert{News: n, User: "ana@acme.example"})
 	}
 	for _, role := range people.Roles() {
-		list = append(list, email.Alert{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
+		list = append(list, mails.Alert{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
 	}
-	for _, what := range []people.What{email.MerchantPaused, email.MerchantResumed, email.MerchantMoved} {
-		list = append(list, email.Alert{News: people.News{What: what, At: notice.AddedAt, Merchant: "Acme"}})
+	for _, what := range []people.What{mails.MerchantPaused, mails.MerchantResumed, mails.MerchantMoved} {
+		list = append(list, mails.Alert{News: people.News{What: what, At: notice.AddedAt, Merchant: "Acme"}})
 	}
-	for _, what := range []people.What{email.KeyMade, email.KeyRolled, email.KeyRevoked} {
+	for _, what := range []people.What{mails.KeyMade, mails.KeyRolled, mails.KeyRevoked} {
 		n := own
 		n.What, n.Merchant, n.By, n.Browser = what, "Acme", "bea@acme.example", ""
 		list = append(list,
-			email.Alert{News: n, Key: "sk_live_…1234", Shop: "shp_1", Until: notice.ActiveAt}, email.Alert{News: n, Key: "sk_live_…1234"})
+			mails.Alert{News: n, Key: "sk_live_…1234", Shop: "shp_1", Until: notice.ActiveAt}, mails.Alert{News: n, Key: "sk_live_…1234"})
 	}
 	return list
 }

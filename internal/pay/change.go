@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/rates"
@@ -51,7 +51,7 @@ type Change struct {
 	Logos         []merchants.Logo    // each kept once
 	Inbox         []webhooks.Received // deliveries that managed inboxes received
 	Rates         []rates.KnownRate   // with their history
-	Mails         []email.Message
+	Mails         []mails.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal
 	Controls      []PayoutControl

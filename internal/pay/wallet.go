@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
@@ -154,13 +154,13 @@ func (w Wallet) Disable(now time.Time) (Change, bool) {
 // Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
 // the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
 // a wallet does no harm, and if the merchant has no address.
-func (w Wallet) Mail(merchant merchants.Merchant, preview, user string) (email.Message, bool) {
+func (w Wallet) Mail(merchant merchants.Merchant, preview, user string) (mails.Message, bool) {
 	to := strings.TrimSpace(merchant.Email)
 	if !w.Live || to == "" {
-		return email.Message{}, false
+		return mails.Message{}, false
 	}
-	m := email.New(email.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
-	m.Wallet = email.Wallet{
+	m := mails.New(mails.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
+	m.Wallet = mails.Wallet{
 		To: to, Language: merchant.Language, Merchant: merchant.Name, Wallet: w.ID, Network: w.Network, Currency: w.Currency,
 		Destination: w.Masked, Shop: w.Shop, Key: preview, User: user, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
@@ -17,7 +17,7 @@ func TestOnlyProductionWalletsCauseMail(t *testing.T) {
 	w := pay.Wallet{ID: "wal_abc", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
 	w, _ = w.Open(24*time.Hour, nil, nil, written)
 	m, tell := w.Mail(merchant, "sk_live_…1234", "")
-	if !tell || m.ID != "mail_abc" || m.Scope != w.Scope || m.Object != w.ID || m.Status != email.Waiting || m.DueAt != written || m.Wallet != (email.Wallet{
+	if !tell || m.ID != "mail_abc" || m.Scope != w.Scope || m.Object != w.ID || m.Status != mails.Waiting || m.DueAt != written || m.Wallet != (mails.Wallet{
 		To: "ops@acme.example", Language: merchants.Spanish, Merchant: "Acme", Wallet: "wal_abc", Network: "spei", Currency: "MXN",
 		Destination: "032****9719", Shop: "shp_1", Key: "sk_live_…1234", AddedAt: written, ActiveAt: written.Add(24 * time.Hour),
 	}) {

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/mails"
+	appmails "github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -21,7 +21,7 @@ import (
 // Keys has the merchants' API keys. It is safe for use by many goroutines.
 type Keys struct {
 	*base.Base
-	mails *mails.Mails               // tells the owners
+	mails *appmails.Mails            // tells the owners
 	seen  *base.Cache[merchants.Key] // by hash and by id
 }
 
@@ -80,7 +80,7 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(m
 		return "", key, err
 	}
 	change := pay.Change{Keys: []merchants.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}
-	if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyMade, Key: key, By: by}); err != nil {
+	if err := ks.mails.AddKeyAlerts(ctx, &change, appmails.KeyNews{What: mails.KeyMade, Key: key, By: by}); err != nil {
 		return "", key, err
 	}
 	return raw, key, ks.Store.Commit(ctx, change)
@@ -181,7 +181,7 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
 	old = old.Replace(key.ID, now.Add(grace))
-	rolled := mails.KeyNews{What: email.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
+	rolled := appmails.KeyNews{What: mails.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
 	if grace == 0 {
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
@@ -253,7 +253,7 @@ func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (merchan
 		}
 		key = key.Revoke(ks.Now())
 		change := pay.Change{Keys: []merchants.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)}
-		if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyRevoked, Key: key, By: by}); err != nil {
+		if err := ks.mails.AddKeyAlerts(ctx, &change, appmails.KeyNews{What: mails.KeyRevoked, Key: key, By: by}); err != nil {
 			return key, err
 		}
 		return key, ks.Store.Commit(ctx, change)

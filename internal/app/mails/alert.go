@@ -6,21 +6,21 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if the service sends e-mails.
 func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
-	return ms.alert(ctx, change, u.ID, "", bounded, email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
+	return ms.alert(ctx, change, u.ID, "", bounded, mails.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
 // AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news. A new operator is always told of.
 func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News) error {
 	other := n.Merchant
 	n.Merchant = ""
-	return ms.alert(ctx, change, to.ID, "", often(n.What == people.OperatorAdded), email.Alert{To: to.Email, Language: to.Language, News: n, User: other})
+	return ms.alert(ctx, change, to.ID, "", often(n.What == people.OperatorAdded), mails.Alert{To: to.Email, Language: to.Language, News: n, User: other})
 }
 
 // KeyNews is what happened to a key.
@@ -44,7 +44,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 	if err != nil {
 		return err
 	}
-	notice := email.Alert{
+	notice := mails.Alert{
 		News: people.News{What: k.What, At: ms.Now(), Address: k.By.IP, Browser: people.BrowserOf(k.By.Agent), Merchant: merchant.Name},
 		Shop: k.Key.Shop, Key: k.Key.Preview, Until: k.Until,
 	}
@@ -69,11 +69,11 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m merch
 	if writes, err := ms.writes(ctx); !writes {
 		return err
 	}
-	what := email.MerchantPaused
+	what := mails.MerchantPaused
 	if m.Paused == "" {
-		what = email.MerchantResumed
+		what = mails.MerchantResumed
 	}
-	return ms.tellOwners(ctx, change, m, bounded, email.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
+	return ms.tellOwners(ctx, change, m, bounded, mails.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
 }
 
 // AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
@@ -82,7 +82,7 @@ func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before m
 	if writes, err := ms.writes(ctx); !writes {
 		return err
 	}
-	notice := email.Alert{News: people.News{What: email.MerchantMoved, At: ms.Now(), Address: by.IP, Browser: people.BrowserOf(by.Agent), Merchant: before.Name}}
+	notice := mails.Alert{News: people.News{What: mails.MerchantMoved, At: ms.Now(), Address: by.IP, Browser: people.BrowserOf(by.Agent), Merchant: before.Name}}
 	if by.Kind == audit.ByUser {
 		u, err := ms.Store.Users().Get(ctx, by.ID)
 		if err != nil {
@@ -120,7 +120,7 @@ func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient,
 	return list, err
 }
 
-func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant merchants.Merchant, how often, notice email.Alert) error {
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant merchants.Merchant, how often, notice mails.Alert) error {
 	owners, err := ms.owners(ctx, merchant.ID)
 	if err != nil {
 		return err
@@ -141,13 +141,13 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant me
 type often bool
 
 const (
-	bounded often = false // email.AlertsADay
+	bounded often = false // mails.AlertsADay
 	always  often = true  // what opens a way to the money
 )
 
-// alert adds an e-mail to a Change. After email.AlertsADay of a kind the recipient gets no more of it for a day, so that a
+// alert adds an e-mail to a Change. After mails.AlertsADay of a kind the recipient gets no more of it for a day, so that a
 // stranger's guesses do not fill a mailbox, or hide another kind. What opens a way to the money is always told.
-func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, how often, n email.Alert) error {
+func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, how often, n mails.Alert) error {
 	if n.To == "" {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 		return err
 	}
 	now := n.News.At
-	object := email.AlertObject(n.News.What, recipient)
+	object := mails.AlertObject(n.News.What, recipient)
 	sent, err := ms.Store.Mails().Count(ctx, merchant, object, now.Add(-countedFor))
 	if err != nil {
 		return err
@@ -163,12 +163,12 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	if how == always {
 		sent = 0
 	}
-	if sent >= email.AlertsADay {
+	if sent >= mails.AlertsADay {
 		ms.Quiet.WarnSometimes(ctx, "somebody gets no more alerts of a kind today", object, "kind", n.News.What, "recipient", recipient)
 		return nil
 	}
-	n.Last = sent == email.AlertsADay-1
-	change.Mails = append(change.Mails, n.Message(ms.NewID(email.Prefix, now), merchant, object))
+	n.Last = sent == mails.AlertsADay-1
+	change.Mails = append(change.Mails, n.Message(ms.NewID(mails.Prefix, now), merchant, object))
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -124,7 +124,7 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 			continue
 		}
 		if len(known) > 0 { // the id of the first one is the wallet's
-			m.ID = ms.NewID(email.Prefix, w.CreatedAt)
+			m.ID = ms.NewID(mails.Prefix, w.CreatedAt)
 		}
 		known[m.Wallet.To] = true
 		if late := told - walletsAtOnce + 1; late > 0 {
@@ -148,7 +148,7 @@ func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language 
 	if ms.mailer == nil {
 		return false
 	}
-	content := email.Link{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}
+	content := mails.Link{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}
 	change.Mails = append(change.Mails, content.Message(l))
 	return true
 }
@@ -172,9 +172,9 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	now := ms.Now()
 	from := now
 	if ms.mailer == nil { // another node may send, and its e-mails are not as late
-		from = now.Add(-email.Life)
+		from = now.Add(-mails.Life)
 	}
-	due, err := ms.Store.Mails().Lease(ctx, from, now.Add(email.Lease), mailBatch)
+	due, err := ms.Store.Mails().Lease(ctx, from, now.Add(mails.Lease), mailBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +189,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 
 // sendMail makes one try, and writes the result. If the node dies before that, the e-mail is sent
 // again after its lease.
-func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
+func (ms *Mails) sendMail(ctx context.Context, m mails.Message) error {
 	if ms.mailer == nil {
 		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("this service no longer sends e-mails"))
 	}
@@ -223,7 +223,7 @@ func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
 	}
 	next := m.Retry(ms.Now())
 	outcome := MailRetried
-	if next.Status == email.Failed {
+	if next.Status == mails.Failed {
 		outcome = MailFailed
 	}
 	return ms.notedMail(ctx, next, outcome, sent)
@@ -231,9 +231,9 @@ func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
 
 // notedMail writes the e-mail after a try. A stale one is dropped: another node had the e-mail and has
 // written its own result.
-func (ms *Mails) notedMail(ctx context.Context, m email.Message, outcome MailOutcome, cause error) error {
+func (ms *Mails) notedMail(ctx context.Context, m mails.Message, outcome MailOutcome, cause error) error {
 	// The server has the e-mail, so write this even while the service stops.
-	err := ms.Store.Commit(context.WithoutCancel(ctx), pay.Change{Mails: []email.Message{m}})
+	err := ms.Store.Commit(context.WithoutCancel(ctx), pay.Change{Mails: []mails.Message{m}})
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}

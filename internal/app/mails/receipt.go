@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/receipt"
@@ -79,11 +79,11 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope merchants.Scope, payment
 	if err != nil {
 		return "", err
 	}
-	id := ms.NewID(email.Prefix, now)
+	id := ms.NewID(mails.Prefix, now)
 	// Clicks at once, on any nodes, count the same receipts: one of them sends the next one.
 	next := base.Idempotency{Route: "receipt", Key: fmt.Sprintf("%s/%d", p.ID, nth), Hash: p.ID}
 	err = ms.Store.Commit(ctx, pay.Change{
-		Mails: []email.Message{receipt.Mail(p, claims, id, to, shop, merchant.Language, now)},
+		Mails: []mails.Message{receipt.Mail(p, claims, id, to, shop, merchant.Language, now)},
 		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
 		Once:  next.Guard(p.Scope, id, now),
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/mails"
+	appmails "github.com/cascadapay/cascada/internal/app/mails"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/pquerna/otp/totp"
@@ -117,8 +117,8 @@ func TestUserHearsOfSignIns(t *testing.T) {
 				signIn(t, u, "wrong horse battery")
 			}
 		}
-		if got := come(u.User.Email); len(got) != email.AlertsADay-1 {
-			t.Errorf("%d more e-mails tell of locks, want %d", len(got), email.AlertsADay-1)
+		if got := come(u.User.Email); len(got) != mails.AlertsADay-1 {
+			t.Errorf("%d more e-mails tell of locks, want %d", len(got), mails.AlertsADay-1)
 		}
 		if page := u.Page(t, "/dashboard/profile"); !strings.Contains(page, "Signed in with a new browser") {
 			t.Errorf("the locks hide the sign-in:\n%s", harness.Answer{Body: page}.Text())
@@ -251,7 +251,7 @@ func TestOwnersAlwaysHearOfAWayOut(t *testing.T) {
 			shown(t, owner.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": rights}))
 			return come(owner.User.Email)
 		}
-		for range email.AlertsADay {
+		for range mails.AlertsADay {
 			make("read")
 		}
 		heard(t, "one more key that reads", make("read"))
@@ -294,7 +294,7 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		before, err := s.App.Store.Mails().Count(ctx, o.Merchant.ID, people.LinkPrefix, s.Clock.Now().Add(-time.Hour))
 		harness.Must(t, err)
 		n := int(before)
-		for ; n < mails.InvitationsADay; n++ {
+		for ; n < appmails.InvitationsADay; n++ {
 			if a := invite(owner, n); a.Status >= http.StatusBadRequest {
 				t.Fatalf("invitation %d gets %d: %s", n, a.Status, a.Text())
 			}
@@ -304,8 +304,8 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		}
 		come(owner.User.Email) // all are sent
 		sent := len(slices.DeleteFunc(in.Taken(), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.To, "guest") }))
-		if sent != mails.InvitationsADay-int(before) {
-			t.Errorf("%d invitations were sent, want %d", sent, mails.InvitationsADay-int(before))
+		if sent != appmails.InvitationsADay-int(before) {
+			t.Errorf("%d invitations were sent, want %d", sent, appmails.InvitationsADay-int(before))
 		}
 		if a := invite(stranger, 0); a.Status >= http.StatusBadRequest {
 			t.Errorf("another merchant's gets %d: %s", a.Status, a.Text())

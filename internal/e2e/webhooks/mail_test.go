@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/mails"
+	appmails "github.com/cascadapay/cascada/internal/app/mails"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
@@ -117,7 +117,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 			t.Errorf("the e-mail has the account number, the key or the label:\n%s", m.Text)
 		}
 		// No second e-mail follows.
-		s.Clock.Advance(email.Life)
+		s.Clock.Advance(mails.Life)
 		_, err = s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if n := len(in.Came()); n != 1 {
@@ -138,7 +138,7 @@ func mailMerchant(t *testing.T, s *harness.Instance, name, email string, languag
 // are as given.
 func mailTries(s *harness.Instance, sent, retried, failed int64) (told string, as bool) {
 	n := s.App.Mails.MailTries()
-	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
+	return fmt.Sprintf("%v", n), n[appmails.MailSent] == sent && n[appmails.MailRetried] == retried && n[appmails.MailFailed] == failed
 }
 
 func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
@@ -177,7 +177,7 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 		}
 		s.Log.Take(t, "an e-mail is given up")
 		in.Refuses(nil)
-		s.Clock.Advance(email.Life)
+		s.Clock.Advance(mails.Life)
 		_, err := s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if told, as := mailTries(s, 0, 0, 1); !as || len(in.Came()) != 0 {
@@ -191,7 +191,7 @@ func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
 	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		s.NewShop(t).Production().Wallet(t) // the server wants a login: the operator can mend that, so the e-mail is not refused for good
 		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
-		s.Clock.Advance(email.Life - time.Minute)
+		s.Clock.Advance(mails.Life - time.Minute)
 		mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
 		s.Log.Take(t, "an e-mail is given up")
 		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
@@ -295,7 +295,7 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
 		s.End(t)
 		after := harness.Start(t, database, silent.Clock)
-		after.Clock.Advance(email.Life - time.Hour)
+		after.Clock.Advance(mails.Life - time.Hour)
 		if _, err := after.App.Mails.SendMails(ctx); err != nil || waitingMails(t, after) != 1 {
 			t.Errorf("an e-mail that another node can still send was given up (%v)", err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -27,12 +27,12 @@ func Check(p pay.Payment) error {
 
 // Mail returns the e-mail with the receipt of a payment that passes Check, to an address. claims are all of
 // the payment.
-func Mail(p pay.Payment, claims []pay.Claim, id, to string, shop merchants.Shop, language merchants.Language, now time.Time) email.Message {
+func Mail(p pay.Payment, claims []pay.Claim, id, to string, shop merchants.Shop, language merchants.Language, now time.Time) mails.Message {
 	if l := merchants.Language(p.Page.Lang); slices.Contains(merchants.Languages(), l) {
 		language = l
 	}
-	m := email.New(id, merchants.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, p.ID, now)
-	m.Receipt = email.Receipt{
+	m := mails.New(id, merchants.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, p.ID, now)
+	m.Receipt = mails.Receipt{
 		To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.Order.ID, Description: p.Order.Purchase.Description,
 		Paid: p.Price.Local, Back: gotBack(p, claims), PaidAt: p.Times.Completed, Test: !p.Live, Plan: p.End.Plan,
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
@@ -61,7 +61,7 @@ var parts = lookedAt([]part{
 	{table: "withdrawals", prefix: pay.WithdrawalPrefix, when: always, invariants: withdrawalInvariants, each: (*checker).withdrawalsCover},
 	{table: "wallets", prefix: pay.WalletPrefix, when: always},
 	{table: "documents", large: true, prefix: pay.SettlementPrefix},
-	{table: "mails", prefix: email.Prefix, when: always},
+	{table: "mails", prefix: mails.Prefix, when: always},
 	{table: "replays", prefix: webhooks.ReplayPrefix, when: always},
 	{table: "once", when: never},
 	{table: "logins", when: never},

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -17,14 +17,14 @@ import (
 )
 
 // MailsTable is the table mails.
-var MailsTable = table.Describe(table.Table[email.Message]{
+var MailsTable = table.Describe(table.Table[mails.Message]{
 	Name:    "mails",
 	Hashed:  true,
 	Lock:    240,
-	Of:      func(c *pay.Change) []email.Message { return c.Mails },
-	ID:      func(m *email.Message) string { return m.ID },
-	Version: func(m *email.Message) int64 { return m.Version },
-	Fields: func(f *table.Fields, m *email.Message) {
+	Of:      func(c *pay.Change) []mails.Message { return c.Mails },
+	ID:      func(m *mails.Message) string { return m.ID },
+	Version: func(m *mails.Message) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *mails.Message) {
 		f.Text("id!", &m.ID)
 		f.Text("merchant!", &m.Merchant)
 		f.Text("shop!", &m.Shop)
@@ -135,8 +135,8 @@ type linkDoc struct {
 
 // writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is
 // let in, and so are a receipt and an alert, which name people.
-func writeMail(p table.Personal, m *email.Message) string {
-	if m.Wallet == (email.Wallet{}) && m.Link == (email.Link{}) && m.Receipt == (email.Receipt{}) && m.Alert == (email.Alert{}) {
+func writeMail(p table.Personal, m *mails.Message) string {
+	if m.Wallet == (mails.Wallet{}) && m.Link == (mails.Link{}) && m.Receipt == (mails.Receipt{}) && m.Alert == (mails.Alert{}) {
 		return "{}"
 	}
 	n := m.Wallet
@@ -144,15 +144,15 @@ func writeMail(p table.Personal, m *email.Message) string {
 		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
 		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
 	}
-	if l := m.Link; l != (email.Link{}) {
+	if l := m.Link; l != (mails.Link{}) {
 		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
 		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
-	if r := m.Receipt; r != (email.Receipt{}) {
+	if r := m.Receipt; r != (mails.Receipt{}) {
 		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test, planDocOf(r.Plan)})
 		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
-	if a := m.Alert; a != (email.Alert{}) {
+	if a := m.Alert; a != (mails.Alert{}) {
 		n := a.News
 		text := table.Encode(alertDoc{
 			a.To, a.Language, n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role, a.User, a.Shop, a.Key, table.Micros(a.Until), a.Last,
@@ -162,16 +162,16 @@ func writeMail(p table.Personal, m *email.Message) string {
 	return table.Encode(d)
 }
 
-func readMail(p table.Personal, text string, m *email.Message) error {
+func readMail(p table.Personal, text string, m *mails.Message) error {
 	var d noticeDoc
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return err
 	}
-	m.Wallet = email.Wallet{
+	m.Wallet = mails.Wallet{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
 		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
-	m.Link, m.Receipt, m.Alert = email.Link{}, email.Receipt{}, email.Alert{}
+	m.Link, m.Receipt, m.Alert = mails.Link{}, mails.Receipt{}, mails.Alert{}
 	if d.Alert != "" {
 		if err := readAlert(p, d.Alert, m); err != nil {
 			return err
@@ -193,11 +193,11 @@ func readMail(p table.Personal, text string, m *email.Message) error {
 	if err := json.Unmarshal(plain, &l); err != nil {
 		return err
 	}
-	m.Link = email.Link{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
+	m.Link = mails.Link{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
 	return nil
 }
 
-func readReceipt(p table.Personal, encrypted string, m *email.Message) error {
+func readReceipt(p table.Personal, encrypted string, m *mails.Message) error {
 	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
@@ -206,14 +206,14 @@ func readReceipt(p table.Personal, encrypted string, m *email.Message) error {
 	if err := json.Unmarshal(plain, &r); err != nil {
 		return err
 	}
-	m.Receipt = email.Receipt{
+	m.Receipt = mails.Receipt{
 		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
 		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test, Plan: r.Plan.plan(),
 	}
 	return nil
 }
 
-func readAlert(p table.Personal, encrypted string, m *email.Message) error {
+func readAlert(p table.Personal, encrypted string, m *mails.Message) error {
 	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func readAlert(p table.Personal, encrypted string, m *email.Message) error {
 	if err := json.Unmarshal(plain, &a); err != nil {
 		return err
 	}
-	m.Alert = email.Alert{
+	m.Alert = mails.Alert{
 		To: a.To, Language: a.Language, User: a.User, Shop: a.Shop, Key: a.Key, Until: table.FromMicros(a.Until), Last: a.Last,
 		News: people.News{What: a.What, At: table.FromMicros(a.At), Address: a.Address, Browser: a.Browser, By: a.By, Merchant: a.Merchant, Role: a.Role},
 	}
@@ -230,7 +230,7 @@ func readAlert(p table.Personal, encrypted string, m *email.Message) error {
 }
 
 // Lease leases due e-mails; nobody else gets them before until.
-func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]email.Message, error) {
+func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]mails.Message, error) {
 	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
 }
 

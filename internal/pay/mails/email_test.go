@@ -1,10 +1,10 @@
-package email_test
+package mails_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 )
 
 // written is the time of these tests' e-mails.
@@ -12,16 +12,16 @@ var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
 // An e-mail is tried for two days, with growing pauses. Once it has ended, it has no address.
 func TestMailIsTriedForTwoDays(t *testing.T) {
-	fresh := email.Message{ID: "mail_1", Version: 1, Status: email.Waiting, DueAt: written, CreatedAt: written, Wallet: email.Wallet{To: "ops@acme.example"}}
+	fresh := mails.Message{ID: "mail_1", Version: 1, Status: mails.Waiting, DueAt: written, CreatedAt: written, Wallet: mails.Wallet{To: "ops@acme.example"}}
 	m, at := fresh, written
 	var pauses []time.Duration
-	for m.Status == email.Waiting {
+	for m.Status == mails.Waiting {
 		before := m
 		m = m.Retry(at)
 		if m.Version != before.Version+1 || m.Tries != before.Tries+1 {
 			t.Fatalf("a try of %+v makes it %+v", before, m)
 		}
-		if m.Status == email.Waiting {
+		if m.Status == mails.Waiting {
 			pauses = append(pauses, m.DueAt.Sub(at))
 			at = m.DueAt
 		}
@@ -33,17 +33,17 @@ func TestMailIsTriedForTwoDays(t *testing.T) {
 			break
 		}
 	}
-	if last := at.Sub(written); last > email.Life || last < email.Life-4*time.Hour {
-		t.Errorf("the last try is after %s, want it within the last pause of %s", last, email.Life)
+	if last := at.Sub(written); last > mails.Life || last < mails.Life-4*time.Hour {
+		t.Errorf("the last try is after %s, want it within the last pause of %s", last, mails.Life)
 	}
 	sent := fresh.Sent(written)
 	refused := fresh.Refused(written)
 	late := fresh.Retry(written.Add(100 * time.Hour)) // the service was down
 	for name, c := range map[string]struct {
-		of   email.Message
-		want email.Status
-	}{"given up": {m, email.Failed}, "sent": {sent, email.Sent}, "refused": {refused, email.Failed}, "late": {late, email.Failed}} {
-		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.Wallet != (email.Wallet{}) || c.of.Version != int64(c.of.Tries)+1 {
+		of   mails.Message
+		want mails.Status
+	}{"given up": {m, mails.Failed}, "sent": {sent, mails.Sent}, "refused": {refused, mails.Failed}, "late": {late, mails.Failed}} {
+		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.Wallet != (mails.Wallet{}) || c.of.Version != int64(c.of.Tries)+1 {
 			t.Errorf("%s: %+v, want it %s, without a time and a text", name, c.of, c.want)
 		}
 	}

@@ -1,3 +1,0 @@
-// Package email has the e-mails that wait or were sent, with the content of each. internal/letter writes their texts, and
-// internal/mail sends them.
-package email

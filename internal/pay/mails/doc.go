@@ -1,0 +1,3 @@
+// Package mails has the e-mails that wait or were sent, with the content of each. internal/letter writes their texts, and
+// internal/mail sends them.
+package mails
