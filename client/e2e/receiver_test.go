@@ -17,7 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/client"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -469,7 +469,7 @@ func receivesAdjustments(t *testing.T, s *daemon.Service, api *client.Client, p 
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := s.App.Adjustments.Make(t.Context(), s.App.Self(), settlement.NewAdjustment{
+	made, err := s.App.Adjustments.Make(t.Context(), s.App.Self(), settlements.NewAdjustment{
 		Merchant: me.ID, Amount: money.New(12_50, money.USD), Reason: pay.ForGoodwill, Note: "the delay of last week", Reference: "ticket 1",
 	})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -105,11 +105,11 @@ func (a *API) adjustment(ctx context.Context, _ audit.Actor, in *adjustmentIn) (
 }
 
 func (a *API) createAdjustment(ctx context.Context, by audit.Actor, in *createAdjustmentIn) (*adjustmentOut, error) {
-	amount, err := settlement.AdjustmentAmount(in.Body.Amount)
+	amount, err := settlements.AdjustmentAmount(in.Body.Amount)
 	if err != nil {
 		return nil, err
 	}
-	return adjusted(a.App.Adjustments.Make(ctx, by, settlement.NewAdjustment{
+	return adjusted(a.App.Adjustments.Make(ctx, by, settlements.NewAdjustment{
 		Merchant: in.Body.MerchantID, Live: in.Body.Environment != merchants.EnvironmentOf(false), Amount: amount, Reason: in.Body.Reason, Note: in.Body.Note,
 		About: in.Body.About, Reference: in.Body.Reference, Negative: in.Body.AllowNegative,
 	}))

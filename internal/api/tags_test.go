@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -23,8 +23,8 @@ func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
 		field, want string
 	}{
 		{reflect.TypeFor[inboxOut]().Field(0).Type, "Data", fmt.Sprintf("The newest %d of the last %d days", webhooks.InboxKept, webhooks.InboxAge/day)},
-		{reflect.TypeFor[view.Balance](), "FeeSummary", fmt.Sprintf("Of the last %d days", settlement.FeePeriod/day)},
-		{reflect.TypeFor[view.Balance](), "Movements", fmt.Sprintf("The latest %d; all at /me/balance/movements", settlement.MovementsShown)},
+		{reflect.TypeFor[view.Balance](), "FeeSummary", fmt.Sprintf("Of the last %d days", settlements.FeePeriod/day)},
+		{reflect.TypeFor[view.Balance](), "Movements", fmt.Sprintf("The latest %d; all at /me/balance/movements", settlements.MovementsShown)},
 		{reflect.TypeFor[view.Balance](), "ReserveSchedule", fmt.Sprintf("The next %s days on which reserve is released", words[pay.ReleasesShown])},
 	} {
 		if f, ok := c.of.FieldByName(c.field); !ok || f.Tag.Get("doc") != c.want {

@@ -28,7 +28,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/identity"
@@ -128,8 +128,8 @@ type App struct {
 	Webhooks       *webhooks.Webhooks
 	Events         *webhooks.Events
 	Replays        *webhooks.Replays
-	Settlements    *settlement.Settlements
-	Adjustments    *settlement.Adjustments
+	Settlements    *settlements.Settlements
+	Adjustments    *settlements.Adjustments
 	Wallets        *payouts.Wallets
 	Payouts        *payouts.Payouts
 	Floats         *payouts.Floats
@@ -265,8 +265,8 @@ func (a *App) load(ctx context.Context) error {
 	a.Floats = payouts.NewFloats(a.Base, a.Providers)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBatches(a.Payouts)
-	a.Settlements = settlement.NewSettlements(a.Base, a.Payouts)
-	a.Adjustments = settlement.NewAdjustments(a.Base)
+	a.Settlements = settlements.NewSettlements(a.Base, a.Payouts)
+	a.Adjustments = settlements.NewAdjustments(a.Base)
 	a.Reconciliation = reconciliation.NewReconciliation(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	a.Recovery = recovery.NewRecovery(a.Base, a.Claims, a.Payouts)
 	a.Notices = notices.NewNotices(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)

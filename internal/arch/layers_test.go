@@ -116,7 +116,7 @@ var layers = map[string]layer{
 	"internal/app/sandbox":                     {"app/acquiring app/base app/cascade app/claims app/notices money pay pay/... provider provider/sandbox store view", "what is played comes as notices do"},
 	"internal/app/recovery":                    {"app/base app/claims app/payouts app/reconciliation id pay pay/... reconcile store store/engine view", "what was lost is found, and given to who stands for it"},
 	"internal/app/payments":                    {"app/acquiring app/base app/cascade id money pay pay/... provider provider/sandbox store view work", "a payment is asked for, and the cascade takes it"},
-	"internal/app/settlement":                  {"app/base app/payouts ledger money pay pay/... statement store view work", "what was earned is settled and paid, whoever took the payment"},
+	"internal/app/settlements":                 {"app/base app/payouts ledger money pay pay/... statement store view work", "what was earned is settled and paid, whoever took the payment"},
 	"internal/app/reconciliation":              {"app/acquiring app/base ledger money pay pay/... provider reconcile store", "a report is compared with the books, and changes neither"},
 	"internal/app":                             {"app/... id identity mail money pay pay/... payout provider routing seal store store/engine store/schema vault webhook work", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                             {"api/gate api/openapi document money pay pay/... geo limit near destination view app app/... web wire statement", "the API calls use cases; it knows no rows, calls no provider and sends no webhook"},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -37,7 +37,7 @@ func (w *world) desk() {
 func (w *world) adjust(chance *rand.Rand) {
 	shop := w.shops[chance.IntN(len(w.shops))].by
 	ctx := lane(context.Background(), "office adjusts "+shop.Merchant)
-	n := settlement.NewAdjustment{
+	n := settlements.NewAdjustment{
 		Merchant: shop.Merchant, Live: shop.Live, Reason: pay.ForFees, Note: "as agreed", Reference: fmt.Sprint("ticket ", chance.IntN(6)),
 	}
 	// The reference says the rest, so that a repeat is the same.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -39,12 +39,12 @@ type adjustCreateCmd struct {
 }
 
 func (c *adjustCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	amount, err := settlement.AdjustmentAmount(c.Amount)
+	amount, err := settlements.AdjustmentAmount(c.Amount)
 	if err != nil {
 		return err
 	}
 	return adjust(ctx, log, c.DatabaseFlags, func(a *app.App) (pay.Adjustment, error) {
-		return a.Adjustments.Make(ctx, a.Self(), settlement.NewAdjustment{
+		return a.Adjustments.Make(ctx, a.Self(), settlements.NewAdjustment{
 			Merchant: c.Merchant, Live: !c.Sandbox, Amount: amount, Account: c.Account, Reason: c.Reason, Note: c.Note, About: c.About,
 			Reference: c.Reference, Negative: c.Negative,
 		})

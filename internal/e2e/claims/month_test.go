@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -68,7 +68,7 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 		_, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ID: paid, Word: pay.WordReturned, Amount: "100", Note: "on the statement"})
 		harness.Must(t, err)
 
-		_, err = s.App.Adjustments.Make(ctx, s.App.Self(), settlement.NewAdjustment{Merchant: o.Merchant.ID, Amount: money.New(-1_50, money.USD),
+		_, err = s.App.Adjustments.Make(ctx, s.App.Self(), settlements.NewAdjustment{Merchant: o.Merchant.ID, Amount: money.New(-1_50, money.USD),
 			Reason: pay.ForFees, Note: "the fee of a wire", Reference: "wire 1"})
 		harness.Must(t, err)
 		harness.MoveTestClock(t, o, fmt.Sprint(30*24*time.Hour))

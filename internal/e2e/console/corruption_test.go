@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -102,7 +102,7 @@ func lived(t *testing.T) (database string, key *vault.Vault) {
 	_, _, err = s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ID: done, Word: pay.WordReturned, Amount: "20", Note: "the statement of today", Force: true})
 	harness.Must(t, err)
 	for _, amount := range []int64{12_50, -3_00} {
-		made, err := s.App.Adjustments.Make(ctx, s.App.Self(), settlement.NewAdjustment{
+		made, err := s.App.Adjustments.Make(ctx, s.App.Self(), settlements.NewAdjustment{
 			Merchant: o.Merchant.ID, Live: true, Amount: money.New(amount, money.USD), Reason: pay.ForFees, Note: "as agreed", Reference: fmt.Sprint("ticket ", amount), About: order})
 		harness.Must(t, err)
 		if amount < 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -53,7 +53,7 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 		harness.Must(t, err)
 		_, err = s.App.Verifications.HandIn(ctx, id, address.Query().Get("token"))
 		harness.Must(t, err)
-		_, err = s.App.Adjustments.Make(ctx, s.App.Self(), settlement.NewAdjustment{
+		_, err = s.App.Adjustments.Make(ctx, s.App.Self(), settlements.NewAdjustment{
 			Merchant: o.Merchant.ID, Amount: money.New(-1_000_000_00, money.USD), Reason: pay.ForProviderRefund, Note: "in its panel", Reference: "ticket 1", Negative: true,
 		})
 		harness.Must(t, err)

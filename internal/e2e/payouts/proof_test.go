@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
-	adjusting "github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -116,7 +116,7 @@ func TestWalletThatChangesMeanwhileDelaysNoPayout(t *testing.T) {
 		who := harness.Acme(t, a)
 		scope, err := a.Narrow(ctx, who, "", "")
 		harness.Must(t, err)
-		_, err = a.Adjustments.Make(ctx, a.Self(), adjusting.NewAdjustment{
+		_, err = a.Adjustments.Make(ctx, a.Self(), settlements.NewAdjustment{
 			Merchant: scope.Merchant, Amount: money.New(1_000_00, money.USD), Reason: pay.ForGoodwill, Note: "a test", Reference: "funds",
 		})
 		harness.Must(t, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
@@ -138,7 +138,7 @@ func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.F
 	if err != nil {
 		return made, err
 	}
-	return u.App.Adjustments.Make(ctx, v.Actor(), settlement.NewAdjustment{
+	return u.App.Adjustments.Make(ctx, v.Actor(), settlements.NewAdjustment{
 		Merchant: typed.Value("merchant"), Live: environment == merchants.Production, Amount: amount, Reason: pay.AdjustmentReason(typed.Value("reason")),
 		Note: typed.Value("note"), About: typed.Value("about"), Reference: typed.Value("reference"), Negative: typed.Value("allowNegative") != "",
 	})

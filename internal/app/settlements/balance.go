@@ -1,4 +1,4 @@
-package settlement
+package settlements
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
-// Package settlement has the merchants' earnings: balances, movements, settlements, reserves, and
+// Package settlements has the merchants' earnings: balances, movements, settlements, reserves, and
 // receipts.
-package settlement
+package settlements
 
 import (
 	"context"
