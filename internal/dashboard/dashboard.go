@@ -24,7 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
-	"github.com/cascadapay/cascada/internal/dashboard/sales"
+	"github.com/cascadapay/cascada/internal/dashboard/payments"
 	"github.com/cascadapay/cascada/internal/dashboard/shop"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -55,7 +55,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, decisions.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, payments.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, decisions.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

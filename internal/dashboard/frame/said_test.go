@@ -42,7 +42,7 @@ var written = map[string][]string{
 	"dashboard/console/merchants.go": nil, // of a flag of the command line, which is cut off
 	"dashboard/frame/problem.go":     nil, // hands on
 	"dashboard/console/desk/desk.go": nil, // of what an operator has typed: the core's own words
-	"dashboard/sales/list.go":        nil, // texts of the room, and the sentence about a day, handed on
+	"dashboard/payments/list.go":     nil, // texts of the room, and the sentence about a day, handed on
 	"pay/accounts/account.go":        nil, // of the file of an account, for operators
 	"pay/adjustment.go": {
 		"only an adjustment that waits for approval can be approved: it is {}", "only an adjustment that waits for approval can be rejected: it is {}",

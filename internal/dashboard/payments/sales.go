@@ -1,6 +1,6 @@
-// Package sales is the dashboard's home and its pages about payments: the list, the search, one payment with its
+// Package payments is the dashboard's home and its pages about payments: the list, the search, one payment with its
 // whole story, test payments and payment links.
-package sales
+package payments
 
 import (
 	"embed"
