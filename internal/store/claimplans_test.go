@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // manyClaims are the refunds of some shops, and their few disputes; and what else is in its audit log.
@@ -42,7 +42,7 @@ func TestClaimListsReadTheirIndexes(t *testing.T) {
 			{payments.ListDisputesInReview, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{payments.ListEndedDisputes, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{payments.CountDisputes, "claims_kind", []any{"shp_1", false}},
-			{tenants.SelectAuditOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
+			{audit.SelectAuditOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
 		} {
 			if plan := planOf(t, s, c.text, c.args...); !strings.Contains(plan, c.index) {
 				t.Errorf("%s\nis not read by %s:\n%s", s.b.Text(c.text), c.index, plan)

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -67,7 +67,7 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 // mark stores the hashes of the batch's sealed rows, in one row for all: the rows wait for a block from the
 // moment they exist, however late the commit came and whatever clock their times use.
 func (w *write) mark(steps []engine.Step) []engine.Step {
-	money, acts := books.TransfersTable.In(w.Kept, nil), tenants.AuditTable.In(w.Kept, nil)
+	money, acts := books.TransfersTable.In(w.Kept, nil), audit.AuditTable.In(w.Kept, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
 	}

@@ -64,7 +64,7 @@ func (s *Store) merchantStory(ctx context.Context, scope merchants.Scope, period
 	}
 	fmt.Fprintf(&b, "%s, %s, from %s to %s, in USD\n\n", scope.Merchant, scope.Environment(), period.From.UTC().Format(time.DateTime), until)
 	heading(&b)
-	accounts(&b, "at the start", at)
+	all(&b, "at the start", at)
 	for _, d := range days.list {
 		fmt.Fprintf(&b, "\n%s\n", d.date)
 		for _, line := range d.lines {
@@ -73,11 +73,11 @@ func (s *Store) merchantStory(ctx context.Context, scope merchants.Scope, period
 		for account, amount := range d.moved {
 			at[account] += amount
 		}
-		accounts(&b, d.date, at)
+		all(&b, d.date, at)
 	}
 	b.WriteByte('\n')
 	heading(&b)
-	accounts(&b, "at the end", at)
+	all(&b, "at the end", at)
 	days.summary(&b)
 	return b.String(), nil
 }
@@ -186,7 +186,7 @@ func heading(b *strings.Builder) {
 	fmt.Fprintf(b, " %12s\n", "together")
 }
 
-func accounts(b *strings.Builder, name string, at ledger.Balances) {
+func all(b *strings.Builder, name string, at ledger.Balances) {
 	fmt.Fprintf(b, "%-14s", name)
 	for _, account := range held {
 		fmt.Fprintf(b, " %12s", dollars(at[account]))

@@ -1,12 +1,18 @@
 package store
 
 import (
+	"github.com/cascadapay/cascada/internal/store/accounts"
+	"github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/due"
+	"github.com/cascadapay/cascada/internal/store/mails"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/people"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/rates"
+	"github.com/cascadapay/cascada/internal/store/recovery"
+	"github.com/cascadapay/cascada/internal/store/routing"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -19,27 +25,41 @@ type Store struct {
 	payments.OfPayments
 	webhooks.OfWebhooks
 	books.OfBooks
-	tenants.OfTenants
+	merchants.OfMerchants
+	accounts.OfAccounts
+	routing.OfRouting
+	rates.OfRates
+	mails.OfMails
+	audit.OfAudit
+	recovery.OfRecovery
+	people.OfOperators
 	people.OfPeople
 }
 
 func newStore(c *core) *Store {
 	return &Store{
-		core:       c,
-		OfPayments: payments.NewPayments(c.b),
-		OfWebhooks: webhooks.NewWebhooks(c.b),
-		OfBooks:    books.NewBooks(c.b),
-		OfTenants:  tenants.NewTenants(c.b),
-		OfPeople:   people.NewPeople(c.b),
+		core:        c,
+		OfPayments:  payments.NewPayments(c.b),
+		OfWebhooks:  webhooks.NewWebhooks(c.b),
+		OfBooks:     books.NewBooks(c.b),
+		OfMerchants: merchants.NewMerchants(c.b),
+		OfAccounts:  accounts.NewAccounts(c.b),
+		OfRouting:   routing.NewRouting(c.b),
+		OfRates:     rates.NewRates(c.b),
+		OfMails:     mails.NewMails(c.b),
+		OfAudit:     audit.NewAudit(c.b),
+		OfRecovery:  recovery.NewRecovery(c.b),
+		OfOperators: people.NewOperators(c.b),
+		OfPeople:    people.NewPeople(c.b),
 	}
 }
 
 // Arguments and results of reads; each is documented at its definition.
 type (
-	KeyUsage       = tenants.KeyUsage
+	KeyUsage       = merchants.KeyUsage
 	Member         = people.Member
 	Tenancy        = people.Tenancy
-	PastReading    = tenants.PastReading
+	PastReading    = rates.PastReading
 	Booking        = books.Booking
 	FoundMovements = books.Found
 	Drifted        = books.Drifted

@@ -13,8 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/mails"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	paymentspkg "github.com/cascadapay/cascada/internal/store/payments"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -45,14 +46,14 @@ func works(s *Store) []work {
 		{paymentspkg.ClaimDuty, "claims", paymentspkg.ClaimsTable.Columns, status("pending"), leaser(s.Claims().Lease)},
 		{books.WalletDuty, "wallets", books.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets().Lease)},
 		{books.WithdrawalDuty, "withdrawals", books.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
-		{tenants.VerificationDuty, "verifications", tenants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
+		{merchants.VerificationDuty, "verifications", merchants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
 		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions().Lease)},
 		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays().Lease)},
 		{books.SettlementDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
 		{books.ReceiptDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
 		{books.ReserveDuty, "reserves", books.ReservesTable.Columns, nil, leaser(s.Reserves().Lease)},
 		{webhooks.FanOutDuty, "fanouts", webhooks.FanOutsTable.Columns, nil, leaser(s.Deliveries().LeaseFanOuts)},
-		{tenants.MailDuty, "mails", tenants.MailsTable.Columns, status("waiting"), leaser(s.Mails().Lease)},
+		{mails.MailDuty, "mails", mails.MailsTable.Columns, status("waiting"), leaser(s.Mails().Lease)},
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -27,7 +27,7 @@ FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
   SELECT shop, live, created_at / 86400000000 AS day, rail, method, country, status, count(*) AS n FROM payments
   GROUP BY shop, live, created_at / 86400000000, rail, method, country, status
 ) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
-WHERE coalesce(c.n, 0) <> coalesce(p.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, p.shop)", "coalesce(c.live, p.live)") + `
+WHERE coalesce(c.n, 0) <> coalesce(p.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, p.shop)", "coalesce(c.live, p.live)") + `
 ORDER BY 1, 3, 4, 5, 6, 7, 2
 ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`)
@@ -40,7 +40,7 @@ FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
   SELECT shop, live, rail, method, country, status, CAST(sum(rolled) AS BIGINT) AS n FROM counters WHERE day >= 0
   GROUP BY shop, live, rail, method, country, status
 ) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
-WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, d.shop)", "coalesce(c.live, d.live)") + `
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, d.shop)", "coalesce(c.live, d.live)") + `
 ORDER BY 1, 4, 5, 6, 7, 2
 ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`)
@@ -51,7 +51,7 @@ SELECT coalesce(c.subscription, d.subscription), coalesce(c.status, d.status), c
 FROM delivery_counters AS c FULL JOIN (
   SELECT ` + webhooks.DeliveryCounterKey + `, count(*) AS n, max(created_at) AS last_at FROM deliveries WHERE status <> 'pending' GROUP BY ` + webhooks.DeliveryCounterKey + `
 ) AS d ON c.subscription = d.subscription AND c.status = d.status AND c.type = d.type
-WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + tenants.NotEmptiedEndpoint("coalesce(c.subscription, d.subscription)") + `
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + merchants.NotEmptiedEndpoint("coalesce(c.subscription, d.subscription)") + `
 ORDER BY 1, 2, 3
 ` + addToDeliveryCounters + `
 RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`)
@@ -66,7 +66,7 @@ FROM (
         THEN 1 + max(CASE WHEN j.key LIKE '%fees' THEN 1 ELSE 0 END) + max(CASE WHEN j.key = 'reserve' THEN 2 ELSE 0 END)
         ELSE sum(CASE WHEN j.key IN ('pending', 'available', 'frozen', 'reserve') THEN 1 ELSE 0 END) END AS n
       FROM transfers AS t, {each t.postings} AS j GROUP BY t.id, t.merchant, t.live, t.kind) AS each_one GROUP BY merchant, live
-  ) AS m ON m.merchant = b.merchant AND m.live = b.live WHERE coalesce(m.n, 0) <> b.movements AND ` + tenants.NotEmptied("b.merchant", "b.live") + `
+  ) AS m ON m.merchant = b.merchant AND m.live = b.live WHERE coalesce(m.n, 0) <> b.movements AND ` + merchants.NotEmptied("b.merchant", "b.live") + `
 ) AS w
 WHERE w.merchant = balances.merchant AND w.live = balances.live
 RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`)

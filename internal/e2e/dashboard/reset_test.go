@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/store/empty"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	storemerchants "github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/chromedp/chromedp"
 )
 
@@ -349,7 +349,7 @@ func TestResetDeletesNothingOfProduction(t *testing.T) {
 		if strings.HasPrefix(text, "DELETE FROM receipts ") && strings.Count(text, "NOT EXISTS (SELECT 1 FROM ") != 3 {
 			t.Errorf("it may reach what is there: %s", text)
 		}
-		if !strings.Contains(text, tenants.SandboxesBeingEmptied) && !strings.Contains(text, "n = 0 AND amount = 0 AND fees = 0") { // totals of nothing
+		if !strings.Contains(text, storemerchants.SandboxesBeingEmptied) && !strings.Contains(text, "n = 0 AND amount = 0 AND fees = 0") { // totals of nothing
 			t.Errorf("it deletes after the reset, too: %s", text)
 		}
 	}

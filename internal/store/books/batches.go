@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // BatchesTable is the table payout_batches.
@@ -52,7 +52,7 @@ SELECT ` + strings.Replace(BatchesTable.List, ", file,", ", '',", 1) + `
 FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
 	selectBatchable = engine.Statement(`
 SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2
-  AND ` + tenants.NotEmptied("merchant", "live") + ` ORDER BY id LIMIT $3`)
+  AND ` + merchants.NotEmptied("merchant", "live") + ` ORDER BY id LIMIT $3`)
 	selectBatched = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 

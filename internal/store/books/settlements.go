@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	storemerchants "github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // SettlementsTable is the table settlements.
@@ -145,7 +145,7 @@ SELECT b.merchant, b.live, m.created_at, coalesce(r.done_at, 0) FROM balances AS
 JOIN merchants AS m ON m.id = b.merchant
 LEFT JOIN resets AS r ON r.merchant = b.merchant AND NOT b.live
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
-  AND ` + tenants.NotEmptied("b.merchant", "b.live") + `
+  AND ` + storemerchants.NotEmptied("b.merchant", "b.live") + `
 LIMIT $1`)
 
 // Unopened are books with a balance and no open settlement.

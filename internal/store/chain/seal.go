@@ -18,11 +18,11 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/seal"
+	storeaudit "github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // Sealed is a table of insert-only rows, hashed when written and proved by Check.
@@ -60,7 +60,7 @@ func newSealed[T any](t *table.Table[T]) Sealed {
 // The sealed tables. An id shows which one its row is in.
 var (
 	SealedTransfers = newSealed(books.TransfersTable)
-	SealedAudit     = newSealed(tenants.AuditTable)
+	SealedAudit     = newSealed(storeaudit.AuditTable)
 )
 
 // SealedOf returns the table of the row with an id.
@@ -324,7 +324,7 @@ func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	written := Chains{}
 	h := seal.New(s.Key)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
-	markRows(h, written, SealedAudit, tenants.AuditTable, acts)
+	markRows(h, written, SealedAudit, storeaudit.AuditTable, acts)
 	// Each row is written once, so its id can name the mark: no other mark has it.
 	id := ""
 	for _, rows := range written {

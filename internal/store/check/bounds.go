@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // waits is a table of rows that wait, and how long one may wait at most.
@@ -48,7 +48,7 @@ var boundInvariants = invariants(func() (list []invariant) {
 		}
 		if d.tenant {
 			advance = "coalesce((SELECT c.advance FROM clocks AS c WHERE c.id = d.merchant AND NOT d.live), 0)"
-			emptied = " AND " + tenants.NotEmptied("d.merchant", "d.live")
+			emptied = " AND " + merchants.NotEmptied("d.merchant", "d.live")
 		}
 		late := fmt.Sprintf("d.due_at > {now} + %s + %d", advance, days(d.days))
 		for _, from := range []string{d.time, d.ends} {
@@ -63,7 +63,7 @@ var boundInvariants = invariants(func() (list []invariant) {
 	}
 	return append(list, invariant{"a reserve is not released before its day", `
 SELECT r.id, 'due at ' || r.due_at || ', released at ' || r.release_at FROM reserves AS r
-WHERE r.due_at > 0 AND r.due_at < r.release_at AND ` + tenants.NotEmptied("r.merchant", "r.live")})
+WHERE r.due_at > 0 AND r.due_at < r.release_at AND ` + merchants.NotEmptied("r.merchant", "r.live")})
 }())
 
 // days is that many days in microseconds.

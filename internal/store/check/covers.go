@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // coversAgree is the rule of what withdrawals pay out of settlements (SETTLE-11).
@@ -18,9 +18,9 @@ const (
 )
 
 var (
-	partOfSettlements = engine.Statement(coveredSettlement + `settlements AS s WHERE {part s.id} AND ` + tenants.NotEmptied("s.merchant", "s.live"))
+	partOfSettlements = engine.Statement(coveredSettlement + `settlements AS s WHERE {part s.id} AND ` + merchants.NotEmptied("s.merchant", "s.live"))
 	theseSettlements  = engine.Statement(coveredSettlement + `{rows: id TEXT} AS r JOIN settlements AS s ON s.id = r.id`)
-	partOfWithdrawals = engine.Statement(coveringPayout + `withdrawals AS w WHERE {part w.id} AND ` + tenants.NotEmptied("w.merchant", "w.live"))
+	partOfWithdrawals = engine.Statement(coveringPayout + `withdrawals AS w WHERE {part w.id} AND ` + merchants.NotEmptied("w.merchant", "w.live"))
 	theseWithdrawals  = engine.Statement(coveringPayout + `{rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
 )
 

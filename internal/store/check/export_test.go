@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // Explained is a statement of the check that reads a part of a table, with its arguments.
@@ -20,7 +20,7 @@ func Explain() []Explained {
 		{selectChain, []any{"", false, 0}}, {selectBlocks, []any{"", false, 0, 10}}, {selectUnclaimed, []any{"", "x"}},
 		{chain.SealedAudit.IDs, []any{"", 10}}, {chain.SealedTransfers.IDs, []any{"", 10}},
 		{chain.SealedAudit.IDsIn, []any{"", "x"}}, {chain.SealedTransfers.IDsIn, []any{"", "x"}},
-		{tenants.SelectAddresses, []any{"", "x"}}, {tenants.SelectNotes, []any{"", "x"}},
+		{audit.SelectAddresses, []any{"", "x"}}, {audit.SelectNotes, []any{"", "x"}},
 		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
 		{analyticsTally.again, analyticsTally.args(strings.Split("s|production|20000|paid", "|"))},
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},

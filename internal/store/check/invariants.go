@@ -6,7 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // accountInvariants are the invariants of provider accounts (check.go).
@@ -62,10 +62,10 @@ SELECT id, status || ' due at ' || due_at || CASE WHEN doc = '{}' THEN ', tellin
 WHERE (status = 'waiting') <> (due_at > 0) OR (status = 'waiting') <> (doc <> '{}')`},
 	{"an e-mail is about a wallet of its merchant", `
 SELECT m.id, m.object FROM mails AS m LEFT JOIN wallets AS w ON w.id = m.object
-WHERE substr(m.object, 1, 4) NOT IN ('lnk_', 'TXN-', 'alr_') AND (w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live) AND ` + tenants.NotEmptied("m.merchant", "m.live")},
+WHERE substr(m.object, 1, 4) NOT IN ('lnk_', 'TXN-', 'alr_') AND (w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live) AND ` + merchants.NotEmptied("m.merchant", "m.live")},
 	{"a receipt is of a payment of its shop", `
 SELECT m.id, m.object FROM mails AS m LEFT JOIN payments AS p ON p.id = m.object
-WHERE substr(m.object, 1, 4) = 'TXN-' AND (p.id IS NULL OR p.merchant <> m.merchant OR p.shop <> m.shop) AND ` + tenants.NotEmptied("m.merchant", "m.live")},
+WHERE substr(m.object, 1, 4) = 'TXN-' AND (p.id IS NULL OR p.merchant <> m.merchant OR p.shop <> m.shop) AND ` + merchants.NotEmptied("m.merchant", "m.live")},
 })
 
 // rollupInvariants are the invariants of the totals of analytics. They hold once payments from before are counted.
@@ -86,7 +86,7 @@ FULL JOIN (
     FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-') AS counted
   GROUP BY shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END
 ) AS r ON c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.outcome = r.outcome
-WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, r.shop)", "coalesce(c.live, r.live)") + ` AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},
+WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, r.shop)", "coalesce(c.live, r.live)") + ` AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},
 	{"analytics of all shops are the sum of each shop's", `
 SELECT coalesce(a.dimension, s.dimension) || ' ' || coalesce(a.value, s.value) || ' day ' || coalesce(a.day, s.day), coalesce(a.n, 0) || ' of all, ' || coalesce(s.n, 0) || ' of shops'
 FROM (SELECT * FROM rollups WHERE shop = '') AS a FULL JOIN (
@@ -108,7 +108,7 @@ FULL JOIN (
   WHERE dimension IN ('method', 'country', 'rail', 'band', 'hour', 'tries', 'answer') GROUP BY shop, live, day, outcome, dimension
 ) AS d ON a.shop = d.shop AND a.live = d.live AND a.day = d.day AND a.outcome = d.outcome AND a.dimension = d.dimension
 WHERE (coalesce(a.n, 0) <> coalesce(d.n, 0) OR coalesce(a.amount, 0) <> coalesce(d.amount, 0) OR coalesce(a.fees, 0) <> coalesce(d.fees, 0))
-  AND (coalesce(a.live, d.live) OR NOT EXISTS (` + tenants.SandboxesBeingEmptied + `))`},
+  AND (coalesce(a.live, d.live) OR NOT EXISTS (` + merchants.SandboxesBeingEmptied + `))`},
 })
 
 // RollupTexts are the statements that find wrong totals of analytics: what, and how it is wrong.
@@ -130,7 +130,7 @@ SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coa
 FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
   SELECT shop, live, rail, method, country, status, sum(rolled) AS n FROM counters WHERE day >= 0 GROUP BY shop, live, rail, method, country, status
 ) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
-WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, d.shop)", "coalesce(c.live, d.live)")},
+WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, d.shop)", "coalesce(c.live, d.live)")},
 	{"a day that no list adds up by itself is rolled up", fmt.Sprintf(`
 SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n || ' rolled up' FROM counters
 WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},

@@ -12,11 +12,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
+	storeaudit "github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // part is a table that is checked in bounded steps, in id order. Statements about some of its rows find
@@ -43,8 +43,8 @@ const (
 
 // parts are in checking order.
 var parts = lookedAt([]part{
-	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
-	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
+	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(storeaudit.SelectAddresses)},
+	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(storeaudit.SelectNotes)},
 	{table: "transfers", prefix: ledger.TransferPrefix, invariants: transferInvariants, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally, analyticsTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, invariants: claimInvariants},

@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	storemerchants "github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // Reader reads a database for Check, over a few connections of its own. It starts and changes nothing, not
@@ -142,7 +142,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 // Secrets lists the service's secrets, oldest first, without dropped ones.
 func (r *Reader) Secrets(ctx context.Context) (list []merchants.Encrypted, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
-		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))
+		list, err = collect(ask, storemerchants.SelectSecrets, storemerchants.SecretsTable.Scan(table.Personal{}))
 		return err
 	})
 	return list, err

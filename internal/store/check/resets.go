@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // A sandbox that is being emptied does not add up until that is done, so no invariant looks at it (SBX-16). Afterwards the
@@ -25,12 +25,12 @@ func ofTenants(list []invariant) []invariant {
 
 // withoutEmptied adds that condition wherever a statement looks at a part of a table.
 func withoutEmptied(text string) string {
-	return partOfTable.ReplaceAllString(text, "{part $1.id} AND "+tenants.NotEmptied("$1.merchant", "$1.live"))
+	return partOfTable.ReplaceAllString(text, "{part $1.id} AND "+merchants.NotEmptied("$1.merchant", "$1.live"))
 }
 
-// notEmptiedEither is tenants.NotEmptied for the columns of either of two tables.
+// notEmptiedEither is merchants.NotEmptied for the columns of either of two tables.
 func notEmptiedEither(a, b string) string {
-	return tenants.NotEmptied("coalesce("+a+".merchant, "+b+".merchant)", "coalesce("+a+".live, "+b+".live)")
+	return merchants.NotEmptied("coalesce("+a+".merchant, "+b+".merchant)", "coalesce("+a+".live, "+b+".live)")
 }
 
 // emptied is a reset as the seals see it.

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // settlementInvariants are the invariants of the rows of settlements.
@@ -83,7 +83,7 @@ FROM reserves AS v LEFT JOIN (
   FROM ` + recentTransfers + ` JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
   WHERE t.payment <> '' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
 ) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
-WHERE (v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0) AND ` + tenants.NotEmptied("v.merchant", "v.live")},
+WHERE (v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0) AND ` + merchants.NotEmptied("v.merchant", "v.live")},
 	{"the reserve is what is held and not released", `
 SELECT b.merchant, 'reserve ' || b.reserve || ', held ' || coalesce(v.held, 0) || ' and ' || coalesce(u.held, 0)
 FROM balances AS b
@@ -93,7 +93,7 @@ LEFT JOIN (
   SELECT t.merchant, t.live, sum(` + booked("reserve") + `) AS held FROM ` + recentTransfers + `
   WHERE t.kind <> 'reserve_release' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live
 ) AS u ON u.merchant = b.merchant AND u.live = b.live
-WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0) AND ` + tenants.NotEmptied("b.merchant", "b.live")},
+WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0) AND ` + merchants.NotEmptied("b.merchant", "b.live")},
 })
 
 // recentTransfers are each merchant's transfers from a time on, found by the index on kind and time.
@@ -141,7 +141,7 @@ var settlementSums = engine.Statement(func() string {
 	}
 	return "SELECT s.id, s.lines || ' lines of ' || s.net || ' cents, found ' || coalesce(l.lines, 0) || ' of ' || coalesce(l.net, 0)" +
 		" FROM settlements AS s LEFT JOIN (SELECT settlement, " + strings.Join(sums, ", ") +
-		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE (" + strings.Join(differ, " OR ") + ") AND " + tenants.NotEmptied("s.merchant", "s.live")
+		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE (" + strings.Join(differ, " OR ") + ") AND " + merchants.NotEmptied("s.merchant", "s.live")
 }())
 
 // lineSums sums a part of the lines; settlementsSay reads the same sums from the settlements. The numbers

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 )
 
 // tally is an invariant that sums over a whole table match another table. Parts are summed at different moments,
@@ -80,9 +80,9 @@ SELECT c.shop || '|' || ` + environmentOf + ` || '|' || c.day || '|' || c.rail |
 FROM counters AS c WHERE c.day >= 0`,
 		again: `
 SELECT coalesce((SELECT sum(c.n) FROM counters AS c WHERE c.shop = $1 AND c.live = $2 AND c.day = $3
-    AND c.rail = $4 AND c.method = $5 AND c.country = $6 AND c.status = $7 AND ` + tenants.NotEmptiedShop("c.shop", "c.live") + `), 0),
+    AND c.rail = $4 AND c.method = $5 AND c.country = $6 AND c.status = $7 AND ` + merchants.NotEmptiedShop("c.shop", "c.live") + `), 0),
   (SELECT count(*) FROM payments AS p WHERE p.shop = $1 AND p.live = $2 AND p.created_at / 86400000000 = $3
-    AND p.rail = $4 AND p.method = $5 AND p.country = $6 AND p.status = $7 AND p.id >= $8 AND p.id < $9 AND ` + tenants.NotEmptied("p.merchant", "p.live") + `)`,
+    AND p.rail = $4 AND p.method = $5 AND p.country = $6 AND p.status = $7 AND p.id >= $8 AND p.id < $9 AND ` + merchants.NotEmptied("p.merchant", "p.live") + `)`,
 		args: paymentKey,
 	})
 	analyticsTally = newTally(tally{
@@ -109,8 +109,8 @@ SELECT d.subscription || '|' || d.status || '|' || d.type, count(*) FROM deliver
 WHERE {part d.id} AND d.status <> 'pending' GROUP BY d.subscription, d.status, d.type`,
 		counted: `SELECT c.subscription || '|' || c.status || '|' || c.type, c.n FROM delivery_counters AS c`,
 		again: `
-SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscription = $1 AND c.status = $2 AND c.type = $3 AND ` + tenants.NotEmptiedEndpoint("c.subscription") + `), 0),
-  (SELECT count(*) FROM deliveries AS d WHERE d.subscription = $1 AND d.status = $2 AND d.type = $3 AND ` + tenants.NotEmptied("d.merchant", "d.live") + `)`,
+SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscription = $1 AND c.status = $2 AND c.type = $3 AND ` + merchants.NotEmptiedEndpoint("c.subscription") + `), 0),
+  (SELECT count(*) FROM deliveries AS d WHERE d.subscription = $1 AND d.status = $2 AND d.type = $3 AND ` + merchants.NotEmptied("d.merchant", "d.live") + `)`,
 		args: func(key []string) []any { return []any{key[0], key[1], key[2]} },
 	})
 	lineTally = newTally(tally{
@@ -145,12 +145,12 @@ const (
 
 // analyticsKey is the condition for a row of analyticsOf with a key.
 func analyticsKey(row string) string {
-	return strings.ReplaceAll("%.shop = $1 AND %.live = $2 AND %.day = $3 AND %.outcome = $4 AND ", "%", row) + tenants.NotEmptiedShop(row+".shop", row+".live")
+	return strings.ReplaceAll("%.shop = $1 AND %.live = $2 AND %.day = $3 AND %.outcome = $4 AND ", "%", row) + merchants.NotEmptiedShop(row+".shop", row+".live")
 }
 
 // analyticsPayments are the payments of a key.
 var analyticsPayments = `p.shop = $1 AND p.live = $2 AND p.created_at / 86400000000 = $3 AND p.status <> 'pending' AND ` + outcomeOf +
-	` = $4 AND p.id >= $5 AND p.id < $6 AND ` + tenants.NotEmptied("p.merchant", "p.live")
+	` = $4 AND p.id >= $5 AND p.id < $6 AND ` + merchants.NotEmptied("p.merchant", "p.live")
 
 // analyticsArgs returns the arguments for a key of analyticsTally.
 func analyticsArgs(key []string) []any {

@@ -14,18 +14,19 @@ import (
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/mails"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // Duties are the tables of due work. A table that is missing here has no gauge.
 func Duties() []base.Duty {
 	return []base.Duty{
-		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, tenants.VerificationDuty,
+		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, merchants.VerificationDuty,
 		payments.SessionDuty, webhooks.ReplayDuty,
-		books.SettlementDuty, books.ReceiptDuty, books.ReserveDuty, tenants.MailDuty, webhooks.FanOutDuty,
+		books.SettlementDuty, books.ReceiptDuty, books.ReserveDuty, mails.MailDuty, webhooks.FanOutDuty,
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
-	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -24,7 +24,7 @@ func deletion(text string) string {
 // emptied is true while the sandbox of the merchant is being emptied. A node that sleeps in a pass may wake up after
 // another one has ended the reset: then it must delete nothing.
 func emptied(merchant string) string {
-	return merchant + ` IN (` + tenants.SandboxesBeingEmptied + `)`
+	return merchant + ` IN (` + merchants.SandboxesBeingEmptied + `)`
 }
 
 // byID deletes the rows with the given ids that belong to the merchant's sandbox. Rows that somebody else is

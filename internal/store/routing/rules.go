@@ -1,4 +1,4 @@
-package tenants
+package routing
 
 import (
 	"context"
@@ -58,4 +58,4 @@ func (s Rules) List(ctx context.Context, limit int) ([]accounts.RoutingRules, er
 type Rules struct{ b *base.Base }
 
 // Rules returns the database's Rules.
-func (o OfTenants) Rules() Rules { return Rules(o) }
+func (o OfRouting) Rules() Rules { return Rules(o) }

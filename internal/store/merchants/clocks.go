@@ -1,4 +1,4 @@
-package tenants
+package merchants
 
 import (
 	"context"
@@ -52,4 +52,4 @@ func (s Clocks) Remembered(renew func(context.Context) error) { s.b.Reclock = re
 type Clocks struct{ b *base.Base }
 
 // Clocks returns the database's Clocks.
-func (o OfTenants) Clocks() Clocks { return Clocks(o) }
+func (o OfMerchants) Clocks() Clocks { return Clocks(o) }

@@ -1,4 +1,4 @@
-package tenants
+package merchants
 
 import (
 	"context"
@@ -105,4 +105,4 @@ var VerificationDuty = base.NewDuty("verifications", "verifications", "d.due_at 
 type Verifications struct{ b *base.Base }
 
 // Verifications returns the database's Verifications.
-func (o OfTenants) Verifications() Verifications { return Verifications(o) }
+func (o OfMerchants) Verifications() Verifications { return Verifications(o) }

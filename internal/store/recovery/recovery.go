@@ -1,4 +1,4 @@
-package tenants
+package recovery
 
 import (
 	"context"
@@ -128,4 +128,4 @@ func (s Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, er
 type Recoveries struct{ b *base.Base }
 
 // Recoveries returns the database's Recoveries.
-func (o OfTenants) Recoveries() Recoveries { return Recoveries(o) }
+func (o OfRecovery) Recoveries() Recoveries { return Recoveries(o) }

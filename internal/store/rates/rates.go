@@ -1,4 +1,4 @@
-package tenants
+package rates
 
 import (
 	"context"
@@ -140,4 +140,4 @@ func (s Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error
 type Rates struct{ b *base.Base }
 
 // Rates returns the database's Rates.
-func (o OfTenants) Rates() Rates { return Rates(o) }
+func (o OfRates) Rates() Rates { return Rates(o) }

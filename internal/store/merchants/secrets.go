@@ -1,4 +1,4 @@
-package tenants
+package merchants
 
 import (
 	"context"
@@ -125,13 +125,13 @@ func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]merchants.Ke
 type Keys struct{ b *base.Base }
 
 // Keys returns the database's Keys.
-func (o OfTenants) Keys() Keys { return Keys(o) }
+func (o OfMerchants) Keys() Keys { return Keys(o) }
 
 // Secrets are the service's own secrets.
 type Secrets struct{ b *base.Base }
 
 // Secrets returns the database's Secrets.
-func (o OfTenants) Secrets() Secrets { return Secrets(o) }
+func (o OfMerchants) Secrets() Secrets { return Secrets(o) }
 
 // ForgetUses deletes at most limit uses of keys last used before a time, and returns their number.
 func (s Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -1,4 +1,4 @@
-package tenants
+package merchants
 
 import (
 	"context"
@@ -74,4 +74,4 @@ func (s Resets) Running(ctx context.Context) ([]merchants.Reset, error) {
 type Resets struct{ b *base.Base }
 
 // Resets returns the database's Resets.
-func (o OfTenants) Resets() Resets { return Resets(o) }
+func (o OfMerchants) Resets() Resets { return Resets(o) }

@@ -1,4 +1,4 @@
-package tenants
+package mails
 
 import (
 	"context"
@@ -254,4 +254,4 @@ func (s Mails) Waiting(ctx context.Context) (int64, error) {
 type Mails struct{ b *base.Base }
 
 // Mails returns the database's Mails.
-func (o OfTenants) Mails() Mails { return Mails(o) }
+func (o OfMails) Mails() Mails { return Mails(o) }

@@ -1,4 +1,4 @@
-package tenants
+package audit
 
 import (
 	"cmp"
@@ -212,7 +212,7 @@ func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.M
 type Audit struct{ b *base.Base }
 
 // Audit returns the database's Audit.
-func (o OfTenants) Audit() Audit { return Audit(o) }
+func (o OfAudit) Audit() Audit { return Audit(o) }
 
 // ForgetAddresses deletes at most limit addresses of audit entries with ids below one, and returns their
 // number.

@@ -1,4 +1,4 @@
-package tenants
+package accounts
 
 import (
 	"context"
@@ -97,4 +97,4 @@ func (s Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 type Accounts struct{ b *base.Base }
 
 // Accounts returns the database's Accounts.
-func (o OfTenants) Accounts() Accounts { return Accounts(o) }
+func (o OfAccounts) Accounts() Accounts { return Accounts(o) }

@@ -1,4 +1,4 @@
-package tenants
+package people
 
 import (
 	"context"
@@ -57,4 +57,4 @@ func (s Operators) ByHash(ctx context.Context, hash string) (merchants.Operator,
 type Operators struct{ b *base.Base }
 
 // Operators returns the database's Operators.
-func (o OfTenants) Operators() Operators { return Operators(o) }
+func (o OfOperators) Operators() Operators { return Operators(o) }
