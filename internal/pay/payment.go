@@ -140,7 +140,6 @@ type Times struct {
 
 // Buyer is the shopper, as the shop reported it.
 type Buyer struct {
-	// Email must be first: the index of e-mails reads the beginning of a payment's JSON.
 	Email    string `json:"email,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Phone    string `json:"phone,omitempty"`

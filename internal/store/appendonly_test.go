@@ -27,7 +27,7 @@ func TestNoStatementChangesAppendOnlyTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	baseline := list.Texts()[0]
-	for _, macro := range []string{"{append only in production transfers}", "{append only audit}", "{append only blocks}"} {
+	for _, macro := range []string{"{append only if live transfers}", "{append only audit}", "{append only blocks}"} {
 		if !strings.Contains(baseline, macro) {
 			t.Errorf("no triggers refuse changes: %s is missing", macro)
 		}

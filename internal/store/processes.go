@@ -119,7 +119,10 @@ func (s *core) Machine(ctx context.Context) (m Machine, err error) {
 	m.Leases, err = base.Many(ctx, s.b, selectNodes, func(r engine.Row) (l Lease, err error) {
 		var joined, until, gone int64
 		err = r.Scan(&l.Node, &joined, &until, &gone)
-		l.Joined, l.Until, l.Gone, l.Self = table.FromMicros(joined), table.FromMicros(until), table.FromMicros(gone), l.Node == me
+		l.Joined = table.FromMicros(joined)
+		l.Until = table.FromMicros(until)
+		l.Gone = table.FromMicros(gone)
+		l.Self = l.Node == me
 		return l, err
 	}, mostNodes)
 	return m, err

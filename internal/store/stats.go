@@ -138,6 +138,9 @@ const (
 // changes it reads nothing.
 const TidyEvery = 3 * time.Second
 
+// passedThrough are the tables that rows only pass through: payments in flight, rows that wait for a seal, and facts.
+var passedThrough = []string{"processing", "unsealed", "facts"}
+
 // Tidy frees the space of rows that left the tables they only pass through, if enough was written since its last run.
 func (s *core) Tidy(ctx context.Context, now time.Time) error {
 	s.stats.tidiedAt.CompareAndSwap(nil, &now)
@@ -146,7 +149,7 @@ func (s *core) Tidy(ctx context.Context, now time.Time) error {
 	if written == 0 || written < tidyAfter && now.Sub(*s.stats.tidiedAt.Load()) < tidyPause {
 		return nil
 	}
-	if err := s.b.DB.Tidy(ctx); err != nil {
+	if err := s.b.DB.Tidy(ctx, passedThrough...); err != nil {
 		return err
 	}
 	s.stats.tidied.Store(changes)

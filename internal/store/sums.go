@@ -64,7 +64,15 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		if p.Status == p.Stored {
 			continue
 		}
-		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / base.DayMicros, p.Way.RailID, p.Way.Country, string(p.Status), p.Way.Method}
+		key := counter{
+			shop:    p.Shop,
+			live:    p.Live,
+			day:     table.Micros(p.Times.Created) / base.DayMicros,
+			rail:    p.Way.RailID,
+			country: p.Way.Country,
+			status:  string(p.Status),
+			method:  p.Way.Method,
+		}
 		if p.Status != pay.Processing { // which has no counter
 			add(key, 1)
 		}

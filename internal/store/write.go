@@ -78,7 +78,10 @@ func (w *write) run(ctx context.Context) error {
 			return err
 		}
 		w.s.stats.again.Add(1)
-		w.kept, w.Kept, w.sent, w.wide = nil, nil, nil, nil
+		w.kept = nil
+		w.Kept = nil
+		w.sent = nil
+		w.wide = nil
 		if errors.Is(err, engine.ErrForeseen) && w.dropForeseen() {
 			return errRerun
 		}

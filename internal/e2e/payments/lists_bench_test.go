@@ -146,14 +146,14 @@ func get(b *testing.B, url, key string) {
 }
 
 // sampleDoc is a payment's doc column, as Create and Resolve write it.
-const sampleDoc = `{"buyer":{"Email":"ana@example.com","Name":"Ana Souza","IP":"203.0.113.7","Document":"52998224725"},` +
+const sampleDoc = `{"buyer":{"name":"Ana Souza","ip":"203.0.113.7"},` +
 	`"fees":{"Platform":31,"Provider":25,"Network":0,"Flat":0},"reserve":128,"delay":172800000000000,"window":86400000000000,` +
 	`"formUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6","data":{"QRCode":"00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-426655440000"},` +
 	`"attempts":[{"Provider":"sandbox-1","Status":"approved"}],"answered":"pending"}`
 
 // columns are those of the payments that the benchmarks write.
 var columns = []string{"id", "merchant", "shop", "live", "version", "status", "amount", "amount_local", "currency_local", "rate", "rail", "method",
-	"country", "order_id", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
+	"country", "order_id", "email", "document", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
 
 // load writes n payments of the last year and their counters. It returns every thousandth id.
 func load(b *testing.B, database string, o appmerchants.Onboarded, now time.Time, n int) (ids []string) {
@@ -174,7 +174,7 @@ func load(b *testing.B, database string, o appmerchants.Onboarded, now time.Time
 			ids = append(ids, p)
 		}
 		return []any{p, o.Merchant.ID, o.Shop.ID, false, 2, string(k.status), 2550, 13770, k.currency, "5.4", k.rail, k.method,
-			k.country, "order-" + strconv.Itoa(i), 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc}
+			k.country, "order-" + strconv.Itoa(i), "ana@example.com", "52998224725", 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc}
 	}
 	if path, found := strings.CutPrefix(database, "sqlite:"); found {
 		loadSQLite(b, path, n, row)

@@ -47,7 +47,9 @@ func (d *accountDoc) Of(_ *table.Fields, a *accounts.Account) {
 }
 
 func (d *accountDoc) Into(_ *table.Fields, a *accounts.Account) error {
-	a.BaseURL, a.Rails, a.Terms = d.BaseURL, d.Rails, d.Terms
+	a.BaseURL = d.BaseURL
+	a.Rails = d.Rails
+	a.Terms = d.Terms
 	return nil
 }
 
@@ -55,14 +57,15 @@ var (
 	selectAccounts     = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
 	selectAccount      = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts WHERE id = $1`)
 	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
-	// An attempt names its account in the payment's document. REPLACE shows on both engines whether the id
-	// occurs, whatever letters it has.
-	selectOpenAt = engine.Statement(`
-SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
-  + (SELECT count(*) FROM payments WHERE status = 'pending' AND replace(doc, $1, '') <> doc)
-  + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND replace(p.doc, $1, '') <> p.doc)
-  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $2)`)
+	selectOpenAt       = engine.Statement(`
+SELECT (SELECT count(*) FROM processing AS p WHERE ` + triedAt + `)
+  + (SELECT count(*) FROM payments AS p WHERE p.status = 'pending' AND ` + triedAt + `)
+  + (SELECT count(*) FROM claims AS c JOIN payments AS p ON p.id = c.payment WHERE c.status = 'pending' AND ` + triedAt + `)
+  + (SELECT count(*) FROM withdrawals WHERE status = 'processing' AND provider = $1)`)
 )
+
+// triedAt is the condition that an attempt of a payment is at an account.
+const triedAt = "EXISTS (SELECT 1 FROM {items a p.doc attempts} WHERE {json a.value provider} = $1)"
 
 // List reads all provider accounts, including removed ones.
 func (s Accounts) List(ctx context.Context) ([]accounts.Account, error) {
@@ -89,7 +92,7 @@ func (s Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
-	}, `"provider":"`+account+`"`, account)
+	}, account)
 	return int(n), err
 }
 

@@ -46,12 +46,27 @@ type reconciliationDoc struct {
 }
 
 func (d *reconciliationDoc) Of(_ *table.Fields, v *comparison.Result) {
-	*d = reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
+	*d = reconciliationDoc{
+		Reports:  v.Reports,
+		Lines:    v.Lines,
+		Charges:  v.Charges,
+		Refunds:  v.Refunds,
+		Charged:  v.Charged,
+		Refunded: v.Refunded,
+		Findings: v.Findings,
+		PaysOut:  v.PaysOut,
+	}
 }
 
 func (d *reconciliationDoc) Into(_ *table.Fields, v *comparison.Result) error {
-	v.Reports, v.Lines, v.Charges, v.Refunds = d.Reports, d.Lines, d.Charges, d.Refunds
-	v.Charged, v.Refunded, v.Findings, v.PaysOut = d.Charged, d.Refunded, d.Findings, d.PaysOut
+	v.Reports = d.Reports
+	v.Lines = d.Lines
+	v.Charges = d.Charges
+	v.Refunds = d.Refunds
+	v.Charged = d.Charged
+	v.Refunded = d.Refunded
+	v.Findings = d.Findings
+	v.PaysOut = d.PaysOut
 	return nil
 }
 

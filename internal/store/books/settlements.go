@@ -80,14 +80,34 @@ type settlementDoc struct {
 }
 
 func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
-	*d = settlementDoc{v.Sums, v.At.Kind, table.Micros(v.At.At), v.Sequence, table.Micros(v.PDFAt), table.Micros(v.ClosedAt), table.Micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy, table.Micros(v.Matured), table.Micros(v.Since)}
+	*d = settlementDoc{
+		Sums:      v.Sums,
+		Kind:      v.At.Kind,
+		At:        table.Micros(v.At.At),
+		Sequence:  v.Sequence,
+		PDFAt:     table.Micros(v.PDFAt),
+		ClosedAt:  table.Micros(v.ClosedAt),
+		PaidAt:    table.Micros(v.PaidAt),
+		Automatic: v.Automatic,
+		Payout:    v.Payout,
+		PayoutWhy: v.PayoutWhy,
+		Matured:   table.Micros(v.Matured),
+		Since:     table.Micros(v.Since),
+	}
 }
 
 func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
-	v.Sums, v.At, v.Sequence = d.Sums, pay.Cursor{Kind: d.Kind, At: table.FromMicros(d.At)}, d.Sequence
-	v.Automatic, v.Payout, v.PayoutWhy = d.Automatic, d.Payout, d.PayoutWhy
-	v.Matured, v.Since = table.FromMicros(d.Matured), table.FromMicros(d.Since)
-	v.PDFAt, v.ClosedAt, v.PaidAt = table.FromMicros(d.PDFAt), table.FromMicros(d.ClosedAt), table.FromMicros(d.PaidAt)
+	v.Sums = d.Sums
+	v.At = pay.Cursor{Kind: d.Kind, At: table.FromMicros(d.At)}
+	v.Sequence = d.Sequence
+	v.Automatic = d.Automatic
+	v.Payout = d.Payout
+	v.PayoutWhy = d.PayoutWhy
+	v.Matured = table.FromMicros(d.Matured)
+	v.Since = table.FromMicros(d.Since)
+	v.PDFAt = table.FromMicros(d.PDFAt)
+	v.ClosedAt = table.FromMicros(d.ClosedAt)
+	v.PaidAt = table.FromMicros(d.PaidAt)
 	return nil
 }
 

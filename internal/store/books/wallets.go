@@ -50,13 +50,29 @@ type walletDoc struct {
 }
 
 func (d *walletDoc) Of(_ *table.Fields, w *pay.Wallet) {
-	*d = walletDoc{w.Label, w.Type, w.Currency, w.Network, w.Encrypted, w.Masked, table.Micros(w.ActiveAt), w.Holder, w.Known}
+	*d = walletDoc{
+		Label:     w.Label,
+		Type:      w.Type,
+		Currency:  w.Currency,
+		Network:   w.Network,
+		Encrypted: w.Encrypted,
+		Masked:    w.Masked,
+		ActiveAt:  table.Micros(w.ActiveAt),
+		Holder:    w.Holder,
+		Known:     w.Known,
+	}
 }
 
 func (d *walletDoc) Into(_ *table.Fields, w *pay.Wallet) error {
-	w.Label, w.Type, w.Currency, w.Network = d.Label, d.Type, d.Currency, d.Network
-	w.Encrypted, w.Masked, w.ActiveAt = d.Encrypted, d.Masked, table.FromMicros(d.ActiveAt)
-	w.Holder, w.Known = d.Holder, d.Known
+	w.Label = d.Label
+	w.Type = d.Type
+	w.Currency = d.Currency
+	w.Network = d.Network
+	w.Encrypted = d.Encrypted
+	w.Masked = d.Masked
+	w.ActiveAt = table.FromMicros(d.ActiveAt)
+	w.Holder = d.Holder
+	w.Known = d.Known
 	return nil
 }
 

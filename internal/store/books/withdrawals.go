@@ -81,19 +81,62 @@ type withdrawalDoc struct {
 }
 
 func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
-	*d = withdrawalDoc{w.Payout.Checks, w.FailureCode, w.FailureMessage,
-		table.Micros(w.Payout.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Payout.Accepted, w.Payout.Found, w.Payout.Flight,
-		w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
-		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency, w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs}
+	*d = withdrawalDoc{
+		Checks:         w.Payout.Checks,
+		FailureCode:    w.FailureCode,
+		FailureMessage: w.FailureMessage,
+		SentAt:         table.Micros(w.Payout.SentAt),
+		CompletedAt:    table.Micros(w.CompletedAt),
+		FailedAt:       table.Micros(w.FailedAt),
+		Accepted:       w.Payout.Accepted,
+		Found:          w.Payout.Found,
+		Flight:         w.Payout.Flight,
+		Why:            w.Payout.Why,
+		Passed:         w.Payout.Passed,
+		Round:          w.Round,
+		Tried:          w.Tried,
+		Waiting:        w.Waiting,
+		Said:           w.Payout.Said,
+		BankRef:        w.Payout.BankRef,
+		ApprovedBy:     w.ApprovedBy,
+		Local:          w.Local.Minor,
+		Currency:       w.Local.Currency,
+		Rate:           table.RateText(w.Rate),
+		RateSource:     w.RateSource,
+		RateAt:         table.Micros(w.RateAt),
+		Float:          w.Payout.Float.Minor,
+		FloatOf:        w.Payout.Float.Currency,
+		ReturnedLocal:  w.ReturnedLocal,
+		Returns:        w.Returns,
+		ReturnedParts:  w.ReturnedParts,
+		ReturnRefs:     w.ReturnRefs,
+	}
 }
 
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
-	w.Payout.Checks, w.FailureCode, w.FailureMessage, w.Payout.Accepted, w.Payout.Found, w.Payout.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
-	w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
+	w.Payout.Checks = d.Checks
+	w.FailureCode = d.FailureCode
+	w.FailureMessage = d.FailureMessage
+	w.Payout.Accepted = d.Accepted
+	w.Payout.Found = d.Found
+	w.Payout.Flight = d.Flight
+	w.Payout.Why = d.Why
+	w.Payout.Passed = d.Passed
+	w.Round = d.Round
+	w.Tried = d.Tried
+	w.Waiting = d.Waiting
+	w.Payout.Said = d.Said
+	w.Payout.BankRef = d.BankRef
+	w.ApprovedBy = d.ApprovedBy
 	w.Conversion = rates.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Payout.Float = money.New(d.Float, d.FloatOf)
-	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
-	w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs = d.ReturnedLocal, d.Returns, d.ReturnedParts, d.ReturnRefs
+	w.Payout.SentAt = table.FromMicros(d.SentAt)
+	w.CompletedAt = table.FromMicros(d.CompletedAt)
+	w.FailedAt = table.FromMicros(d.FailedAt)
+	w.ReturnedLocal = d.ReturnedLocal
+	w.Returns = d.Returns
+	w.ReturnedParts = d.ReturnedParts
+	w.ReturnRefs = d.ReturnRefs
 	w.Rate, err = table.ParseRate(d.Rate)
 	return err
 }

@@ -144,7 +144,10 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 		before, broken, sums := base.BehindAll, []Broken(nil), map[string]counts{}
 		rows := 0
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
-			before, broken, sums, rows = base.BehindAll, nil, map[string]counts{}, c.rowsAtOnce
+			before = base.BehindAll
+			broken = nil
+			sums = map[string]counts{}
+			rows = c.rowsAtOnce
 			if p.large {
 				rows = min(rows, largeRows)
 			}

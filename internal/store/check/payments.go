@@ -54,7 +54,7 @@ WHERE {part p.id} GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(c.
 	{invariantDisputes, `
 SELECT p.id, {json p.doc dispute} || '; ' || count(c.id) || ' claims are open' FROM payments AS p
 LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
-WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
+WHERE {part p.id} AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
 HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
 })
 
@@ -74,7 +74,7 @@ const (
   CASE WHEN p.status IN ('pending', 'processing') THEN p.due_at <= 0
   WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000
   ELSE p.due_at <> 0 AND (p.due_at > p.updated_at + 7776000000000
-    OR p.doc NOT LIKE '%"again":true%' AND p.doc NOT LIKE '%"order":' || (CAST(coalesce({json p.doc captured}, '0') AS BIGINT) + 1) || ',"provider":%') END`
+    OR NOT EXISTS (SELECT 1 FROM {items a p.doc attempts} WHERE {json a.value again} IS NOT NULL OR CAST({json a.value order} AS BIGINT) > CAST(coalesce({json p.doc captured}, '0') AS BIGINT))) END`
 )
 
 // flightInvariants are the invariants of payments in flight and of small tables.

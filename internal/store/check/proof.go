@@ -178,7 +178,12 @@ func (w *walked) prove() {
 	w.proved = nil
 	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Purse.Compare) {
 		head := w.heads[of]
-		w.proved = append(w.proved, ChainProof{seal.Chain(of.Merchant, of.Live), head.N, head.Hash, maps.Clone(w.booked[of])})
+		w.proved = append(w.proved, ChainProof{
+			Owner: seal.Chain(of.Merchant, of.Live),
+			Block: head.N,
+			Hash:  head.Hash,
+			Sums:  maps.Clone(w.booked[of]),
+		})
 	}
 }
 

@@ -29,7 +29,7 @@ WHERE {part n.id} AND (n.carry <> coalesce(s.carry + s.pending - s.moved, 0)
 	{"a settlement has the receipt that was made of it", `
 SELECT s.id, s.status || ', its receipt is ' || CASE WHEN d.id IS NULL THEN 'gone' ELSE 'of ' || d.merchant END
 FROM settlements AS s LEFT JOIN documents AS d ON d.id = s.id
-WHERE {part s.id} AND s.doc LIKE '%"pdfAt":%' AND (d.id IS NULL OR d.merchant <> s.merchant OR d.live <> s.live)`},
+WHERE {part s.id} AND {json s.doc pdfAt} IS NOT NULL AND (d.id IS NULL OR d.merchant <> s.merchant OR d.live <> s.live)`},
 	// The next settlement opened when this one closed; a shop made in that minute may have missed it.
 	{"a closed settlement has told so", `
 SELECT s.id, s.status || ', nothing for ' || h.id

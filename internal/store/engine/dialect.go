@@ -13,8 +13,9 @@ import (
 //	{rows: id TEXT, n BIGINT}   a table of rows handed in as arguments from $1
 //	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
 //	{hot}                       storage of small rows that are updated all the time
-//	{json doc key}              the text of a key of a JSON column
+//	{json doc key}              the text of a key of a JSON column; key.key is a key of an object in it
 //	{each doc}                  the keys and values of a JSON column as rows
+//	{items t doc key}           a table t with the column value, for each element of a list in a JSON column, if it has the list
 //	{lines t doc}               a table t with the column value, for each line of a text
 //	{word t 3}                  a line's word with this number, from 0 on; the text has no quotes and no backslashes
 //	{ids SELECT id …}           a table ids with the column value, for each row on the left
@@ -22,16 +23,7 @@ import (
 //	{among t.id id}             t.id is in the rows' column id: the join implies it, but saying it keeps
 //	                            every plan from looking at other rows of t
 //	{part t.id}                 t.id is in the part that is looked at: from $1 on and before $2
-//	{email doc}                 the e-mail in the document of a payment, in lower case, as JSON writes it; no JSON is read,
-//	                            so that a document which nobody can read stops nothing
-//	{emailed doc}               it has one
-//	{document doc}              the shopper's document in the document of a payment, in lower case and without punctuation;
-//	                            no JSON is read here either
-//	{documented doc}            it has one
-//	{tail doc}                  the last four characters of that
-//	{asked doc}                 what the shop asked for in the document of a payment, as JSON writes it without its braces;
-//	                            no JSON is read here either
-//	{other asked doc}           it has that, and the shopper pays something else
+//	{last 4 text}               the last characters of a text, which has no braces
 //	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
 //	                            Write further conditions on that row as NOT (a <> b): for a = b
 //	                            SQLite may make an index of the whole table
@@ -42,7 +34,7 @@ import (
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
-//	{append only in production t}  the same, but the rows of sandboxes may be deleted
+//	{append only if c t}        the same, but rows in which the column c is false may be deleted
 //	{concurrently}              an index is made while others write
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,
@@ -110,36 +102,41 @@ func (d Dialect) SQL(text string) string {
 		return d.limits(text)
 	}
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
-	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may be nested in another macro, so its braces are restored later
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
 	if d == PostgreSQL {
 		text = given.ReplaceAllString(text, "$1 = ANY($$1::text[])")
 		text = lostOf.ReplaceAllString(text, "CASE WHEN set_config('cascada.lost', 'yes', TRUE) = 'yes' THEN $1 END")
 		text = sizeOf.ReplaceAllString(text, "(SELECT CAST(greatest(reltuples, pg_relation_size(oid) / 1000) AS BIGINT) FROM pg_class WHERE oid = '$1'::regclass)")
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
+		text = jsonPath.ReplaceAllString(text, "($1::json #>> '{$2,$3}')")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
+		text = itemsOf.ReplaceAllString(text, "LATERAL json_array_elements(coalesce($2::json -> '$3', '[]')) AS $1(value)")
+		text = lastOf.ReplaceAllString(text, "right($2, $1)")
 		text = linesOf.ReplaceAllString(text, "LATERAL unnest(string_to_array($2, chr(10))) AS $1(value)")
 		text = wordOf.ReplaceAllString(text, "(string_to_array($1.value, ' '))[1 + $2]")
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
 		text = byIndex.ReplaceAllString(text, "")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
-		text = appendOnlyLive.ReplaceAllString(text, postgresAppendOnlyLive)
+		text = appendOnlyIf.ReplaceAllString(text, postgresAppendOnlyIf)
 	} else {
 		text = given.ReplaceAllString(text, "$1 IN (SELECT value ->> 0 FROM jsonb_each($$1))")
 		text = lostOf.ReplaceAllString(text, "$1")
 		text = sizeOf.ReplaceAllString(text, "(SELECT coalesce(max(rowid), 0) FROM $1)")
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
+		text = jsonPath.ReplaceAllString(text, "($1 ->> '$$.$2.$3')")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
+		text = itemsOf.ReplaceAllString(text, "json_each($2, '$$.$3') AS $1")
+		text = lastOf.ReplaceAllString(text, "substr($2, -$1)")
 		text = linesOf.ReplaceAllString(text, `json_each('["' || replace($2, char(10), '","') || '"]') AS $1`)
 		text = wordOf.ReplaceAllString(text, `(('["' || replace($1.value, ' ', '","') || '"]') ->> $2)`)
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = byIndex.ReplaceAllString(text, "INDEXED BY $1")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
-		text = appendOnlyLive.ReplaceAllString(text, sqliteAppendOnlyLive)
+		text = appendOnlyIf.ReplaceAllString(text, sqliteAppendOnlyIf)
 	}
-	text = d.limits(d.documents(text))
+	text = d.limits(text)
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
 		return text
@@ -171,47 +168,12 @@ func (d Dialect) limits(text string) string {
 	return limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 }
 
-// documents expands the macros that read a payment's document as text.
-func (d Dialect) documents(text string) string {
-	text = emailed.ReplaceAllString(text, fmt.Sprintf("substr($1, 1, %d) = '%s'", len(beforeEmail), beforeEmail))
-	if d == PostgreSQL {
-		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(split_part(substr($1, %d), '"', 1))`, len(beforeEmail)+1))
-	} else {
-		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
-	}
-	text = d.shopperDocuments(text)
-	has, asked := "strpos(${1}doc, '%[1]s') > 0", "split_part(split_part(${1}doc, '%[1]s', 2), '}', 1)"
-	if d == SQLite {
-		from := "instr(${1}doc, '%[1]s') + %[2]d"
-		has, asked = "instr(${1}doc, '%[1]s') > 0", "substr(${1}doc, "+from+", instr(substr(${1}doc, "+from+"), '}') - 1)"
-	}
-	pays := `'"minor":' || CAST(${1}amount_local AS TEXT) || ',"currency":"' || ${1}currency_local || '"'`
-	text = otherAsked.ReplaceAllString(text, fmt.Sprintf(has+" AND "+asked+" <> "+pays, beforeAsked, len(beforeAsked)))
-	text = askedOf.ReplaceAllString(text, fmt.Sprintf(asked, beforeAsked, len(beforeAsked)))
-	return text
-}
-
-// shopperDocuments expands the macros that read the shopper's document.
-func (d Dialect) shopperDocuments(text string) string {
-	tail, has, number := "right(%s, 4)", "strpos($1, '%s') > 0", "split_part(split_part($1, '%s', 2), '\"', 1)"
-	if d == SQLite {
-		tail, has, number = "substr(%s, -4)", "instr($1, '%s') > 0", "substr($1, %[2]s, instr(substr($1, %[2]s), '\"') - 1)"
-		number = fmt.Sprintf(number, "", fmt.Sprintf("instr($1, '%s') + %d", beforeDocument, len(beforeDocument)))
-	} else {
-		number = fmt.Sprintf(number, beforeDocument)
-	}
-	bare := "lower(" + number + ")"
-	for _, mark := range []string{".", "-", "/", " "} {
-		bare = "replace(" + bare + ", '" + mark + "', '')"
-	}
-	text = documentTail.ReplaceAllString(text, fmt.Sprintf(tail, bare))
-	text = documentOf.ReplaceAllString(text, bare)
-	return documented.ReplaceAllString(text, fmt.Sprintf(has, beforeDocument))
-}
-
 var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
+	jsonPath = regexp.MustCompile(`\{json (\S+) (\w+)\.(\w+)\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
+	itemsOf  = regexp.MustCompile(`\{items (\w+) (\S+) (\w+)\}`)
+	lastOf   = regexp.MustCompile(`\{last (\d+) ([^{}]+)\}`)
 	linesOf  = regexp.MustCompile(`\{lines (\w+) (\S+)\}`)
 	wordOf   = regexp.MustCompile(`\{word (\w+) (\d+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
@@ -225,48 +187,29 @@ var (
 	given      = regexp.MustCompile(`\{given (\S+)\}`)
 	lostOf     = regexp.MustCompile(`\{lost (\S+)\}`)
 
-	textMacro    = regexp.MustCompile(`\{(email|emailed|document|documented|tail|asked|other asked) ([\w.]+)\}`)
-	emailOf      = regexp.MustCompile(`<<email (\S+)>>`)
-	emailed      = regexp.MustCompile(`<<emailed (\S+)>>`)
-	documentOf   = regexp.MustCompile(`<<document (\S+)>>`)
-	documented   = regexp.MustCompile(`<<documented (\S+)>>`)
-	documentTail = regexp.MustCompile(`<<tail (\S+)>>`)
-	askedOf      = regexp.MustCompile(`<<asked ([\w.]*)doc>>`)
-	otherAsked   = regexp.MustCompile(`<<other asked ([\w.]*)doc>>`)
-
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
 	// limited finds arguments that affect SQLite's plan: SQLite prepares such a statement anew for each
 	// value.
 	limited = regexp.MustCompile(`LIMIT (\$\d+)`)
 
-	appendOnly     = regexp.MustCompile(`\{append only (\w+)\}`)
-	appendOnlyLive = regexp.MustCompile(`\{append only in production (\w+)\}`)
+	appendOnly   = regexp.MustCompile(`\{append only (\w+)\}`)
+	appendOnlyIf = regexp.MustCompile(`\{append only if (\w+) (\w+)\}`)
 )
-
-// beforeEmail is the start of a payment's document with an e-mail.
-const beforeEmail = `{"buyer":{"email":"`
-
-// beforeDocument precedes the shopper's document in a payment's document, and occurs nowhere else, like beforeAsked.
-const beforeDocument = `"document":"`
-
-// beforeAsked precedes the shop's requested amount in a document and occurs nowhere else: a quote inside a
-// text has a backslash in front, and no document has user-chosen names.
-const beforeAsked = `"asked":{`
 
 // Triggers of an insert-only table. They stop our own mistakes and everybody but the tables' owner; the
 // seals reveal the rest.
 const (
-	sqliteAppendOnly     = sqliteKeep + " BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;"
-	sqliteAppendOnlyLive = sqliteKeep + " WHEN OLD.live BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;"
-	sqliteKeep           = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
-CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1}`
+	sqliteAppendOnly = `CREATE TRIGGER ${1}_no_update BEFORE UPDATE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;
+CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
+	sqliteAppendOnlyIf = `CREATE TRIGGER ${2}_no_update BEFORE UPDATE ON ${2} BEGIN SELECT RAISE(ABORT, '${2} is append-only'); END;
+CREATE TRIGGER ${2}_no_delete BEFORE DELETE ON ${2} WHEN OLD.${1} BEGIN SELECT RAISE(ABORT, '${2} is append-only'); END;`
 
 	postgresAppendOnly = refuseChange + `
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
-	postgresAppendOnlyLive = refuseChange + `
-CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} FOR EACH ROW WHEN (OLD.live) EXECUTE FUNCTION refuse_change();`
+	postgresAppendOnlyIf = refuseChange + `
+CREATE TRIGGER ${2}_append_only BEFORE UPDATE OR TRUNCATE ON ${2} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ${2}_no_delete BEFORE DELETE ON ${2} FOR EACH ROW WHEN (OLD.${1}) EXECUTE FUNCTION refuse_change();`
 	refuseChange = `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
   $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;`
 )

@@ -41,8 +41,8 @@ type DB interface {
 	Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error
 	// Migrate runs the statements in one transaction that excludes the migrations of all other processes.
 	Migrate(ctx context.Context, run func(Migrator) error) error
-	// Tidy frees the space of deleted rows, where the engine does not do so at once.
-	Tidy(ctx context.Context) error
+	// Tidy frees the space of deleted rows in tables, where the engine does not do so at once.
+	Tidy(ctx context.Context, tables ...string) error
 	// Prepare reports whether the engine accepts a statement.
 	Prepare(ctx context.Context, text string) error
 	Ping(ctx context.Context) error
@@ -107,8 +107,8 @@ type Migrator interface {
 	Aside(text string) (changed int64, err error)
 	// Impatient makes later statements fail instead of waiting for a lock.
 	Impatient() error
-	// Bar stops all committers from writing until the transaction ends.
-	Bar() error
+	// Bar stops everybody from writing into a table until the transaction ends.
+	Bar(table string) error
 }
 
 // QueryFunc runs a statement without arguments.

@@ -73,7 +73,9 @@ func (m pgMigrator) Impatient() error {
 	return m.Exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
 }
 
-func (m pgMigrator) Bar() error { return m.Exec("LOCK TABLE committers IN SHARE ROW EXCLUSIVE MODE") }
+func (m pgMigrator) Bar(table string) error {
+	return m.Exec("LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE")
+}
 
 // Ready implements DB: writers need the row types.
 func (db *Postgres) Ready(ctx context.Context) error {

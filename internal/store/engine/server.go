@@ -92,7 +92,11 @@ func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
 			continue
 		}
 		host := config.Config.Copy()
-		host.Host, host.Port, host.TLSConfig, host.Fallbacks, host.ValidateConnect = one.Host, one.Port, one.TLSConfig, nil, nil
+		host.Host = one.Host
+		host.Port = one.Port
+		host.TLSConfig = one.TLSConfig
+		host.Fallbacks = nil
+		host.ValidateConnect = nil
 		hosts = append(hosts, host)
 	}
 	return hosts
@@ -125,7 +129,10 @@ func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
 		return errNoServer
 	}
 	host := v.hosts[v.at]
-	config.Host, config.Port, config.TLSConfig, config.Fallbacks = host.Host, host.Port, host.TLSConfig, host.Fallbacks
+	config.Host = host.Host
+	config.Port = host.Port
+	config.TLSConfig = host.TLSConfig
+	config.Fallbacks = host.Fallbacks
 	return nil
 }
 

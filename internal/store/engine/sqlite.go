@@ -369,13 +369,13 @@ func (m liteMigrator) Aside(text string) (changed int64, err error) {
 }
 
 func (m liteMigrator) Impatient() error { return nil }
-func (m liteMigrator) Bar() error       { return nil }
+func (m liteMigrator) Bar(string) error { return nil }
 
 // Ready implements DB: SQLite needs only tables.
 func (db *Lite) Ready(context.Context) error { return nil }
 
 // Tidy does nothing: SQLite reuses the space of deleted rows at once.
-func (db *Lite) Tidy(context.Context) error { return nil }
+func (db *Lite) Tidy(context.Context, ...string) error { return nil }
 
 // Prepare implements DB.
 func (db *Lite) Prepare(ctx context.Context, text string) error {

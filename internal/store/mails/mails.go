@@ -114,7 +114,14 @@ func planDocOf(p installment.Plan) *planDoc {
 	if p == (installment.Plan{}) {
 		return nil
 	}
-	return &planDoc{p.Count, p.Each.Minor, p.Each.Currency, p.Total.Minor, p.Total.Currency, p.By}
+	return &planDoc{
+		Count:         p.Count,
+		Each:          p.Each.Minor,
+		EachCurrency:  p.Each.Currency,
+		Total:         p.Total.Minor,
+		TotalCurrency: p.Total.Currency,
+		By:            p.By,
+	}
 }
 
 func (d *planDoc) plan() installment.Plan {
@@ -145,17 +152,50 @@ func writeMail(p table.Personal, m *mails.Message) string {
 		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
 	}
 	if l := m.Link; l != (mails.Link{}) {
-		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
+		text := table.Encode(linkDoc{
+			To:       l.To,
+			Language: l.Language,
+			Kind:     l.Kind,
+			Merchant: l.Merchant,
+			Address:  l.Address,
+			EndsAt:   table.Micros(l.EndsAt),
+		})
 		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if r := m.Receipt; r != (mails.Receipt{}) {
-		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test, planDocOf(r.Plan)})
+		text := table.Encode(receiptDoc{
+			To:          r.To,
+			Language:    r.Language,
+			Shop:        r.Shop,
+			Payment:     r.Payment,
+			Order:       r.Order,
+			Description: r.Description,
+			Currency:    r.Paid.Currency,
+			Paid:        r.Paid.Minor,
+			Back:        r.Back.Minor,
+			PaidAt:      table.Micros(r.PaidAt),
+			Test:        r.Test,
+			Plan:        planDocOf(r.Plan),
+		})
 		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if a := m.Alert; a != (mails.Alert{}) {
 		n := a.News
 		text := table.Encode(alertDoc{
-			a.To, a.Language, n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role, a.User, a.Shop, a.Key, table.Micros(a.Until), a.Last,
+			To:       a.To,
+			Language: a.Language,
+			What:     n.What,
+			At:       table.Micros(n.At),
+			Address:  n.Address,
+			Browser:  n.Browser,
+			By:       n.By,
+			Merchant: n.Merchant,
+			Role:     n.Role,
+			User:     a.User,
+			Shop:     a.Shop,
+			Key:      a.Key,
+			Until:    table.Micros(a.Until),
+			Last:     a.Last,
 		})
 		d.Alert = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}

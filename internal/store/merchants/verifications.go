@@ -43,11 +43,20 @@ type verificationDoc struct {
 }
 
 func (d *verificationDoc) Of(_ *table.Fields, v *merchants.Verification) {
-	*d = verificationDoc{v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage, table.Micros(v.ExpiresAt)}
+	*d = verificationDoc{
+		Subject:      v.Subject,
+		ReturnURL:    v.ReturnURL,
+		ErrorCode:    v.ErrorCode,
+		ErrorMessage: v.ErrorMessage,
+		Expires:      table.Micros(v.ExpiresAt),
+	}
 }
 
 func (d *verificationDoc) Into(_ *table.Fields, v *merchants.Verification) error {
-	v.Subject, v.ReturnURL, v.ErrorCode, v.ErrorMessage = d.Subject, d.ReturnURL, d.ErrorCode, d.ErrorMessage
+	v.Subject = d.Subject
+	v.ReturnURL = d.ReturnURL
+	v.ErrorCode = d.ErrorCode
+	v.ErrorMessage = d.ErrorMessage
 	v.ExpiresAt = table.FromMicros(d.Expires)
 	return nil
 }

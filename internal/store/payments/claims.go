@@ -67,19 +67,51 @@ type ClaimDocument struct {
 // Of implements table.Document.
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
-		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Defense: c.Defense, Carry: c.Defense.Since, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: encryptEvidence(f.Personal, c.ID, c.Evidence),
-		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
+		OrderID:  c.OrderID,
+		Fee:      c.Fee,
+		Reason:   c.Reason,
+		Network:  c.Network,
+		Attempt:  c.Attempt,
+		Parts:    c.Parts,
+		Freed:    c.Freed,
+		Call:     c.Call,
+		Case:     c.Case,
+		Defense:  c.Defense,
+		Carry:    c.Defense.Since,
+		Previous: c.Previous,
+		Origin:   c.Origin,
+		Returned: c.Call.Returned,
+		Silent:   c.Played,
+		DueBy:    table.Micros(c.DueBy),
+		Evidence: encryptEvidence(f.Personal, c.ID, c.Evidence),
+		Timeline: c.Timeline,
+		Sequence: c.Sequence,
+		Resolved: table.Micros(c.Resolved),
 	}
 }
 
 // Into implements table.Document.
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
-	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Origin, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Origin, d.Silent, table.FromMicros(d.DueBy)
-	c.Call.Returned, c.Defense = d.Returned, d.Defense
+	c.OrderID = d.OrderID
+	c.Fee = d.Fee
+	c.Reason = d.Reason
+	c.Network = d.Network
+	c.Attempt = d.Attempt
+	c.Parts = d.Parts
+	c.Freed = d.Freed
+	c.Call = d.Call
+	c.Case = d.Case
+	c.Previous = d.Previous
+	c.Origin = d.Origin
+	c.Played = d.Silent
+	c.DueBy = table.FromMicros(d.DueBy)
+	c.Call.Returned = d.Returned
+	c.Defense = d.Defense
 	c.Defense.Since = d.Carry
-	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
+	c.Evidence = openEvidence(f.Personal, c.ID, d.Evidence)
+	c.Timeline = d.Timeline
+	c.Sequence = d.Sequence
+	c.Resolved = table.FromMicros(d.Resolved)
 	return nil
 }
 

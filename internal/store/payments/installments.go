@@ -39,7 +39,12 @@ func planDocOf(p installment.Plan) *planDoc {
 	if p == (installment.Plan{}) {
 		return nil
 	}
-	return &planDoc{p.Count, amountDocOf(p.Each), amountDocOf(p.Total), p.By}
+	return &planDoc{
+		Count: p.Count,
+		Each:  amountDocOf(p.Each),
+		Total: amountDocOf(p.Total),
+		By:    p.By,
+	}
 }
 
 func (d *planDoc) plan() installment.Plan {

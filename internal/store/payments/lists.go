@@ -13,7 +13,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // LastID sorts after every payment's id.
@@ -35,25 +34,23 @@ func paymentIDs(f lists.PaymentFilter) (from, below string) {
 	return from, below
 }
 
-// amountArgs are the arguments of sameAmount: the amount in USD, the amount in another currency, that
-// currency, and the amount as {asked doc} has it.
+// amountArgs are the arguments of sameAmount: the amount in USD, the amount in another currency, and that
+// currency.
 func amountArgs(amount money.Amount) []any {
 	if amount.IsZero() || amount.Currency == money.USD {
-		return []any{amount.Minor, int64(0), "", ""}
+		return []any{amount.Minor, int64(0), ""}
 	}
-	asked := strings.Trim(table.Encode(amountDocOf(amount)), "{}")
-	return []any{int64(0), amount.Minor, string(amount.Currency), asked}
+	return []any{int64(0), amount.Minor, string(amount.Currency)}
 }
 
-// lowered is an e-mail as {email doc} has it: only ASCII is lowered, as on both engines.
+// lowered is an e-mail as the index has it: only ASCII is lowered, as both engines do with text that is compared as bytes.
 func lowered(email string) string {
-	lower := strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			r += 'a' - 'A'
 		}
 		return r
 	}, email)
-	return strings.Trim(table.Encode(lower), `"`)
 }
 
 // tableOf is the table of payments with a status: those with an unknown outcome have their own, so that
@@ -89,16 +86,16 @@ var listPaymentsOfKind = engine.Statement(paged(ofKinds("", "TRUE"), "LIMIT $10 
 // An amount not in USD is what the shopper pays or what the shop asked for. If both are the same, the
 // payment is only in the index of the first.
 var (
-	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND "+sameDocument("p.", 18)+" AND",
-		"{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14)+" AND "+sameDocument("", 18))
-	byDocument = ofKinds("{documented p.doc} AND {tail p.doc} = $18 AND "+sameDocument("p.", 13)+" AND "+sameAmount("p.", 14)+" AND",
-		"{documented doc} AND {tail doc} = $18 AND "+sameDocument("", 13)+" AND "+sameAmount("", 14))
+	byEmail = ofKinds("p.email <> '' AND lower(p.email) = $13 AND "+sameAmount("p.", 14)+" AND "+sameDocument("p.", 17)+" AND",
+		"email <> '' AND lower(email) = $13 AND "+sameAmount("", 14)+" AND "+sameDocument("", 17))
+	byDocument = ofKinds("p.document <> '' AND {last 4 "+bare("p.document")+"} = $17 AND "+sameDocument("p.", 13)+" AND "+sameAmount("p.", 14)+" AND",
+		"document <> '' AND {last 4 "+bare("document")+"} = $17 AND "+sameDocument("", 13)+" AND "+sameAmount("", 14))
 
 	byAmount      = ofKinds("p.amount = $13 AND", "amount = $13")
 	byLocal       = "p.currency_local <> 'USD' AND p.currency_local = $14 AND p.amount_local = $13 AND"
-	byAsked       = "{other asked p.doc} AND {asked p.doc} = $15 AND"
+	byAsked       = "p.currency_asked <> '' AND (p.currency_asked <> p.currency_local OR p.amount_asked <> p.amount_local) AND p.currency_asked = $14 AND p.amount_asked = $13 AND"
 	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
-		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
+		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR currency_asked = $14 AND amount_asked = $13)")
 
 	ListPaymentsByEmail       = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
 	ListPaymentsByDocument    = engine.Statement(paged(byDocument, "LIMIT $10 OFFSET $11"))
@@ -112,13 +109,18 @@ var (
 
 // sameAmount is true if the filter names no amount, or the row's; from is the number of its first argument.
 func sameAmount(row string, from int) string {
-	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
-		row, from, from+1, from+2, from+3)
+	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR %[1]scurrency_asked = $%[4]d AND %[1]samount_asked = $%[3]d)",
+		row, from, from+1, from+2)
+}
+
+// bare is a document in lower case and without punctuation.
+func bare(document string) string {
+	return "replace(replace(replace(replace(lower(" + document + "), '.', ''), '-', ''), '/', ''), ' ', '')"
 }
 
 // sameDocument is true if the filter names no document, or the row's ends with it; at is the number of its argument.
 func sameDocument(row string, at int) string {
-	return fmt.Sprintf("($%[2]d = '' OR {document %[1]sdoc} LIKE $%[2]d)", row, at)
+	return fmt.Sprintf("($%[2]d = '' OR %[1]s LIKE $%[2]d)", bare(row+"document"), at)
 }
 
 // endsWith is the argument of sameDocument: only letters and digits, which have no special meaning in LIKE.
@@ -176,7 +178,7 @@ func matching(columns, where string) string {
 
 var byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
   AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
-  AND ($10 = '' OR {emailed doc} AND {email doc} = $10) AND ` + sameAmount("", 11) + " AND " + sameDocument("", 15)
+  AND ($10 = '' OR lower(email) = $10) AND ` + sameAmount("", 11) + " AND " + sameDocument("", 14)
 
 const (
 	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
@@ -185,7 +187,7 @@ const (
 )
 
 var (
-	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $16 OFFSET $17")
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
 	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
@@ -221,7 +223,12 @@ func (s Payments) List(ctx context.Context, scope merchants.Scope, f lists.Payme
 	case f.OrderID != "":
 		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
 	case f.Capped():
-		text, args := s.search(scope, f, searches{ListPaymentsByEmail, ListPaymentsByDocument, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
+		text, args := s.search(scope, f, searches{
+			email:    ListPaymentsByEmail,
+			document: ListPaymentsByDocument,
+			usd:      ListPaymentsByAmount,
+			other:    ListPaymentsByOtherAmount,
+		}, f.Limit, f.Offset)
 		return base.AtMost(ctx, s.b, f.Limit, text, PaymentsTable.Reader(s.b.Personal), args...)
 	case f.Rail != "" || f.Method != "" || f.Country != "":
 		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
@@ -268,7 +275,12 @@ func (s Payments) Count(ctx context.Context, scope merchants.Scope, f lists.Paym
 	case f.OrderID != "":
 		return base.One(ctx, s.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
 	case f.Capped():
-		text, args := s.search(scope, f, searches{CountByEmail, CountByDocument, CountByAmount, CountByOtherAmount}, lists.MostCounted, 0)
+		text, args := s.search(scope, f, searches{
+			email:    CountByEmail,
+			document: CountByDocument,
+			usd:      CountByAmount,
+			other:    CountByOtherAmount,
+		}, lists.MostCounted, 0)
 		return base.One(ctx, s.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())

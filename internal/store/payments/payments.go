@@ -46,12 +46,16 @@ func paymentsIn(name string, over func(*pay.Payment) bool) table.Table[pay.Payme
 			f.Text("method!", &p.Way.Method)
 			f.Text("country!", &p.Way.Country)
 			f.Text("order_id!", &p.Order.ID)
+			f.Text("email", &p.Order.Buyer.Email)
+			f.Text("document", &p.Order.Buyer.Document)
+			f.AmountIfAny("amount_asked!", "currency_asked!", &p.Price.Asked)
 			f.Number("refunded", &p.Refunds.Local)
 			f.Number("sequence", &p.Sequence)
 			f.Time("due_at", &p.Work.DueAt)
 			f.Time("unsure_at", &p.Times.Unsure)
 			f.Time("created_at!", &p.Times.Created)
 			f.Time("updated_at", &p.Times.Updated)
+			f.Time("erased_at", &p.Times.Erased)
 			table.Document[paymentDoc](f, "doc", p)
 			f.Text("owner", &p.Work.Owner)
 		},
@@ -97,46 +101,43 @@ func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
 	}))
 }
 
-// paymentDoc holds what no query filters by, except the buyer's e-mail: the buyer comes first, where an
-// index reads the e-mail.
+// paymentDoc holds what no list filters by.
 type paymentDoc struct {
-	Buyer     pay.Buyer            `json:"buyer"`
+	Buyer     buyerDoc          `json:"buyer,omitzero"`
 	Fees      merchants.Fees       `json:"fees"`
-	Reserve   int64                `json:"reserve,omitempty"`
-	Delay     time.Duration        `json:"delay"`
-	Window    time.Duration        `json:"window"`
-	Sync      bool                 `json:"sync,omitempty"`
-	Hosted    bool                 `json:"hosted,omitempty"`
-	Opened    int64                `json:"opened,omitempty"` // microseconds UTC
-	Strict    bool                 `json:"redirect,omitempty"`
-	Asks      string               `json:"asks,omitempty"`
-	ReturnURL string               `json:"returnUrl,omitempty"`
-	Lang      string               `json:"lang,omitempty"`
-	FormURL   string               `json:"formUrl,omitempty"`
-	Data      pay.PaymentData      `json:"data,omitzero"`
-	Attempts  []pay.Attempt        `json:"attempts,omitempty"`
-	Answered  pay.Status           `json:"answered,omitempty"`
-	Action    string               `json:"simulate,omitempty"`
-	Failure   *pay.Failure         `json:"failure,omitempty"`
-	Disputed  bool                 `json:"disputed,omitempty"`
-	Challenge bool                 `json:"challenge,omitempty"`
-	Captured  int                  `json:"captured,omitempty"`
-	Given     pay.Parts            `json:"given,omitzero"`
+	Reserve   int64             `json:"reserve,omitempty"`
+	Delay     time.Duration     `json:"delay"`
+	Window    time.Duration     `json:"window"`
+	Sync      bool              `json:"sync,omitempty"`
+	Hosted    bool              `json:"hosted,omitempty"`
+	Opened    int64             `json:"opened,omitempty"` // microseconds UTC
+	Strict    bool              `json:"redirect,omitempty"`
+	Asks      string            `json:"asks,omitempty"`
+	ReturnURL string            `json:"returnUrl,omitempty"`
+	Lang      string            `json:"lang,omitempty"`
+	FormURL   string            `json:"formUrl,omitempty"`
+	Data      pay.PaymentData   `json:"data,omitzero"`
+	Attempts  []pay.Attempt     `json:"attempts,omitempty"`
+	Answered  pay.Status        `json:"answered,omitempty"`
+	Action    string            `json:"simulate,omitempty"`
+	Failure   *pay.Failure      `json:"failure,omitempty"`
+	Disputed  bool              `json:"disputed,omitempty"`
+	Challenge bool              `json:"challenge,omitempty"`
+	Captured  int               `json:"captured,omitempty"`
+	Given     pay.Parts         `json:"given,omitzero"`
 	OnRefund  merchants.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
-	Dispute   string               `json:"dispute,omitempty"`    // ids of open dispute claims, for check
-	Disputes  []pay.Taking         `json:"disputes,omitempty"`
-	Held      []pay.Held           `json:"held,omitempty"`
-	Fee       int64                `json:"disputeFee,omitempty"`
-	RateFrom  string               `json:"rateFrom,omitempty"`
-	RateAt    int64                `json:"rateAt,omitempty"`
-	Strays    []strayDoc           `json:"strays,omitempty"`
-	After     string               `json:"after,omitempty"`
-	Erased    int64                `json:"erased,omitempty"`
-	Asked     *amountDoc           `json:"asked,omitempty"` // in the shop's currency
-	Purchase  *purchaseDoc         `json:"purchase,omitempty"`
-	Cancel    int64                `json:"cancelAsked,omitempty"`
-	May       *termsDoc            `json:"installments,omitempty"` // that the shopper may choose
-	Plan      *planDoc             `json:"plan,omitempty"`         // that the shopper chose
+	Dispute   string            `json:"dispute,omitempty"`    // ids of open dispute claims, for check
+	Disputes  []pay.Taking      `json:"disputes,omitempty"`
+	Held      []pay.Held        `json:"held,omitempty"`
+	Fee       int64             `json:"disputeFee,omitempty"`
+	RateFrom  string            `json:"rateFrom,omitempty"`
+	RateAt    int64             `json:"rateAt,omitempty"`
+	Strays    []strayDoc        `json:"strays,omitempty"`
+	After     string            `json:"after,omitempty"`
+	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
+	Cancel    int64             `json:"cancelAsked,omitempty"`
+	May       *termsDoc         `json:"installments,omitempty"` // that the shopper may choose
+	Plan      *planDoc          `json:"plan,omitempty"`         // that the shopper chose
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
@@ -148,32 +149,100 @@ type paymentDoc struct {
 
 func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 	*d = paymentDoc{
-		Buyer: p.Order.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
-		Hosted: p.Page.Hosted, Opened: table.Micros(p.Page.Opened), Strict: p.Script.Strict, Asks: p.Script.Challenge, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
-		Attempts: p.Attempts, Answered: p.Work.Answered, Action: p.Script.Action, Failure: p.End.Failure, Disputed: p.Disputes.Any, Challenge: p.Page.Challenged,
-		Captured: p.End.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
-		Dispute: strings.Join(p.Disputes.Open(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
-		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.Order.After, Erased: table.Micros(p.Times.Erased),
-		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Order.Purchase), Cancel: table.Micros(p.Times.CancelAsked),
-		May: termsDocOf(p.Terms.Installments), Plan: planDocOf(p.End.Plan),
-		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
-		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
+		Buyer:      buyerDoc{p.Order.Buyer.Name, p.Order.Buyer.Phone, p.Order.Buyer.IP},
+		Fees:       p.Terms.Fees,
+		Reserve:    p.Terms.Reserve,
+		Delay:      p.Terms.Delay,
+		Window:     p.Way.Window,
+		Sync:       p.Way.Sync,
+		Hosted:     p.Page.Hosted,
+		Opened:     table.Micros(p.Page.Opened),
+		Strict:     p.Script.Strict,
+		Asks:       p.Script.Challenge,
+		ReturnURL:  p.Page.ReturnURL,
+		Lang:       p.Page.Lang,
+		FormURL:    p.Page.FormURL,
+		Data:       p.Page.Data,
+		Attempts:   p.Attempts,
+		Answered:   p.Work.Answered,
+		Action:     p.Script.Action,
+		Failure:    p.End.Failure,
+		Disputed:   p.Disputes.Any,
+		Challenge:  p.Page.Challenged,
+		Captured:   p.End.Captured,
+		Given:      p.Refunds.USD,
+		OnRefund:   p.Terms.RefundFees,
+		Dispute:    strings.Join(p.Disputes.Open(), ","),
+		Disputes:   p.Disputes.Takings,
+		Held:       p.Disputes.Held,
+		Fee:        p.Terms.DisputeFee,
+		RateFrom:   p.Price.Source,
+		RateAt:     table.Micros(p.Price.At),
+		Strays:     strayDocs(p.Strays),
+		After:      p.Order.After,
+		Purchase:   purchaseDocOf(p.Order.Purchase),
+		Cancel:     table.Micros(p.Times.CancelAsked),
+		May:        termsDocOf(p.Terms.Installments),
+		Plan:       planDocOf(p.End.Plan),
+		Expires:    table.Micros(p.Times.Expires),
+		Completed:  table.Micros(p.Times.Completed),
+		Failed:     table.Micros(p.Times.Failed),
+		Expired:    table.Micros(p.Times.Expired),
+		RefundedAt: table.Micros(p.Times.Refunded),
+		Chargeback: table.Micros(p.Times.Chargeback),
 	}
 }
 
 func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Stored = p.Status
-	p.Order.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
-	p.Page.Hosted, p.Page.Opened, p.Script, p.Page.ReturnURL, p.Page.Lang, p.Page.FormURL, p.Page.Data = d.Hosted, table.FromMicros(d.Opened), pay.Script{Action: d.Action, Strict: d.Strict, Challenge: d.Asks}, d.ReturnURL, d.Lang, d.FormURL, d.Data
-	p.Attempts, p.Work.Answered, p.End.Failure, p.Disputes.Any, p.Page.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
-	p.End.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
-	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)
-	p.Strays, p.Order.After, p.Times.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
-	p.Price.Asked, p.Order.Purchase, p.Times.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
-	p.Terms.Installments, p.End.Plan = d.May.terms(), d.Plan.plan()
-	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
-	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
+	p.Order.Buyer.Name = d.Buyer.Name
+	p.Order.Buyer.Phone = d.Buyer.Phone
+	p.Order.Buyer.IP = d.Buyer.IP
+	p.Terms.Fees = d.Fees
+	p.Terms.Reserve = d.Reserve
+	p.Terms.Delay = d.Delay
+	p.Way.Window = d.Window
+	p.Way.Sync = d.Sync
+	p.Page.Hosted = d.Hosted
+	p.Page.Opened = table.FromMicros(d.Opened)
+	p.Script = pay.Script{Action: d.Action, Strict: d.Strict, Challenge: d.Asks}
+	p.Page.ReturnURL = d.ReturnURL
+	p.Page.Lang = d.Lang
+	p.Page.FormURL = d.FormURL
+	p.Page.Data = d.Data
+	p.Attempts = d.Attempts
+	p.Work.Answered = d.Answered
+	p.End.Failure = d.Failure
+	p.Disputes.Any = d.Disputed
+	p.Page.Challenged = d.Challenge
+	p.End.Captured = d.Captured
+	p.Refunds.USD = d.Given
+	p.Terms.RefundFees = d.OnRefund
+	p.Disputes.Takings = d.Disputes
+	p.Disputes.Held = d.Held
+	p.Terms.DisputeFee = d.Fee
+	p.Price.Source = d.RateFrom
+	p.Price.At = table.FromMicros(d.RateAt)
+	p.Strays = straysOf(d.Strays)
+	p.Order.After = d.After
+	p.Order.Purchase = d.Purchase.purchase()
+	p.Times.CancelAsked = table.FromMicros(d.Cancel)
+	p.Terms.Installments = d.May.terms()
+	p.End.Plan = d.Plan.plan()
+	p.Times.Expires = table.FromMicros(d.Expires)
+	p.Times.Completed = table.FromMicros(d.Completed)
+	p.Times.Failed = table.FromMicros(d.Failed)
+	p.Times.Expired = table.FromMicros(d.Expired)
+	p.Times.Refunded = table.FromMicros(d.RefundedAt)
+	p.Times.Chargeback = table.FromMicros(d.Chargeback)
 	return nil
+}
+
+// buyerDoc is the buyer without what has a column.
+type buyerDoc struct {
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"`
+	IP    string `json:"ip,omitempty"`
 }
 
 // strayDoc is money that came late, or in another amount.
@@ -185,13 +254,23 @@ type strayDoc struct {
 	Kept     int64             `json:"kept,omitempty"`
 	Provider string            `json:"providerRef,omitempty"`
 	Money    string            `json:"moneyRef,omitempty"`
-	Claim    string            `json:"claim,omitempty"` // check finds an open one by its being the last
+	Claim    string            `json:"claim,omitempty"`
 	End      pay.StrayEnd      `json:"end,omitempty"`
 }
 
 func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 	for _, s := range strays {
-		docs = append(docs, strayDoc{s.Code, s.Order, s.Local.Minor, s.Local.Currency, s.Kept, s.ProviderRef, s.MoneyRef, s.Claim, s.End})
+		docs = append(docs, strayDoc{
+			Code:     s.Code,
+			Order:    s.Order,
+			Minor:    s.Local.Minor,
+			Currency: s.Local.Currency,
+			Kept:     s.Kept,
+			Provider: s.ProviderRef,
+			Money:    s.MoneyRef,
+			Claim:    s.Claim,
+			End:      s.End,
+		})
 	}
 	return docs
 }
@@ -391,4 +470,4 @@ func (s Payments) Old(ctx context.Context, after, below string, limit int) ([]st
 
 // It does not look into documents, so an unreadable one hides no other row.
 var selectOldPayments = engine.Statement(`
-SELECT id FROM payments WHERE id > $1 AND id < $2 AND doc NOT LIKE '%"erased":%' ORDER BY id LIMIT $3`)
+SELECT id FROM payments WHERE id > $1 AND id < $2 AND erased_at = 0 ORDER BY id LIMIT $3`)

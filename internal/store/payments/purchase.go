@@ -1,19 +1,15 @@
 package payments
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// purchaseDoc is the shop's own description of a purchase. Metadata keys are list elements and not names in
-// the document, because queries search for names there.
+// purchaseDoc is the shop's own description of a purchase.
 type purchaseDoc struct {
-	Metadata    [][2]string `json:"metadata,omitempty"` // key and value
-	Description string      `json:"description,omitempty"`
-	Items       []itemDoc   `json:"items,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Items       []itemDoc         `json:"items,omitempty"`
 }
 
 type itemDoc struct {
@@ -54,12 +50,15 @@ func purchaseDocOf(p pay.Purchase) *purchaseDoc {
 	if p.IsZero() {
 		return nil
 	}
-	doc := &purchaseDoc{Description: p.Description}
-	for _, key := range slices.Sorted(maps.Keys(p.Metadata)) {
-		doc.Metadata = append(doc.Metadata, [2]string{key, p.Metadata[key]})
-	}
+	doc := &purchaseDoc{Description: p.Description, Metadata: p.Metadata}
 	for _, i := range p.Items {
-		doc.Items = append(doc.Items, itemDoc{i.Name, i.Quantity, amountDoc{i.Unit.Minor, i.Unit.Currency}, i.SKU, (*toldDoc)(i.Told)})
+		doc.Items = append(doc.Items, itemDoc{
+			Name:     i.Name,
+			Quantity: i.Quantity,
+			Unit:     amountDoc{i.Unit.Minor, i.Unit.Currency},
+			SKU:      i.SKU,
+			Told:     (*toldDoc)(i.Told),
+		})
 	}
 	return doc
 }
@@ -69,12 +68,7 @@ func (d *purchaseDoc) purchase() (p pay.Purchase) {
 		return p
 	}
 	p.Description = d.Description
-	if len(d.Metadata) > 0 {
-		p.Metadata = make(map[string]string, len(d.Metadata))
-	}
-	for _, pair := range d.Metadata {
-		p.Metadata[pair[0]] = pair[1]
-	}
+	p.Metadata = d.Metadata
 	for _, i := range d.Items {
 		p.Items = append(p.Items, pay.LineItem{Name: i.Name, Quantity: i.Quantity, Unit: i.Unit.amount(), SKU: i.SKU, Told: (*pay.ToldNumbers)(i.Told)})
 	}

@@ -33,6 +33,7 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 		f.Rate("rate!", &v.Rate)
 		f.Text("country!", &v.Country)
 		f.Text("order_id!", &v.OrderID)
+		f.Flag("link!", &v.Link)
 		f.Text("payment", &v.Payment)
 		f.Time("due_at", &v.DueAt)
 		f.Time("created_at!", &v.CreatedAt)
@@ -42,8 +43,6 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 })
 
 type sessionDoc struct {
-	// Link must be first: the index of links reads the beginning of the JSON.
-	Link         bool              `json:"link,omitempty"`
 	Customer     pay.Customer      `json:"customer"`
 	IP           string            `json:"ip,omitempty"`
 	ReturnURL    string            `json:"returnUrl,omitempty"`
@@ -57,13 +56,31 @@ type sessionDoc struct {
 }
 
 func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {
-	*d = sessionDoc{v.Link, v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict, table.Micros(v.Closed), v.Installments}
+	*d = sessionDoc{
+		Customer:     v.Customer,
+		IP:           v.IP,
+		ReturnURL:    v.ReturnURL,
+		RateFrom:     v.RateSource,
+		RateAt:       table.Micros(v.RateAt),
+		After:        v.After,
+		Purchase:     purchaseDocOf(v.Purchase),
+		Strict:       v.Strict,
+		Closed:       table.Micros(v.Closed),
+		Installments: v.Installments,
+	}
 }
 
 func (d *sessionDoc) Into(_ *table.Fields, v *pay.Session) error {
-	v.Customer, v.IP, v.ReturnURL, v.Purchase = d.Customer, d.IP, d.ReturnURL, d.Purchase.purchase()
-	v.RateSource, v.RateAt, v.After, v.Strict = d.RateFrom, table.FromMicros(d.RateAt), d.After, d.Strict
-	v.Link, v.Closed, v.Installments = d.Link, table.FromMicros(d.Closed), d.Installments
+	v.Customer = d.Customer
+	v.IP = d.IP
+	v.ReturnURL = d.ReturnURL
+	v.Purchase = d.Purchase.purchase()
+	v.RateSource = d.RateFrom
+	v.RateAt = table.FromMicros(d.RateAt)
+	v.After = d.After
+	v.Strict = d.Strict
+	v.Closed = table.FromMicros(d.Closed)
+	v.Installments = d.Installments
 	return nil
 }
 
@@ -76,7 +93,7 @@ var (
 // SelectLinks is named so that a test reads its plan.
 var SelectLinks = engine.Statement(`
 SELECT ` + SessionsTable.List + ` FROM sessions
-WHERE shop = $1 AND live = $2 AND substr(doc, 1, 13) = '{"link":true,' AND id < $3 ORDER BY id DESC LIMIT $4`)
+WHERE shop = $1 AND live = $2 AND link AND id < $3 ORDER BY id DESC LIMIT $4`)
 
 // lastSession sorts after every session's id.
 const lastSession = pay.SessionPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"

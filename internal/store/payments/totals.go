@@ -92,7 +92,12 @@ func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytic
 	})
 	for k, t := range fresh.totals() {
 		if k.Shop == shop && k.Live == live && k.Dimension == d && k.Day >= first && k.Day < last {
-			list = append(list, ValueTotal{k.Value, k.Outcome, k.Day < mid, t})
+			list = append(list, ValueTotal{
+				Value:   k.Value,
+				Outcome: k.Outcome,
+				Before:  k.Day < mid,
+				Total:   t,
+			})
 		}
 	}
 	return list, err

@@ -75,10 +75,24 @@ func writeUser(p table.Personal, u *people.User) string {
 	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo), Answered: table.Micros(u.Challenged),
 		Unproved: u.Unproved, By: u.InvitedBy, Since: table.Micros(u.OperatorAt), Confirmed: u.Confirmed}
 	for _, k := range u.Passkeys {
-		d.Passkeys = append(d.Passkeys, passkeyDoc{k.ID, k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
+		d.Passkeys = append(d.Passkeys, passkeyDoc{
+			ID:         k.ID,
+			Name:       k.Name,
+			Credential: k.Credential,
+			CreatedAt:  table.Micros(k.CreatedAt),
+			UsedAt:     table.Micros(k.UsedAt),
+		})
 	}
 	for _, n := range u.News {
-		d.News = append(d.News, newsDoc{n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role})
+		d.News = append(d.News, newsDoc{
+			What:     n.What,
+			At:       table.Micros(n.At),
+			Address:  n.Address,
+			Browser:  n.Browser,
+			By:       n.By,
+			Merchant: n.Merchant,
+			Role:     n.Role,
+		})
 	}
 	return p.Encrypt(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
 }
@@ -92,9 +106,19 @@ func readUser(p table.Personal, text string, u *people.User) error {
 	if err := json.Unmarshal(plain, &d); err != nil {
 		return err
 	}
-	u.Name, u.Language, u.Password, u.TOTP, u.Recovery = d.Name, d.Language, d.Password, people.TOTP{Secret: d.Secret, Step: d.Step}, d.Recovery
-	u.Unproved, u.InvitedBy, u.OperatorAt, u.Confirmed = d.Unproved, d.By, table.FromMicros(d.Since), d.Confirmed
-	u.Passkeys, u.Failures, u.LockedTo, u.Challenged = nil, d.Failures, table.FromMicros(d.LockedTo), table.FromMicros(d.Answered)
+	u.Name = d.Name
+	u.Language = d.Language
+	u.Password = d.Password
+	u.TOTP = people.TOTP{Secret: d.Secret, Step: d.Step}
+	u.Recovery = d.Recovery
+	u.Unproved = d.Unproved
+	u.InvitedBy = d.By
+	u.OperatorAt = table.FromMicros(d.Since)
+	u.Confirmed = d.Confirmed
+	u.Passkeys = nil
+	u.Failures = d.Failures
+	u.LockedTo = table.FromMicros(d.LockedTo)
+	u.Challenged = table.FromMicros(d.Answered)
 	for _, k := range d.Passkeys {
 		u.Passkeys = append(u.Passkeys, people.Passkey{ID: k.ID, Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})
 	}

@@ -60,7 +60,9 @@ func (d *foundDoc) Of(_ *table.Fields, v *pay.Found) {
 }
 
 func (d *foundDoc) Into(_ *table.Fields, v *pay.Found) error {
-	v.Account, v.Reference, v.FoundNotes = d.Account, d.Reference, d.FoundNotes
+	v.Account = d.Account
+	v.Reference = d.Reference
+	v.FoundNotes = d.FoundNotes
 	return nil
 }
 

@@ -254,7 +254,7 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 				return err
 			}
 			// Before the check who is alive: nobody can write or become a committer in between.
-			if err := to.Bar(); err != nil {
+			if err := to.Bar("committers"); err != nil {
 				return err
 			}
 			if err := m.older(to.Query); err != nil {

@@ -49,11 +49,12 @@ type late struct {
 	number int64
 	text   string
 	// Targets, of which one is set.
-	at   *time.Time
-	span *time.Duration
-	rate *money.Rate
-	of   *money.Amount // its currency
-	read func(text string) error
+	at       *time.Time
+	span     *time.Duration
+	rate     *money.Rate
+	of       *money.Amount // its currency
+	optional bool          // the amount may have none
+	read     func(text string) error
 }
 
 func (l *late) finish() (err error) {
@@ -64,6 +65,8 @@ func (l *late) finish() (err error) {
 		*l.span = time.Duration(l.number) * time.Microsecond
 	case l.rate != nil:
 		*l.rate, err = money.ParseRate(l.text)
+	case l.of != nil && l.optional && l.text == "":
+		*l.of = money.Amount{}
 	case l.of != nil:
 		l.of.Currency, err = money.ParseCurrency(l.text)
 	case l.read != nil:
@@ -252,6 +255,20 @@ func (f *Fields) Amount(minor, currency string, p *money.Amount) {
 		f.putText(string(p.Currency))
 	default:
 		f.textLater().of = p
+	}
+}
+
+// AmountIfAny is an optional amount, "" as the currency for none.
+func (f *Fields) AmountIfAny(minor, currency string, p *money.Amount) {
+	f.Number(minor, &p.Minor)
+	switch {
+	case f.learn(currency, "TEXT", false):
+	case f.rows != nil:
+		f.putText(string(p.Currency))
+	default:
+		l := f.textLater()
+		l.of = p
+		l.optional = true
 	}
 }
 

@@ -55,14 +55,28 @@ type deliveryDoc struct {
 }
 
 func (d *deliveryDoc) Of(_ *table.Fields, v *webhooks.Delivery) {
-	*d = deliveryDoc{table.Micros(v.LastAt), table.Micros(v.DeliveredAt), v.LastCode, v.LastError, v.LastMs, v.Snippet, v.Earlier, v.Urgent}
+	*d = deliveryDoc{
+		LastAt:      table.Micros(v.LastAt),
+		DeliveredAt: table.Micros(v.DeliveredAt),
+		LastCode:    v.LastCode,
+		LastError:   v.LastError,
+		LastMs:      v.LastMs,
+		Snippet:     v.Snippet,
+		Earlier:     v.Earlier,
+		Urgent:      v.Urgent,
+	}
 }
 
 func (d *deliveryDoc) Into(_ *table.Fields, v *webhooks.Delivery) error {
 	v.Stored = v.Status
-	v.LastAt, v.DeliveredAt = table.FromMicros(d.LastAt), table.FromMicros(d.DeliveredAt)
-	v.LastCode, v.LastError, v.LastMs, v.Snippet = d.LastCode, d.LastError, d.LastMs, d.Snippet
-	v.Earlier, v.Urgent = d.Earlier, d.Urgent
+	v.LastAt = table.FromMicros(d.LastAt)
+	v.DeliveredAt = table.FromMicros(d.DeliveredAt)
+	v.LastCode = d.LastCode
+	v.LastError = d.LastError
+	v.LastMs = d.LastMs
+	v.Snippet = d.Snippet
+	v.Earlier = d.Earlier
+	v.Urgent = d.Urgent
 	return nil
 }
 

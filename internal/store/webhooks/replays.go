@@ -52,12 +52,23 @@ type replayDoc struct {
 }
 
 func (d *replayDoc) Of(_ *table.Fields, p *webhooks.Replay) {
-	*d = replayDoc{p.Types, p.Events, p.Sent, p.LeftOut, p.Why, table.Micros(p.ResumeFrom)}
+	*d = replayDoc{
+		Types:   p.Types,
+		Events:  p.Events,
+		Sent:    p.Sent,
+		LeftOut: p.LeftOut,
+		Why:     p.Why,
+		Resume:  table.Micros(p.ResumeFrom),
+	}
 }
 
 func (d *replayDoc) Into(_ *table.Fields, p *webhooks.Replay) error {
-	p.Types, p.Events, p.Sent, p.LeftOut = d.Types, d.Events, d.Sent, d.LeftOut
-	p.Why, p.ResumeFrom = d.Why, table.FromMicros(d.Resume)
+	p.Types = d.Types
+	p.Events = d.Events
+	p.Sent = d.Sent
+	p.LeftOut = d.LeftOut
+	p.Why = d.Why
+	p.ResumeFrom = table.FromMicros(d.Resume)
 	return nil
 }
 

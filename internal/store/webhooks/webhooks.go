@@ -59,19 +59,36 @@ type subscriptionDoc struct {
 
 func (d *subscriptionDoc) Of(_ *table.Fields, v *webhooks.Subscription) {
 	*d = subscriptionDoc{
-		URL: v.URL, Managed: v.Managed, DisabledReason: v.DisabledReason, Description: v.Description,
-		Secret: v.Secret, SecretPreview: v.SecretPreview, PreviousSecret: v.PreviousSecret, PreviousUntil: table.Micros(v.PreviousUntil),
-		Username: v.Authentication.Username, Header: v.Authentication.Header, Credentials: v.Authentication.Encrypted,
-		Failures: v.Circuit.Failures, Since: table.Micros(v.Circuit.Since), ProbeAt: table.Micros(v.Circuit.ProbeAt),
+		URL:            v.URL,
+		Managed:        v.Managed,
+		DisabledReason: v.DisabledReason,
+		Description:    v.Description,
+		Secret:         v.Secret,
+		SecretPreview:  v.SecretPreview,
+		PreviousSecret: v.PreviousSecret,
+		PreviousUntil:  table.Micros(v.PreviousUntil),
+		Username:       v.Authentication.Username,
+		Header:         v.Authentication.Header,
+		Credentials:    v.Authentication.Encrypted,
+		Failures:       v.Circuit.Failures,
+		Since:          table.Micros(v.Circuit.Since),
+		ProbeAt:        table.Micros(v.Circuit.ProbeAt),
 	}
 }
 
 func (d *subscriptionDoc) Into(_ *table.Fields, v *webhooks.Subscription) error {
-	v.URL, v.Managed, v.DisabledReason, v.Description = d.URL, d.Managed, d.DisabledReason, d.Description
-	v.Secret, v.SecretPreview = d.Secret, d.SecretPreview
-	v.PreviousSecret, v.PreviousUntil = d.PreviousSecret, table.FromMicros(d.PreviousUntil)
+	v.URL = d.URL
+	v.Managed = d.Managed
+	v.DisabledReason = d.DisabledReason
+	v.Description = d.Description
+	v.Secret = d.Secret
+	v.SecretPreview = d.SecretPreview
+	v.PreviousSecret = d.PreviousSecret
+	v.PreviousUntil = table.FromMicros(d.PreviousUntil)
 	v.Authentication = webhooks.Authentication{Username: d.Username, Header: d.Header, Encrypted: d.Credentials}
-	v.Circuit.Failures, v.Circuit.Since, v.Circuit.ProbeAt = d.Failures, table.FromMicros(d.Since), table.FromMicros(d.ProbeAt)
+	v.Circuit.Failures = d.Failures
+	v.Circuit.Since = table.FromMicros(d.Since)
+	v.Circuit.ProbeAt = table.FromMicros(d.ProbeAt)
 	return nil
 }
 

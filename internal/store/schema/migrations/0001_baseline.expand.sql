@@ -113,13 +113,14 @@ CREATE TABLE once (
 );
 
 -- Payments whose provider has answered. More about each is in its document.
+-- Texts stand together, and so do numbers: PostgreSQL pads a row before a number.
 CREATE TABLE payments (
   id TEXT NOT NULL PRIMARY KEY,
   merchant TEXT NOT NULL,
   shop TEXT NOT NULL,
+  status TEXT NOT NULL,
   live BOOLEAN NOT NULL,
   version BIGINT NOT NULL,
-  status TEXT NOT NULL,
   amount BIGINT NOT NULL, -- USD cents
   amount_local BIGINT NOT NULL,
   currency_local TEXT NOT NULL,
@@ -128,14 +129,19 @@ CREATE TABLE payments (
   method TEXT NOT NULL,
   country TEXT NOT NULL,
   order_id TEXT NOT NULL,
+  owner TEXT NOT NULL DEFAULT '', -- the node that has a call in hand, '' where none has
+  email TEXT NOT NULL DEFAULT '', -- the shopper's, as the shop wrote it
+  document TEXT NOT NULL DEFAULT '', -- likewise
+  currency_asked TEXT NOT NULL DEFAULT '', -- the shop's; '': it asked in USD
   refunded BIGINT NOT NULL, -- minor units of currency_local
+  amount_asked BIGINT NOT NULL DEFAULT 0, -- minor units of currency_asked
   sequence BIGINT NOT NULL, -- events so far
   due_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  doc TEXT NOT NULL,
-  owner TEXT NOT NULL DEFAULT '', -- the node that has a call in hand, '' where none has
   unsure_at BIGINT NOT NULL DEFAULT 0, -- since when nobody knows whether the shopper paid; 0 where that is known
+  erased_at BIGINT NOT NULL DEFAULT 0, -- when the shopper's data was erased; 0: it was not
+  doc TEXT NOT NULL,
   row_hash TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX payments_list ON payments (shop, live, status, id);
@@ -148,11 +154,14 @@ CREATE INDEX payments_unsure ON payments (unsure_at) WHERE unsure_at > 0;
 -- Payments that ended unpaid are asked about for some days.
 CREATE INDEX payments_ended ON payments (due_at) WHERE due_at > 0 AND status <> 'pending';
 CREATE INDEX payments_ended_clock ON payments (merchant, due_at) WHERE due_at > 0 AND status <> 'pending' AND NOT live;
-CREATE INDEX payments_email ON payments (shop, live, {email doc}, rail, country, status, id) WHERE {emailed doc};
+CREATE INDEX payments_email ON payments (shop, live, lower(email), rail, country, status, id) WHERE email <> '';
 CREATE INDEX payments_amount ON payments (shop, live, amount, rail, country, status, id);
 CREATE INDEX payments_local ON payments (shop, live, currency_local, amount_local, rail, country, status, id) WHERE currency_local <> 'USD';
-CREATE INDEX payments_asked ON payments (shop, live, {asked doc}, rail, country, status, id) WHERE {other asked doc};
-CREATE INDEX payments_document ON payments (shop, live, {tail doc}, rail, country, status, id) WHERE {documented doc};
+CREATE INDEX payments_asked ON payments (shop, live, currency_asked, amount_asked, rail, country, status, id)
+  WHERE currency_asked <> '' AND (currency_asked <> currency_local OR amount_asked <> amount_local);
+-- By the last four characters of the document, in lower case and without punctuation.
+CREATE INDEX payments_document ON payments (shop, live, {last 4 replace(replace(replace(replace(lower(document), '.', ''), '-', ''), '/', ''), ' ', '')}, rail, country, status, id)
+  WHERE document <> '';
 
 -- Payments whose outcome is not known yet: a call is under way, or nobody
 -- knows how it ended. They move to payments with the first answer.
@@ -160,9 +169,9 @@ CREATE TABLE processing (
   id TEXT NOT NULL PRIMARY KEY,
   merchant TEXT NOT NULL,
   shop TEXT NOT NULL,
+  status TEXT NOT NULL,
   live BOOLEAN NOT NULL,
   version BIGINT NOT NULL,
-  status TEXT NOT NULL,
   amount BIGINT NOT NULL, -- USD cents
   amount_local BIGINT NOT NULL,
   currency_local TEXT NOT NULL,
@@ -171,14 +180,19 @@ CREATE TABLE processing (
   method TEXT NOT NULL,
   country TEXT NOT NULL,
   order_id TEXT NOT NULL,
+  owner TEXT NOT NULL DEFAULT '',
+  email TEXT NOT NULL DEFAULT '',
+  document TEXT NOT NULL DEFAULT '',
+  currency_asked TEXT NOT NULL DEFAULT '',
   refunded BIGINT NOT NULL,
+  amount_asked BIGINT NOT NULL DEFAULT 0,
   sequence BIGINT NOT NULL,
   due_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  doc TEXT NOT NULL,
-  owner TEXT NOT NULL DEFAULT '',
   unsure_at BIGINT NOT NULL DEFAULT 0,
+  erased_at BIGINT NOT NULL DEFAULT 0,
+  doc TEXT NOT NULL,
   row_hash TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX processing_due ON processing (due_at);
@@ -317,7 +331,7 @@ CREATE TABLE transfers (
 -- A merchant's transfers in order of time: of each kind for what is not settled, of all kinds for its movements.
 CREATE INDEX transfers_list ON transfers (merchant, live, kind, at);
 -- A reset deletes transfers of a sandbox. Those of production stay for good.
-{append only in production transfers}
+{append only if live transfers}
 
 -- One row per merchant and environment: a capture updates one row.
 CREATE TABLE balances (
@@ -511,6 +525,7 @@ CREATE TABLE sessions (
   rate TEXT NOT NULL,
   country TEXT NOT NULL, -- '' for any
   order_id TEXT NOT NULL,
+  link BOOLEAN NOT NULL DEFAULT FALSE, -- it is a payment link
   payment TEXT NOT NULL, -- '' until a method is chosen
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
@@ -522,7 +537,7 @@ CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
 CREATE UNIQUE INDEX sessions_payment ON sessions (payment) WHERE payment <> '';
 CREATE INDEX sessions_due ON sessions (due_at) WHERE due_at > 0;
 CREATE INDEX sessions_clock ON sessions (merchant, due_at) WHERE due_at > 0 AND NOT live;
-CREATE INDEX sessions_links ON sessions (shop, live, id) WHERE substr(doc, 1, 13) = '{"link":true,';
+CREATE INDEX sessions_links ON sessions (shop, live, id) WHERE link;
 
 -- Who did what. Entries are never changed.
 CREATE TABLE audit (
