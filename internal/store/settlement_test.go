@@ -24,7 +24,7 @@ var books = tenant.Scope{Merchant: acme.Merchant}
 func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 	t.Helper()
 	p := stored(t, s, id)
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+	_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 	must(t, s.Commit(ctx, payload(change)))
 	return pay.Unsettled{Transfer: change.Transfers[0], Captured: noon}
 }
@@ -300,7 +300,7 @@ func TestPaymentSettlesByItsOwnTerms(t *testing.T) {
 		for id, delay := range map[string]time.Duration{"A": 48 * time.Hour, "B": 24 * time.Hour, "C": 48 * time.Hour, "D": 24 * time.Hour} {
 			p := stored(t, s, id)
 			p.Terms.Delay = delay
-			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 			due[change.Transfers[0].ID] = change.Transfers[0].Settles
 			must(t, s.Commit(ctx, payload(change)))
 		}

@@ -207,8 +207,8 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 			return c, nil
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: the decision was about that refund
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
-		case c.Otherwise(v) != "" && !r.Force:
-			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
+		case c.Contradiction(v) != "" && !r.Force:
+			return c, base.SaidOtherwise(c.Contradiction(v), c.Status, string(v))
 		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(node.At):
 			return c, base.CallOnItsWay(c.Status, string(v))
 		}

@@ -232,7 +232,7 @@ func (rf *Claims) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause)
 		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
 	}
-	return rf.called(ctx, c, o, cause)
+	return rf.applyRefundAnswer(ctx, c, o, cause)
 }
 
 // askRefund queries the provider about a refund, if the account may be queried, and commits the
@@ -256,9 +256,9 @@ func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		rf.lanes.Heard(ctx, to.account, o.Asked().Kind != pay.Unknown)
+		rf.lanes.Heard(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
 	}
-	return rf.called(ctx, c, c.Call.Proved(o.Asked(), node.At), view.Cause{})
+	return rf.applyRefundAnswer(ctx, c, c.Call.ProvedByQuery(o.AsQueried(), node.At), view.Cause{})
 }
 
 // refundAccount is the account at which a claim's refund is made.
@@ -287,10 +287,10 @@ func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, boo
 	}}, true, nil
 }
 
-// called commits the outcome of a call or query about the refund; before is the claim as it was at the call.
-func (rf *Claims) called(ctx context.Context, before pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+// applyRefundAnswer commits the outcome of a call or query about the refund; before is the claim as it was at the call.
+func (rf *Claims) applyRefundAnswer(ctx context.Context, before pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, before.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Answered(p, before, o, rf.TimeOf(c.Scope))
+		next, change := c.ApplyRefundAnswer(p, before, o, rf.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator has it already

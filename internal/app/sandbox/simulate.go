@@ -121,7 +121,7 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
-		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, may, cause)
+		read, told, err := sb.listener.ApplyNotices(ctx, attempt.Provider, sent, may, cause)
 		var shown *problem.Error
 		if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 			continue // a simulated fault: the notification was refused, and the payment does not change
