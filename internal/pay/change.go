@@ -288,3 +288,11 @@ func (p *Payment) keptAnswer(attempt Attempt, o Outcome, verdict Verdict, now ti
 	}
 	return told.kept(p.ID, verdict, now)
 }
+
+// Document is a file that is stored once and never changes.
+type Document struct {
+	ID       string // id of its object
+	Merchant string
+	Live     bool
+	Body     []byte
+}

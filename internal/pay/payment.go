@@ -43,7 +43,7 @@ type Payment struct {
 	Times    Times
 
 	// Settlement is the state of the settlement that collected the capture, "" if none has. It is
-	// set when a merchant reads the payment, and not stored with it.
+	// set when a merchant reads the payment and when a refund is decided of it, and not stored with it.
 	Settlement SettlementStatus
 }
 

@@ -211,14 +211,14 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 // Refunds draw from available first and then from pending. So the settlement moves what the lines left
 // of pending, but not more than there is: a refund that was frozen while the settlement closed is
 // collected by the next one, and the rest of the sum is carried there too.
-func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []tenant.Shop, now time.Time) (Settlement, Change) {
+func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, to Audience, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
 	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
 	next.Since = s.Matured
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
-	s, events := s.tell(hook.SettlementClosed, BatchOpen, shops, now)
+	s, events := s.tell(hook.SettlementClosed, BatchOpen, to, now)
 	change := Change{
 		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
 	}
@@ -235,11 +235,11 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 
 // tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
 // belongs to the merchant.
-func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []tenant.Shop, now time.Time) (Settlement, []Event) {
+func (s Settlement) tell(t hook.EventType, previous SettlementStatus, to Audience, now time.Time) (Settlement, []Event) {
 	s.Sequence++
-	snapshot := s
 	var events []Event
-	for _, shop := range shops {
+	for _, shop := range to.Shops {
+		snapshot := to.Show(s, shop.ID)
 		events = append(events, Event{
 			ID:   hook.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
 			Type: t, Scope: tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
@@ -247,6 +247,20 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 		})
 	}
 	return s, events
+}
+
+// Audience is a merchant's shops, and of which shop each withdrawal is that pays out a settlement; nil if there is only one shop.
+type Audience struct {
+	Shops []tenant.Shop
+	Of    map[string]string
+}
+
+// Show is a settlement as a shop sees it: not which withdrawals of its siblings pay it out (AUTH-17).
+func (a Audience) Show(s Settlement, shop string) Settlement {
+	if shop == "" || len(a.Shops) < 2 || s.Payout == "" && len(s.Covers) == 0 {
+		return s
+	}
+	return s.Showing(func(withdrawal string) bool { return a.Of[withdrawal] == shop })
 }
 
 // Showing is the settlement without the ids of the withdrawals that show refuses. What they pay out is one part, or two: arrived and not.
@@ -272,22 +286,14 @@ func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
 
 // Receipt stores the PDF of a closed settlement and makes the event that it is ready. It is due again at once: withdrawals
 // and debts may cover it, and if automatic payouts were agreed, its payout follows.
-func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
+func (s Settlement) Receipt(pdf []byte, automatic bool, to Audience, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
-	s, events := s.tell(hook.SettlementPDFReady, "", shops, now)
+	s, events := s.tell(hook.SettlementPDFReady, "", to, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
 	}
-}
-
-// Document is a file that is stored once and never changes.
-type Document struct {
-	ID       string // id of its object
-	Merchant string
-	Live     bool
-	Body     []byte
 }
 
 // holding returns the reserves of the days of the lines, changed by the lines.

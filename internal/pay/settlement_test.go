@@ -150,7 +150,7 @@ func (b *books) work(chunk int) {
 				b.meanwhile()
 				b.meanwhile = nil
 			}
-			done, change := gathered.Close(lines, b.reserves, b.balances, []tenant.Shop{{ID: "shp_1"}}, b.now)
+			done, change := gathered.Close(lines, b.reserves, b.balances, Audience{Shops: []tenant.Shop{{ID: "shp_1"}}}, b.now)
 			b.apply(change)
 			b.closed = append(b.closed, done)
 			b.batch = change.Settlements[1]

@@ -67,6 +67,9 @@ func (rf *Claims) ApplyRefundList(ctx context.Context, p pay.Payment, n pay.Noti
 	if err != nil {
 		return p, pay.Change{}, err
 	}
+	if p, err = rf.Settled(ctx, p); err != nil {
+		return p, pay.Change{}, err
+	}
 	if n.Waits(p, claims, node.At) {
 		return p, pay.Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "a refund is under way, which this may be about: send it again"}
 	}
@@ -105,6 +108,9 @@ func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (cl
 		}
 		local, err := parseLocal(b.Amount, p.Price.Local.Currency)
 		if err != nil {
+			return err
+		}
+		if p, err = rf.Settled(ctx, p); err != nil {
 			return err
 		}
 		claims, err := rf.Contested(ctx, p)

@@ -174,6 +174,9 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 		if err != nil {
 			return err
 		}
+		if read, err = rf.Settled(ctx, read); err != nil {
+			return err
+		}
 		if may != nil {
 			if err := may(read); err != nil {
 				return err
