@@ -14,7 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -140,11 +139,10 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 
 // refund gives back all that is left, by the code of a refund call.
 func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Played: true},
-		Refunded.allows, audit.Actor{}, base.Idempotency{}, cause)
+	made, events, err := sb.refunds.OpenRefund(ctx, p.Scope, p.ID, pay.NewRefund{Reason: "requested_by_customer", Played: true}, Refunded.allows, cause)
 	if err != nil {
 		return p, nil, err
 	}
-	sb.refunds.FinishRefund(ctx, claim, cause)
-	return next, events, nil
+	sb.refunds.FinishRefund(ctx, made, cause)
+	return made.Payment(), events, nil
 }
