@@ -9,6 +9,7 @@ import (
 	"go/types"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -138,4 +139,28 @@ func (s *bySource) parse(dir string) (files []*ast.File) {
 
 func (s *bySource) check(path string, files []*ast.File, info *types.Info) (*types.Package, error) {
 	return (&types.Config{Importer: s, IgnoreFuncBodies: info == nil}).Check(path, s.fset, files, info)
+}
+
+// A payment, a refund and a withdrawal are made without a thought of restores: whether a provider has one of before is looked up in
+// one step of theirs, which is in regain.go.
+func TestRestoresAreBehindOneDoor(t *testing.T) {
+	doors := 0
+	for _, s := range sources(t, false) {
+		if !slices.Contains([]string{"internal/app/payments", "internal/app/cascade", "internal/app/claims", "internal/app/payouts"}, s.dir) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok || !strings.HasPrefix(id.Name, "Found") {
+				return true
+			}
+			if doors++; filepath.Base(s.path) != "regain.go" {
+				t.Errorf("%s names %s, which is about a restore: only regain.go does", s.path, id.Name)
+			}
+			return true
+		})
+	}
+	if doors < 10 {
+		t.Errorf("%d names of what was found after a restore: does the test still see them?", doors)
+	}
 }

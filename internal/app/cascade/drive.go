@@ -19,8 +19,9 @@ import (
 // TakeAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
 // create call replies with it.
 func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	asked := regained(p)
 	p, err := c.Drive(ctx, p, routes, cause)
-	if err == nil {
+	if err == nil && !asked {
 		p, err = c.finish(ctx, p, cause)
 	}
 	return p, c.Unfinished(p, err)
@@ -100,6 +101,9 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 // Drive calls providers until the payment waits for somebody else. Each call is made between two
 // commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	if regained(p) {
+		return c.askAfter(ctx, p)
+	}
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Attempts.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || c.Shut() {

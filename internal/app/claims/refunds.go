@@ -67,49 +67,40 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 		return r, found, err
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
-	made, regained, err := rf.requestRefund(ctx, scope, n, cause)
+	made, err := rf.requestRefund(ctx, scope, n, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
 	if err != nil {
 		return r, false, err
 	}
-	if regained {
-		return made.claim.Opened(), true, nil
+	if !made.replayed {
+		rf.FinishRefund(ctx, made, cause)
 	}
-	rf.FinishRefund(ctx, made, cause)
-	return made.claim.Opened(), false, nil
+	return made.claim.Opened(), made.replayed, nil
 }
 
-// requestRefund commits the intent of a refund. It reads the payment once, in its turn. regained: the refund was made before a restore,
-// and is not requested.
-func (rf *Claims) requestRefund(ctx context.Context, scope tenant.Scope, n NewRefund, cause view.Cause) (made Claimed, regained bool, err error) {
+// requestRefund commits the intent of a refund. It reads the payment once, in its turn.
+func (rf *Claims) requestRefund(ctx context.Context, scope tenant.Scope, n NewRefund, cause view.Cause) (made Claimed, err error) {
 	done, err := rf.opening.Lock(ctx, turnOf(scope, n.Payment))
 	if err != nil {
-		return made, false, err
+		return made, err
 	}
 	defer done()
 	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
 	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
-		return made, false, err
+		return made, err
 	}
 	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
-		return made, false, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
+		return made, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
 	}
 	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
 	if err != nil {
-		return made, false, err
+		return made, err
 	}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	if at, _, found, err := rf.FoundOf(ctx, n.Idempotency.Mark(rf.Vault, scope), pay.FoundRefund); err != nil || found {
-		if err != nil {
-			return made, false, err
-		}
-		made.claim, err = rf.regainRefund(ctx, p, asked, at, n, cause)
-		return made, err == nil, err
-	}
 	made, _, err = rf.openRefund(ctx, p, asked, rf.providerRefunds, n.By, n.Idempotency, cause)
-	return made, false, err
+	return made, err
 }
 
 // turnOf is the key of a payment's turn. Others than its merchant, who may guess its id, do not wait in it.
@@ -171,6 +162,8 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 type Claimed struct {
 	claim   pay.Claim
 	payment pay.Payment // zero: to be read
+	// replayed: an earlier request made the refund, or a provider has it of one. It is not requested.
+	replayed bool
 }
 
 // Payment is the payment.
@@ -190,10 +183,18 @@ func (rf *Claims) OpenRefund(ctx context.Context, scope tenant.Scope, payment st
 	return rf.openRefund(ctx, p, n, may, audit.Actor{}, base.Idempotency{}, cause)
 }
 
-// openRefund commits the intent of a refund of a payment that was read with its settlement. If the payment or the balance changed
+// openRefund commits the intent of a refund, unless a provider has made it for the same request before a restore: see decideRefund.
+func (rf *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	if made, err := rf.regainRefund(ctx, p, n, by, i, cause); err != nil || made.replayed {
+		return made, nil, err
+	}
+	return rf.decideRefund(ctx, p, n, may, by, i, cause)
+}
+
+// decideRefund commits the intent of a refund of a payment that was read with its settlement. If the payment or the balance changed
 // meanwhile, it reads and decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the payment's
 // present state; nil never does. Without an actor there is no audit entry.
-func (rf *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+func (rf *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
 	fixed, changed := n.ID, false
 	err = base.Again(func() (err error) {
 		if changed {
@@ -235,7 +236,7 @@ func (rf *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 		if by != (audit.Actor{}) {
 			change.Audit = rf.Audited(by, p.Scope, audit.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
-		made, events = Claimed{claim, next}, change.Events
+		made, events = Claimed{claim: claim, payment: next}, change.Events
 		return rf.Commit(ctx, change, cause)
 	})
 	return made, events, err
