@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -89,13 +90,12 @@ func costs(t *testing.T, database string) map[string]float64 {
 	}
 	read := counter(t, database)
 	samples := map[string][]float64{}
-	pay := func(i int) {
-		body := fmt.Sprintf(`{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-%04d"}`, i)
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/api/v1/payments", strings.NewReader(body))
+	post := func(path, key, body string) []byte {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/api/v1"+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, value := range map[string]string{"Authorization": "Bearer " + o.Sandbox.Secret, "Content-Type": "application/json", "Idempotency-Key": fmt.Sprintf("key-%04d", i)} {
+		for name, value := range map[string]string{"Authorization": "Bearer " + o.Sandbox.Secret, "Content-Type": "application/json", "Idempotency-Key": key} {
 			r.Header.Set(name, value)
 		}
 		reply, err := http.DefaultClient.Do(r)
@@ -103,9 +103,15 @@ func costs(t *testing.T, database string) map[string]float64 {
 			t.Fatal(err)
 		}
 		defer reply.Body.Close()
-		if text, err := io.ReadAll(reply.Body); err != nil || reply.StatusCode != http.StatusCreated {
-			t.Fatalf("payment %d: %s %s %v", i, reply.Status, text, err)
+		text, err := io.ReadAll(reply.Body)
+		if err != nil || reply.StatusCode != http.StatusCreated && reply.StatusCode != http.StatusOK {
+			t.Fatalf("%s, %s: %s %s %v", path, key, reply.Status, text, err)
 		}
+		return text
+	}
+	var last []byte
+	pay := func(i int) {
+		last = post("/payments", fmt.Sprintf("key-%04d", i), fmt.Sprintf(`{"amount":25.5,"paymentMethodId":"sbx_card","merchantOrderId":"order-%04d"}`, i))
 	}
 	for i := range 20 { // caches are filled, and statements prepared
 		pay(i)
@@ -122,6 +128,13 @@ func costs(t *testing.T, database string) map[string]float64 {
 			samples["statements"] = append(samples["statements"], float64(traffic.executed.Load()-executed))
 			samples["round-trips"] = append(samples["round-trips"], float64(traffic.rounds.Load()-rounds))
 		}
+	}
+	if served != database {
+		traffic.reads(samples, "refund-reads:", func(i int) {
+			pay(20 + costsOf + i)
+			traffic.forget()
+			post("/payments/"+regexp.MustCompile(`TXN-\w+`).FindString(string(last))+"/refund", fmt.Sprintf("refund-%04d", i), `{"amount":5}`)
+		})
 	}
 	result := map[string]float64{}
 	for name, list := range samples {
@@ -257,7 +270,52 @@ func (c counting) entries(table string) float64 {
 }
 
 // traffic counts what a service sends to PostgreSQL (its documentation, "Message Formats").
-type traffic struct{ executed, rounds atomic.Int64 }
+type traffic struct {
+	executed, rounds atomic.Int64
+	counting         atomic.Bool // of reads
+
+	mu   sync.Mutex
+	read map[string]float64 // by table: how often it was read
+}
+
+// refundsOf is how many refunds are measured.
+const refundsOf = 9
+
+// reads samples how often each table is read while do runs, of the tables of the refund itself.
+func (c *traffic) reads(samples map[string][]float64, prefix string, do func(i int)) {
+	for i := range refundsOf {
+		do(i)
+		c.counting.Store(false)
+		c.mu.Lock()
+		for _, table := range []string{"payments", "claims", "settlement_lines", "settlements", "once", "reserves"} {
+			samples[prefix+table] = append(samples[prefix+table], c.read[table])
+		}
+		c.mu.Unlock()
+	}
+}
+
+// forget begins to count reads anew.
+func (c *traffic) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = map[string]float64{}
+	c.counting.Store(true)
+}
+
+// selects is a statement that reads, with the tables that it names.
+var selects, from = regexp.MustCompile(`^\s*SELECT\b`), regexp.MustCompile(`\b(?:FROM|JOIN) (\w+)`)
+
+// bound counts a statement that is about to be executed.
+func (c *traffic) bound(text string) {
+	if !selects.MatchString(text) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, table := range from.FindAllStringSubmatch(text, -1) {
+		c.read[table[1]]++
+	}
+}
 
 // between returns the address of a socket whose connections lead to the database.
 func (c *traffic) between(t *testing.T, database string) string {
@@ -299,6 +357,7 @@ func (c *traffic) between(t *testing.T, database string) string {
 
 // copy passes a client's messages on.
 func (c *traffic) copy(to io.Writer, from *bufio.Reader) error {
+	prepared := map[string]string{}
 	for head := 4; ; head = 5 { // the first message has no type
 		start, err := from.Peek(head)
 		if err != nil {
@@ -314,6 +373,14 @@ func (c *traffic) copy(to io.Writer, from *bufio.Reader) error {
 		message := make([]byte, head-4+int(binary.BigEndian.Uint32(start[head-4:])))
 		if _, err := io.ReadFull(from, message); err != nil {
 			return err
+		}
+		if head == 5 && (message[0] == 'P' || message[0] == 'B' && c.counting.Load()) {
+			names := bytes.SplitN(message[5:], []byte{0}, 3)
+			if message[0] == 'P' { // a statement, and its text
+				prepared[string(names[0])] = string(names[1])
+			} else { // a portal, and its statement
+				c.bound(prepared[string(names[1])])
+			}
 		}
 		if _, err := io.Copy(to, bytes.NewReader(message)); err != nil {
 			return err

@@ -268,3 +268,15 @@ func (a Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change
 func (a Adjustment) conflict(action, message string) *problem.Error {
 	return &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf(message, a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
 }
+
+// samePerson reports whether two operators are one person: their names do not differ, or only in letter case, in spaces around
+// them, in the machine or in the system account.
+func samePerson(one, other string) bool { return strings.EqualFold(person(one), person(other)) }
+
+// person returns who an operator is, without the machine and the system account: "ana" for "ana as
+// root@host".
+func person(operator string) string {
+	name, _, _ := strings.Cut(strings.ToLower(operator), "@")
+	name, _, _ = strings.Cut(name, " as ")
+	return strings.TrimSpace(name)
+}

@@ -2,7 +2,6 @@ package pay
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,9 +64,9 @@ type Outcome struct {
 	Played bool
 }
 
-// Asked converts an error from a query or a notification: a query that is refused or fails proves
+// AsQueried converts an error from a query or a notification: a query that is refused or fails proves
 // nothing about the charge.
-func (o Outcome) Asked() Outcome {
+func (o Outcome) AsQueried() Outcome {
 	switch o.Kind {
 	case Approved, Awaiting, Declined, Missing, Lapsed, Reversed:
 	default:
@@ -111,9 +110,9 @@ type Attempt struct {
 	Tries decline.Tries `json:"tries,omitempty"`
 }
 
-// Called returns the result of the attempt's call and its time. It returns false while the call
+// CallResult returns the result of the attempt's call and its time. It returns false while the call
 // runs, and if the node died during it.
-func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
+func (a Attempt) CallResult() (kind OutcomeKind, at time.Time, ok bool) {
 	kind, ended := a.Status, a.Ended
 	if a.Said != "" {
 		kind, ended = a.Said, a.SaidAt
@@ -124,7 +123,7 @@ func (a Attempt) Called() (kind OutcomeKind, at time.Time, ok bool) {
 // took is how long the call took, without later queries. If the call never got an answer, it is the
 // time until the outcome was learnt.
 func (a Attempt) took() time.Duration {
-	if _, at, ok := a.Called(); ok {
+	if _, at, ok := a.CallResult(); ok {
 		return max(0, at.Sub(time.UnixMicro(a.Started)))
 	}
 	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
@@ -132,17 +131,13 @@ func (a Attempt) took() time.Duration {
 
 // resumed reports whether the sweep, not the call, learnt the outcome.
 func (a Attempt) resumed() bool {
-	_, _, called := a.Called()
+	_, _, called := a.CallResult()
 	return a.Ended > 0 && !called
 }
 
 // Attempts are a payment's calls to providers, oldest first. A list that was handed out never
 // changes.
 type Attempts []Attempt
-
-// Reference is our name of an attempt at the provider. It is unique and made before the call, so
-// that we can query a call that got no answer.
-func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
 // ParseReference returns the payment's id and the attempt's order.
 func ParseReference(ref string) (payment string, order int, ok bool) {
@@ -367,19 +362,19 @@ func (f Flight) MayStart(now time.Time) bool {
 // clock.
 func (f Flight) OnItsWay(now time.Time) bool { return now.UnixMicro() < f.Until }
 
-// Answered returns what the answer to a call proves. If the call was made twice, one may be refused
+// ProvedByCall returns what the answer to a call proves. If the call was made twice, one may be refused
 // and the other accepted, so a refusal proves nothing.
-func (f Flight) Answered(o Outcome) Outcome {
+func (f Flight) ProvedByCall(o Outcome) Outcome {
 	if o.Kind == Approved || o.Kind == Reversed || o.Kind == Awaiting || f.Calls <= 1 {
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
 }
 
-// Proved returns what a query or a notification proves, at a time of the database's clock.
+// ProvedByQuery returns what a query or a notification proves, at a time of the database's clock.
 // "Missing" is proof only if no call can still arrive: the provider does not see a call that is
 // under way.
-func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
+func (f Flight) ProvedByQuery(o Outcome, asked time.Time) Outcome {
 	switch {
 	case !f.OnItsWay(asked), o.Kind == Approved, o.Kind == Reversed, o.Kind == Awaiting, o.Kind != Missing && f.Calls <= 1:
 		return o
@@ -387,12 +382,14 @@ func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
 }
 
-// Told returns what a provider's notification proves, at a time of the database's clock. If the
+// ProvedByNotice returns what a provider's notification proves, at a time of the database's clock. If the
 // call was made twice, it may be about either call.
-func (f Flight) Told(o Outcome, at time.Time) Outcome { return f.Answered(f.Proved(o, at)) }
+func (f Flight) ProvedByNotice(o Outcome, at time.Time) Outcome {
+	return f.ProvedByCall(f.ProvedByQuery(o, at))
+}
 
-// ProvedPayout is Proved for a payout.
-func (f Flight) ProvedPayout(o PayoutOutcome, asked time.Time) PayoutOutcome {
+// PayoutProvedByQuery is ProvedByQuery for a payout.
+func (f Flight) PayoutProvedByQuery(o PayoutOutcome, asked time.Time) PayoutOutcome {
 	switch {
 	case !f.OnItsWay(asked), o.Kind == PayoutPaid, o.Kind == PayoutAccepted, o.Kind == PayoutReturned,
 		(o.Kind == PayoutRejected || o.Kind == PayoutUnavailable) && f.Calls <= 1:
@@ -474,21 +471,25 @@ func (p Payment) remember(order int, ref string) Payment {
 	return p
 }
 
-// partlyGone keeps the id of money of which the provider gave something back before it was booked: the operator finds out what is
-// left, and older news that it was paid books nothing. Of booked money it is kept once the operator was told.
-func (p Payment) partlyGone(order int, o Outcome) Payment {
-	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
-		return p
+// backoff is a pause that doubles each time: what has failed often will rarely succeed soon.
+type backoff struct{ first, most time.Duration }
+
+// after is the pause after the n-th time, counted from 1.
+func (b backoff) after(n int) time.Duration {
+	pause := b.first
+	for range n - 1 {
+		if pause *= 2; pause >= b.most {
+			return b.most
+		}
 	}
-	return p.remember(order, o.MoneyRef)
+	return pause
 }
 
-// bookedGone is the operator's task, once, when a query finds that stray money in the books went back whole, unless the books
-// know. Its inquiry is still open: only a notice of the provider's ends that by itself.
-func (p *Payment) bookedGone(attempt Attempt, o Outcome, now time.Time) []KeptNotice {
-	at := p.strayed(attempt.Order, o.MoneyRef)
-	if !o.wholeBack() || at < 0 || p.Strays[at].End == GivenBack || slices.Contains(p.Attempts[attempt.Order-1].Gone, o.MoneyRef) {
-		return nil
+// UnlessListed adapts the answer to a query about an attempt. If the provider's own list has the charge,
+// "missing" is no proof.
+func (a Attempt) UnlessListed(o Outcome) Outcome {
+	if a.Found && o.Kind == Missing {
+		return Outcome{Kind: Unknown, Decline: "listed_and_not_known"}
 	}
-	return []KeptNotice{p.answered(attempt, o, Mismatched, now)}
+	return o
 }

@@ -12,9 +12,9 @@ import (
 // following is a hearing of a payment that its first attempt completed, while the second one is followed.
 func following(t *testing.T) *hearing {
 	h := &hearing{t: t, p: sent(t, cardRail(), 10000), books: ledger.Balances{}, now: noon}
-	h.p, _ = h.p.Resolve(Outcome{Kind: Unknown}, routes, noon)
-	h.p, _ = h.p.Resolve(Outcome{Kind: Missing}, routes, noon.Add(5*time.Second))
-	_, change := h.p.Confirm(paidAs(h.p, 1, "1", h.p.Price.Local), routes, "CLM-1", noon.Add(6*time.Second))
+	h.p, _ = h.p.ApplyAnswer(Outcome{Kind: Unknown}, routes, noon)
+	h.p, _ = h.p.ApplyAnswer(Outcome{Kind: Missing}, routes, noon.Add(5*time.Second))
+	_, change := h.p.ApplyNotice(paidAs(h.p, 1, "1", h.p.Price.Local), routes, "CLM-1", noon.Add(6*time.Second))
 	h.apply(change)
 	return h
 }
@@ -24,12 +24,12 @@ func TestOlderNewsOfMoneyThatWentBackInPart(t *testing.T) {
 	for name, o := range map[string]Outcome{"a part": back(40_00, theirs("r1", 40_00)), "an unknown part": back(0)} {
 		o.MoneyRef = "A"
 		for way, apply := range map[string]func(*hearing){
-			"open, a query":  func(h *hearing) { _, c := h.p.Resolve(o, routes, noon); h.apply(c) },
+			"open, a query":  func(h *hearing) { _, c := h.p.ApplyAnswer(o, routes, noon); h.apply(c) },
 			"open, a notice": func(h *hearing) { h.confirm(o, Mismatched) },
 			"ended": func(h *hearing) {
 				_, c := h.p.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
 				h.apply(c)
-				_, c = h.p.Look(o, "CLM-L", noon.Add(26*time.Hour))
+				_, c = h.p.ApplyLook(o, "CLM-L", noon.Add(26*time.Hour))
 				h.apply(c)
 			},
 		} {
@@ -44,10 +44,10 @@ func TestOlderNewsOfMoneyThatWentBackInPart(t *testing.T) {
 		if o.Back.Total.IsPositive() {
 			o.Back = &Reversal{Total: money.New(40_00, o.Local.Currency)}
 		}
-		_, change := h.p.Look(o, "CLM-2", noon.Add(time.Minute))
+		_, change := h.p.ApplyLook(o, "CLM-2", noon.Add(time.Minute))
 		h.apply(change)
 		n := Notice{ID: "old", Account: "two", Reference: h.p.Reference(2), Outcome: Outcome{Kind: Approved, MoneyRef: "A", Local: o.Local}}
-		_, change = h.p.Confirm(n, routes, "CLM-3", noon.Add(2*time.Minute))
+		_, change = h.p.ApplyNotice(n, routes, "CLM-3", noon.Add(2*time.Minute))
 		if h.apply(change); len(h.claims) > 0 || change.Notices[0].Verdict != Mismatched {
 			t.Errorf("%s, followed: %+v opens %v", name, change.Notices, h.claims)
 		}
@@ -59,12 +59,12 @@ func TestFollowedMoneyThatWentBackBooksNothing(t *testing.T) {
 	h := following(t)
 	o := Outcome{Kind: Reversed, Local: h.p.Price.Local, Back: &Reversal{Total: h.p.Price.Local}}
 	o.MoneyRef = "A"
-	_, change := h.p.Look(o, "CLM-2", noon.Add(time.Minute))
+	_, change := h.p.ApplyLook(o, "CLM-2", noon.Add(time.Minute))
 	if h.apply(change); len(h.claims) > 0 || h.p.Following() || h.books[ledger.Suspense] != 0 {
 		t.Errorf("claims %v, followed %v, suspense %d", h.claims, h.p.Following(), h.books[ledger.Suspense])
 	}
 	n := Notice{ID: "old", Account: "two", Reference: h.p.Reference(2), Outcome: Outcome{Kind: Approved, MoneyRef: "A", Local: h.p.Price.Local}}
-	if _, change, v := h.p.confirm(n, routes, "CLM-3", noon.Add(2*time.Minute)); v != Mismatched || len(change.Claims) > 0 {
+	if _, change, v := h.p.applyNotice(n, routes, "CLM-3", noon.Add(2*time.Minute)); v != Mismatched || len(change.Claims) > 0 {
 		t.Errorf("older news is %s, %v", v, change.Claims)
 	}
 }
@@ -72,11 +72,11 @@ func TestFollowedMoneyThatWentBackBooksNothing(t *testing.T) {
 // A query that finds booked money of another amount gone tells the operator so.
 func TestQueryFindsBookedMoneyGone(t *testing.T) {
 	for name, ask := range map[string]func(*hearing) Change{
-		"open": func(h *hearing) Change { _, c := h.p.Resolve(gone("A", 110_00), routes, noon); return c },
+		"open": func(h *hearing) Change { _, c := h.p.ApplyAnswer(gone("A", 110_00), routes, noon); return c },
 		"ended": func(h *hearing) Change {
 			_, c := h.p.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
 			h.apply(c)
-			_, c = h.p.Look(gone("A", 110_00), "CLM-L", noon.Add(26*time.Hour))
+			_, c = h.p.ApplyLook(gone("A", 110_00), "CLM-L", noon.Add(26*time.Hour))
 			return c
 		},
 	} {
@@ -99,7 +99,7 @@ func TestQueryFindsAPartOfBookedMoneyGone(t *testing.T) {
 	h.confirm(named("A", 110_00), Late)
 	o := gone("A", 110_00)
 	o.Back = &Reversal{Total: usd(40_00)}
-	_, change := h.p.Resolve(o, routes, noon)
+	_, change := h.p.ApplyAnswer(o, routes, noon)
 	h.apply(change)
 	if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), "40.00 USD of the 110.00 USD of money A went back") {
 		t.Errorf("the notices are %+v", change.Notices)
@@ -114,7 +114,7 @@ func TestTwoMoneysThatCannotBeBookedAreTwoTasks(t *testing.T) {
 	o.Also = []Money{{Ref: "S1", Local: eur, Claim: "CLM-S1"}, {Ref: "S2", Local: eur, Claim: "CLM-S2"}}
 	for again, want := range []int{2, 0} {
 		n := Notice{ID: "n" + string(rune('0'+again)), Account: "one", Reference: h.p.Reference(1), Outcome: o}
-		_, change := h.p.Confirm(n, routes, "CLM-1", noon)
+		_, change := h.p.ApplyNotice(n, routes, "CLM-1", noon)
 		h.apply(change)
 		tasks := 0
 		for _, k := range change.Notices {

@@ -37,7 +37,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		for i, o := range c.answers {
 			cascade := routes
 			cascade.Budget = budget
-			p, _ = p.Resolve(o, cascade, noon.Add(c.after[i]))
+			p, _ = p.ApplyAnswer(o, cascade, noon.Add(c.after[i]))
 		}
 		last, _ := p.Attempts.Current()
 		if len(p.Attempts) != c.tries || c.stop == "" && last.Stop != "" || !strings.HasPrefix(last.Stop, c.stop) {
@@ -60,7 +60,7 @@ func seconds(list ...int) (after []time.Duration) {
 func TestStopIsRecordedOnlyIfAnAccountWasLeft(t *testing.T) {
 	p := sent(t, cardRail(), 1000)
 	c := Cascade{Routes: routes.Routes[:1], Budget: Budget{Attempts: 1}}
-	p, _ = p.Resolve(Outcome{Kind: Unavailable}, c, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Unavailable}, c, noon)
 	if last, _ := p.Attempts.Current(); p.Status != Failed || last.Stop != "" {
 		t.Errorf("%s, stopped by %q", p, last.Stop)
 	}
@@ -69,19 +69,19 @@ func TestStopIsRecordedOnlyIfAnAccountWasLeft(t *testing.T) {
 // An account's health is judged by the result of its call, not by a later result.
 func TestAttemptKeepsTheResultOfItsCall(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	if _, _, ok := p.Attempts[0].Called(); ok {
+	if _, _, ok := p.Attempts[0].CallResult(); ok {
 		t.Error("a running call has a result")
 	}
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Second))
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
-	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon.Add(2*time.Hour))
-	said, at, ok := p.Attempts[0].Called()
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon.Add(time.Second))
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
+	p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon.Add(2*time.Hour))
+	said, at, ok := p.Attempts[0].CallResult()
 	if said != Awaiting || !at.Equal(noon.Add(time.Second)) || !ok || p.Attempts[0].Status != Approved {
 		t.Errorf("the call returned %s at %s (%t), the attempt is %s", said, at, ok, p.Attempts[0].Status)
 	}
 	p = sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
-	if _, _, ok := p.Attempts[0].Called(); ok {
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
+	if _, _, ok := p.Attempts[0].CallResult(); ok {
 		t.Error("the result of the sweep counts as the call's result")
 	}
 }

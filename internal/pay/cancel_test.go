@@ -10,7 +10,7 @@ func pendingVoucher(t *testing.T) Payment {
 	t.Helper()
 	p := sent(t, pixRail(), 25_50)
 	p.Way.Window = 24 * time.Hour
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://bank.example/v"}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting, FormURL: "https://bank.example/v"}, routes, noon)
 	return p
 }
 
@@ -32,7 +32,7 @@ func TestCancelDecides(t *testing.T) {
 		now := asked.Times.CancelAsked.Add(time.Second)
 		var next Payment
 		if kind == Approved || kind == Declined {
-			next, change = asked.Resolve(Outcome{Kind: kind}, Cascade{}, now)
+			next, change = asked.ApplyAnswer(Outcome{Kind: kind}, Cascade{}, now)
 		} else {
 			next, change = asked.Cancel(Outcome{Kind: kind}, now)
 		}
@@ -57,11 +57,11 @@ func TestCancelDecides(t *testing.T) {
 	// The end counts as a cancellation, whether it comes by notification or by query.
 	p := pendingVoucher(t)
 	asked, _ := p.AskCancel(p.Times.Created.Add(time.Minute))
-	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.Times.CancelAsked)
+	told, _ := asked.ApplyNotice(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.Times.CancelAsked)
 	if !told.End.Canceled() {
 		t.Errorf("after the notice that its charge has ended, the payment is %s", told)
 	}
-	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.End.Canceled() || told.Status != Expired {
+	if told, _ := p.ApplyNotice(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.End.Canceled() || told.Status != Expired {
 		t.Errorf("without a cancellation it is %s", told)
 	}
 	// Another amount is for the operator.

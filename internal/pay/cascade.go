@@ -1,12 +1,10 @@
 package pay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -36,20 +34,6 @@ type Budget struct {
 
 // sweepEvery is the period of the sweep that queries providers (SVC-11).
 const sweepEvery = 5 * time.Minute
-
-// backoff is a pause that doubles each time: what has failed often will rarely succeed soon.
-type backoff struct{ first, most time.Duration }
-
-// after is the pause after the n-th time, counted from 1.
-func (b backoff) after(n int) time.Duration {
-	pause := b.first
-	for range n - 1 {
-		if pause *= 2; pause >= b.most {
-			return b.most
-		}
-	}
-	return pause
-}
 
 // next returns the first route that has not been tried.
 func (c Cascade) next(done Attempts) (Route, bool) {
@@ -104,28 +88,8 @@ func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	return p, Change{Payments: []Payment{p}}
 }
 
-// inHand reports whether a node has something to finish: a call, or a create call without a reply.
-func (p *Payment) inHand() bool {
-	a, ok := p.Attempts.Current()
-	return ok && p.Status.Open() && (a.Status == Sending || p.Work.Answered == "")
-}
-
-// Resolve records the outcome of the current attempt and decides what follows: completed, pending,
-// failed, a new attempt on the next route (sending), or still unknown.
-//
-// It accepts the results of calls and of queries. After an unknown outcome it never makes another
-// attempt: the shopper may have been charged.
-func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
-	attempt, _ := p.Attempts.Current()
-	next, change := p.resolve(o, c, now)
-	if len(o.Also) == 0 {
-		return next, change
-	}
-	return next.also(&p, change, attempt.Order, o, now)
-}
-
-// resolve is Resolve without the further money that the outcome lists.
-func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
+// applyOutcome is ApplyAnswer without the further money that the outcome lists.
+func (p Payment) applyOutcome(o Outcome, c Cascade, now time.Time) (Payment, Change) {
 	p.Work.caller = c.By
 	from := p
 	attempt, ok := p.Attempts.Current()
@@ -195,13 +159,29 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	return p, p.writes()
 }
 
-// misfits reports whether the provider says that an amount other than the payment's was paid, now or
-// before: money that was booked with another amount does not complete the payment.
-func (p *Payment) misfits(order int, o Outcome) bool {
-	return o.Kind == Approved && (o.Local.Currency != "" && o.Local != p.Price.Local ||
-		slices.ContainsFunc(p.Strays, func(s Stray) bool {
-			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch && s.Claim != ""
-		}))
+// paid books an attempt's money that a provider reports as paid, once. The attempt may not be the last one: then an earlier one
+// did charge, and the later one is followed to its end. If that is paid too, its money goes to suspense.
+func (p Payment) paid(order int, o Outcome, c Cascade, claimID string, now time.Time) (Payment, Change, Verdict) {
+	known := p.has(order, o)
+	switch {
+	case p.Attempts[order-1].wentBack(o) && !known:
+		return p, Change{}, Mismatched // older news, or a refund of the provider's that failed
+	case p.misfits(order, o):
+		return p.mismatched(order, o, claimID, now)
+	case p.Status.Open() && order == len(p.Attempts):
+		next, change := p.applyOutcome(o, c, now)
+		return next, change, Applied
+	case p.Status.Open():
+		from := p
+		p.Attempts = p.noted(order, o, now)
+		next, change := p.complete(&from, order, o, now)
+		return next, change, Applied
+	case !known:
+		next, change := p.late(order, o, claimID, now)
+		return next, change, Late
+	}
+	next, change := p.again(order, o, now)
+	return next, change, Ignored
 }
 
 // amountMismatch is the decline code of an attempt whose provider reports a different amount.
@@ -223,7 +203,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 	if !o.wholeBack() || p.strayed(attempt.Order, o.MoneyRef) < 0 {
 		var verdict Verdict
 		if p, told, verdict = p.misfit(attempt.Order, o.remaining(), claimID, &from, now); len(told.Events) > 0 {
-			told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
+			told.Notices = []KeptNotice{from.keptAnswer(attempt, o, verdict, now)}
 		}
 	}
 	held := Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}
@@ -333,14 +313,6 @@ func (p *Payment) wait(o Outcome, now time.Time) {
 	}
 }
 
-// answer records, once, the status that the create call replies with. Pending is not recorded here:
-// await has recorded it, or the create call continues.
-func (p *Payment) answer() {
-	if p.Work.Answered == "" && p.Status != Pending {
-		p.Work.Answered = p.Status
-	}
-}
-
 // Reply records the payment's status as the create call's reply. The create call was to continue past
 // pending, but the sandbox played nothing more.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
@@ -348,57 +320,6 @@ func (p Payment) Reply(now time.Time) (Payment, Change) {
 	p.Work.Answered = p.Status
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}
-}
-
-func (p *Payment) fail(f Failure, now time.Time) {
-	p.move(Fail, now)
-	p.End.Failure = &f
-}
-
-// lapse ends a payment whose window is over, after a provider's answer. It is expired if the shopper had a voucher, a code or a
-// transfer to pay, and did not. It failed if the shopper tried on a page and was refused, for the last try's reason; if it is a
-// card whose page nobody used; and if it never became pending (PAY-28). The provider is queried for some days more: a
-// payment at the last moment may be reported late.
-func (p *Payment) lapse(o Outcome, now time.Time) {
-	f := p.unpaid()
-	switch {
-	case p.Status == Pending && (f.Code == failedUnpaid || o.Played): // an expiry that is played is one (SBX-5)
-		p.move(Expire, now)
-		f = expired()
-		p.End.Failure = &f
-	default:
-		p.fail(f, now)
-	}
-	p.Work.DueAt = now.Add(looks[0])
-}
-
-// complete writes a payment that an attempt completed, with its capture. A payment completed by the
-// sandbox also sends payment.captured (EVT-1).
-func (p Payment) complete(from *Payment, order int, o Outcome, now time.Time) (Payment, Change) {
-	p.End.Captured, p.End.Plan = order, o.Installments.For(p.Price.Local)
-	p.move(Complete, now)
-	p.answer()
-	p.follow(from.Work.DueAt, now)
-	p.written(from, now)
-	events := []Event{p.next(webhooks.PaymentCompleted, from.Status, now)}
-	if o.Played {
-		completed := p
-		events[0].Payment = &completed
-		events = append(events, p.next(webhooks.PaymentCaptured, from.Status, now))
-	}
-	change := p.writes(events...)
-	change.Transfers = []ledger.Transfer{p.capture(now)}
-	if len(p.Disputes.Held) == 0 {
-		return p, change
-	}
-	return p.applyHeld(change, nil, now)
-}
-
-// finish writes a payment that failed or expired, with its event.
-func (p Payment) finish(from *Payment, now time.Time) (Payment, Change) {
-	p.written(from, now)
-	failed := p.next(webhooks.PaymentFailed, from.Status, now)
-	return p, p.writes(failed)
 }
 
 // NoProvider is the reason (details.reason) if no provider account was available.
@@ -446,28 +367,58 @@ func (s Script) Plays(p Payment, now time.Time) (Payment, Change) {
 	return p, Change{Payments: []Payment{p}}
 }
 
-// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
-// last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
-// what the rules allowed at the last refusal.
-func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
-	attempt, _ := p.Attempts.Current()
-	last, refused := attempt.Tries.Last()
-	ended := p.Status == Failed || p.Status == Expired
-	if !refused || !p.Way.Sync || p.Status != Pending && !ended {
-		return ""
+// Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
+func (c Cascade) Stays(p Payment, now time.Time) string {
+	last, _ := p.Attempts.lastTry()
+	retries := p.Attempts.retries()
+	_, more := c.next(p.Attempts)
+	switch {
+	case !last.Reason.Meaning().Again: // whatever the rules say
+		return fmt.Sprintf("the shopper cannot try again after %s", last.Reason)
+	case c.Retry.Times == 0:
+		return "retry: the rules allow none"
+	case c.Retry.Reasons == nil && !last.Soft:
+		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
+	case c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
+		return fmt.Sprintf("retry: the rules allow none after %s", last.Reason)
+	case retries >= c.Retry.Times:
+		return fmt.Sprintf("retry: %d of %d retries were used", retries, c.Retry.Times)
+	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
+		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
+	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
+		return fmt.Sprintf("budget: at most %d attempts", c.Budget.Attempts)
+	case !more:
+		return "no other account takes this payment"
 	}
-	goes, stays := "the shopper's next try goes to", "the shopper's next try stays with "+attempt.Provider
-	if ended {
-		now = time.UnixMicro(last.At)
-		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
+	return ""
+}
+
+// retries is how often the shopper went on to another account.
+func (as Attempts) retries() (n int) {
+	for _, a := range as {
+		if a.Again {
+			n++
+		}
 	}
-	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
-		return stays + ": " + why
+	return n
+}
+
+// refused is a payment whose card was refused on a page that ended with it. It waits for the shopper, who may try again at the next
+// account, for as long as the page would have. waits is false if no other account may take it.
+func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Payment, waits bool) {
+	if p.Status != Pending || !p.Way.Sync || o.Kind != Declined || o.Played || p.Page.Challenged || p.Overdue(now) {
+		return p, false
 	}
-	next, _ := c.next(p.Attempts)
-	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
-	if c.Retry.Within > 0 {
-		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
+	if len(p.Attempts[order-1].Tries) == 0 {
+		reason := decline.Of(o.Code, o.Decline)
+		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}}, now)
 	}
-	return text
+	return p, c.Stays(p, now) == ""
+}
+
+// RetryLimits say when a shopper whose card was refused on a provider's page may try at another provider.
+type RetryLimits struct {
+	Times   int              // the most retries of a payment
+	Within  time.Duration    // counted from the payment's creation; 0: no limit
+	Reasons []decline.Reason // after which; nil: those after which another provider may accept the card
 }

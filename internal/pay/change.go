@@ -9,6 +9,7 @@
 package pay
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -78,6 +79,9 @@ type Change struct {
 	Found           []Found    // ErrStale if a new one is known
 	Erasure         *Erasure   // removes personal data from existing rows
 	Retained        []Retained // ErrStale if the kind of a new one is taken
+
+	// settles: it settles where money of its payment is, so that news of disputes that was held back may be applied (applyHeld).
+	settles bool
 }
 
 // Once is a key that keeps a request from being executed twice (IDEM-1).
@@ -213,4 +217,82 @@ func FateOf(p *Payment, order int) Fate {
 // shopper canceled it there.
 func (e PaymentEnd) GaveUp() bool {
 	return e.Canceled() || e.Failure != nil && (e.Failure.Code == failedAbandoned || decline.Reason(e.Failure.Decline).Meaning().Outcome == decline.Left)
+}
+
+// KeptNotice is a notice as it is kept, once, with what was done about it.
+type KeptNotice struct {
+	ID      string // account and the provider's id
+	Account string
+	Payment string
+	Verdict Verdict
+	Body    []byte
+	At      time.Time
+}
+
+// Closes reports whether r records that the operator has dealt with the other notice.
+func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == other.Closing() }
+
+// Closing is the id of the record that the operator has dealt with r.
+func (r KeptNotice) Closing() string { return closing + r.ID }
+
+// closing begins the id of a record that the operator has dealt with a notice.
+const closing = "/closed/"
+
+// Verdict is what was done about a notice.
+type Verdict string
+
+// The verdicts.
+const (
+	Applied    Verdict = "applied"
+	Ignored    Verdict = "ignored"    // it reported nothing new
+	Late       Verdict = "late"       // money came after the end, again, or of another amount: it goes to suspense, with an inquiry
+	Mismatched Verdict = "mismatched" // another amount or currency: for the operator
+	Closed     Verdict = "closed"     // the operator has dealt with a notice that did not fit
+)
+
+// Close records that the operator has dealt with a notice that did not fit its payment. The Change
+// can be written only once.
+//
+// Its record has an id that no account's notice can have.
+//
+// It returns an error if the notice does not need the operator.
+func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
+	if r.Verdict != Mismatched {
+		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
+	}
+	return Change{Notices: []KeptNotice{{
+		ID: r.Closing(), Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+	}}}, nil
+}
+
+func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
+	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
+		verdict = Mismatched
+	}
+	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
+}
+
+// keptAnswer keeps a provider's answer to a query as a notice. Its id contains the payment's version.
+// Only the writer of that version can write it, so it never exists already, which would make the
+// whole Change fail.
+func (p *Payment) keptAnswer(attempt Attempt, o Outcome, verdict Verdict, now time.Time) KeptNotice {
+	told := Notice{
+		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
+		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),
+	}
+	switch {
+	case o.Kind == Reversed:
+		told.Body = fmt.Appendf(nil, "when queried, the provider says that %s went back", o.returned())
+	case verdict == Mismatched:
+		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
+	}
+	return told.kept(p.ID, verdict, now)
+}
+
+// Document is a file that is stored once and never changes.
+type Document struct {
+	ID       string // id of its object
+	Merchant string
+	Live     bool
+	Body     []byte
 }

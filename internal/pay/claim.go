@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // ClaimKind says who claims the money back (CLAIM-1).
@@ -235,58 +235,6 @@ func moving(transfers ...ledger.Transfer) []ledger.Transfer {
 	return slices.DeleteFunc(transfers, func(t ledger.Transfer) bool { return len(t.Postings) == 0 })
 }
 
-// resolve ends the claim in the status to, releases the money that it held, and makes the event.
-// The caller has checked that the move is allowed.
-func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
-	var change Change
-	switch c.Kind {
-	case UserDispute:
-		p, change = c.endRefund(p, to, now)
-	case ChargebackClaim:
-		p, change = c.endDispute(p, to, now)
-	case Inquiry:
-		p, change = c.endInquiry(p, to, now)
-	}
-	return c.resolved(p, change, to, actor, note, now)
-}
-
-// resolved records the end of a claim whose money was moved, and makes the event.
-func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
-	from := c.Status
-	c = c.written(now)
-	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
-	c.Defense = c.Defense.over()
-	c = c.step(actor, note, now)
-	if !c.Played || !to.Pays() {
-		var event Event
-		c, event = c.event(webhooks.ClaimResolved, p, now)
-		event.Previous = Status(from)
-		change.Events = append(change.Events, event)
-	}
-	change.Claims = []Claim{c}
-	if c.Kind == Inquiry {
-		_, change = p.applyHeld(change, nil, now)
-	}
-	return c, change
-}
-
-// Resolve applies the decision of the issuer, the provider or the operator. An approved inquiry
-// waits for its refund at the provider: see Call.
-//
-// Errors: claim_already_resolved, conflict_state.
-func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time) (Claim, Change, error) {
-	to, err := c.After(v)
-	if err != nil {
-		return c, Change{}, err
-	}
-	if c.Kind == Inquiry && to.Pays() {
-		c, change := c.send(to, actor, note, now)
-		return c, change, nil
-	}
-	c, change := c.resolve(p, to, actor, note, now)
-	return c, change, nil
-}
-
 // Ask asks the merchant for evidence on an inquiry, with a deadline.
 //
 // Errors: claim_already_resolved, conflict_state.
@@ -357,54 +305,171 @@ func (c Claim) String() string {
 	return b.String()
 }
 
-// GiveByHand records that the operator gave an inquiry's money back, by a bank transfer with the
-// reference: no provider is asked.
-//
-// Errors: claim_already_resolved, conflict_state, missing_field without a reference.
-func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Change, error) {
-	to, err := c.After(Approve)
-	switch {
-	case err != nil:
-		return c, Change{}, err
-	case c.Kind != Inquiry:
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
-			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
-	case reference == "":
-		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
-	}
-	c.Call.ByHand = reference
-	c, change := c.resolve(p, to, PartyOperator, d.Note, d.At)
-	return c, change, nil
+// Calling reports whether a refund at the provider is under way.
+func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal() }
+
+// Reference is our name of the refund at the provider. It is unique and made before the call: if it
+// is sent twice, the provider refunds once.
+func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
+
+// Case is what the provider reports of a chargeback claim's dispute. Claims from before this was
+// kept have the zero value.
+type Case struct {
+	Account  string `json:"account,omitempty"`  // at the provider
+	ID       string `json:"id,omitempty"`       // the provider's; "" if it reported none
+	Round    int    `json:"round,omitempty"`    // number of our claim among those of this dispute, from 1
+	Instance int    `json:"instance,omitempty"` // the instance that decides now: 1 is the first
+	Stage    string `json:"stage,omitempty"`    // the provider's own name of the state; only operators see it
+	Minor    int64  `json:"minor,omitempty"`    // disputed amount in minor units, as the provider reports it
+	Currency string `json:"currency,omitempty"` // "": no amount was reported
+	Opened   bool   `json:"opened,omitempty"`   // its opening was reported, not only its end
+	Late     bool   `json:"late,omitempty"`     // about money that came after the payment had ended
+	Inquiry  string `json:"inquiry,omitempty"`  // of late money: the inquiry about it; "" in rows from before it was kept
+	Asked    int    `json:"asked,omitempty"`    // queries about it so far
+	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: it is kept for the operator
 }
 
-// Unfounded ends an inquiry about money of another amount that never came, and takes back what was
-// booked: the provider reported it, and its books do not have it.
-//
-// Errors: claim_already_resolved, conflict_state if the claim is about other money.
-func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
-	now := d.At
-	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
-	if _, err := c.After(Approve); err != nil {
-		return c, Change{}, err
+// Key names a claim among those of a payment's disputes, so that a dispute cannot get two claims.
+// It is "" if the dispute was not kept.
+func (c Case) Key() string {
+	if c.Account == "" {
+		return ""
 	}
-	if c.Kind != Inquiry || at < 0 || p.Strays[at].Code != AmountMismatch {
-		_, err := c.After(Withdraw)
-		return c, Change{}, err
+	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
+}
+
+// String describes the dispute and its state for the operator, "" if that was not kept.
+func (c Case) String() string {
+	if c.Account == "" {
+		return ""
 	}
-	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
-	var change Change
-	if ended {
-		next.written(&p, now)
-		p = next
-		change.Payments = []Payment{p}
+	words := []string{cmp.Or(c.ID, "without an id"), "at " + c.Account}
+	if c.Stage != "" {
+		words = append(words, "stage "+c.Stage)
 	}
-	rounding := int64(0)
-	if p.Strays[at].Kept == 0 { // all of it was never owed
-		rounding = p.Price.rounding(c.Local, c.USD)
+	if c.instance() > 1 {
+		words = append(words, fmt.Sprintf("instance %d", c.Instance))
 	}
-	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
-		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD + rounding},
-		ledger.Posting{Account: ledger.Rounding, Amount: -rounding}))
-	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
-	return c, change, nil
+	if c.Currency != "" {
+		words = append(words, "of "+c.told().String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// told is the disputed amount as the provider reports it; zero if it reported none.
+func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
+
+// instance is the instance at which the dispute is, from 1.
+func (c Case) instance() int { return max(1, c.Instance) }
+
+// Origin says who gave money back by a refund.
+type Origin string
+
+// The origins.
+const (
+	ByMerchant Origin = "merchant" // the merchant asked for the refund
+	ByProvider Origin = "provider" // the provider gave it back without our asking
+	ByOperator Origin = "operator" // the operator gave it back by hand
+)
+
+// Origins lists all origins.
+func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
+
+// From is who gave the money of a refund back; "" if the claim is not a refund.
+func (c Claim) From() Origin {
+	if c.Kind == UserDispute && c.Origin == "" {
+		return ByMerchant
+	}
+	return c.Origin
+}
+
+// Key names a claim among those of its payment, so that one dispute, or one refund that the
+// provider or the operator made, cannot get two claims; "" if it needs no such name.
+func (c Claim) Key() string {
+	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
+		return "refund/" + c.Call.Ref
+	}
+	return c.Case.Key()
+}
+
+// DefenseState is how far the evidence against a dispute has come on its way to the provider (CLAIM-18). Also the answer
+// to a call is one of them: submitted, refused, delayed or unknown.
+type DefenseState string
+
+// States of a dispute's evidence.
+const (
+	DefenseWaiting   DefenseState = "waiting"   // it is sent soon: more may come, and many banks read an answer only once
+	DefenseSending   DefenseState = "sending"   // the call is under way, or its node died
+	DefenseUnknown   DefenseState = "unknown"   // the provider may have it: the call is repeated
+	DefenseDelayed   DefenseState = "delayed"   // the provider proved that it has not taken it; it is sent again
+	DefenseSubmitted DefenseState = "submitted" // the provider has it
+	DefenseRefused   DefenseState = "refused"   // the provider will not take it: the operator's task
+	DefenseMissed    DefenseState = "missed"    // no call succeeded until the deadline: the operator's task
+	DefenseManual    DefenseState = "manual"    // the provider has no call for it: the operator's task
+	DefenseByHand    DefenseState = "by_hand"   // the operator has submitted it
+	DefenseOver      DefenseState = "over"      // the dispute ended before it was submitted
+)
+
+// DefenseStates lists all states.
+func DefenseStates() []DefenseState {
+	return []DefenseState{DefenseWaiting, DefenseSending, DefenseUnknown, DefenseDelayed, DefenseSubmitted, DefenseRefused, DefenseMissed, DefenseManual, DefenseByHand, DefenseOver}
+}
+
+// UnderWay reports whether the service still has to send the evidence.
+func (s DefenseState) UnderWay() bool {
+	return s == DefenseWaiting || s == DefenseSending || s == DefenseUnknown || s == DefenseDelayed
+}
+
+// Carries reports whether the operator has to carry the evidence to the provider.
+func (s DefenseState) Carries() bool {
+	return s == DefenseRefused || s == DefenseMissed || s == DefenseManual
+}
+
+// Defense is the way of a dispute's evidence to its provider. The zero value means that there is none, as in claims from before
+// it was kept: the operator carries it.
+type Defense struct {
+	State  DefenseState `json:"state,omitempty"`
+	Pieces int          `json:"pieces,omitempty"` // of the claim's evidence, from the first one, that this submission has
+	Sent   int          `json:"sent,omitempty"`   // pieces, from the first one, that the provider has for certain
+	Tries  int          `json:"tries,omitempty"`  // of this submission, with those that ended before a call
+	Unsure bool         `json:"unsure,omitempty"` // a call of it may have arrived without an answer
+	Next   int64        `json:"next,omitempty"`   // when it is sent next, microseconds UTC; 0: not
+	Since  int64        `json:"-"`                // since when the operator has to carry it, microseconds UTC; 0: not
+	Flight
+}
+
+// next is when the evidence is sent; zero: not.
+func (d Defense) next() time.Time {
+	if d.Next == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(d.Next).UTC()
+}
+
+// over is the record once the dispute has ended.
+func (d Defense) over() Defense {
+	if d.State.UnderWay() || d.State == DefenseManual {
+		d.State = DefenseOver
+	}
+	d.Next, d.Since = 0, 0
+	return d
+}
+
+// submission is our name of the evidence's submission at the provider: see Filing.Reference.
+func (c Claim) submission() string { return fmt.Sprintf("%s-e%d", c.suffix(), c.Defense.Pieces) }
+
+// defended describes the way of the evidence for the operator.
+func (c Claim) defended() string {
+	d := c.Defense
+	text := fmt.Sprintf("evidence at the provider: %s, it has %d of %d pieces", d.State, d.Sent, len(c.Evidence))
+	if d.Pieces > 0 {
+		text += fmt.Sprintf(", submission %s after %d tries", c.submission(), d.Tries)
+	}
+	if d.Unsure && d.State != DefenseSubmitted {
+		text += ", of which one may have arrived"
+	}
+	if d.State.Carries() {
+		text += ": submit it by hand"
+	}
+	return text
 }

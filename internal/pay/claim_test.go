@@ -22,7 +22,7 @@ func TestTheLargestEvidenceFileIsTheSameForPeople(t *testing.T) {
 func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	t.Helper()
 	p := sent(t, cardRail(), 10000)
-	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 	var change Change
 	switch kind {
 	case UserDispute:
@@ -32,7 +32,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 			t.Fatal(err)
 		}
 	case ChargebackClaim:
-		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: Outcome{Message: "fraudulent", Played: true}},
+		p, change = p.ApplyNotice(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: Outcome{Message: "fraudulent", Played: true}},
 			routes, "CLM-1", noon)
 	case Inquiry:
 		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", noon)
@@ -113,7 +113,7 @@ func move(c Claim, p Payment, v ClaimVerb) (next Claim, change Change, err error
 	}
 	next, change, err = c.Resolve(p, v, PartyOperator, "a note", noon)
 	if err == nil && next.Calling() {
-		next, change = next.Called(p, Outcome{Kind: Approved}, noon)
+		next, change = next.ApplyRefundOutcome(p, Outcome{Kind: Approved}, noon)
 	}
 	return next, change, err
 }
@@ -182,7 +182,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, paid := refund.Called(p, Outcome{Kind: Approved}, noon)
+	_, paid := refund.ApplyRefundOutcome(p, Outcome{Kind: Approved}, noon)
 	_, dispute := paidClaim(t, ChargebackClaim)
 	_, change, err = dispute.Resolve(p, Approve, PartyIssuer, "", noon)
 	if err != nil {
@@ -219,7 +219,7 @@ func TestUnknownRefundIsQueriedNotRepeated(t *testing.T) {
 		{Unknown, true, time.Hour},
 		{Unknown, true, time.Hour},
 	} {
-		c, _ = c.Called(p, Outcome{Kind: step.kind, ProviderRef: "theirs"}, now)
+		c, _ = c.ApplyRefundOutcome(p, Outcome{Kind: step.kind, ProviderRef: "theirs"}, now)
 		if c.Status != ClaimPending || c.Unanswered() != step.ask || c.DueAt.Sub(now) != step.pause || c.Reference() != "1-1" || c.Call.Ref != "theirs" {
 			t.Errorf("after %s: %s, ask %v, in %s as %s", step.kind, c.Status, c.Unanswered(), c.DueAt.Sub(now), c.Reference())
 		}
@@ -230,11 +230,11 @@ func TestUnknownRefundIsQueriedNotRepeated(t *testing.T) {
 			}
 		}
 	}
-	c, change := c.Called(p, Outcome{Kind: Approved}, now)
+	c, change := c.ApplyRefundOutcome(p, Outcome{Kind: Approved}, now)
 	if c.Status != ClaimApproved || len(change.Events) != 1 {
 		t.Errorf("confirmed: %s with %d events", c.Status, len(change.Events))
 	}
-	if again, change := c.Called(p, Outcome{Kind: Declined}, now); again.Status != ClaimApproved || len(change.Claims) != 0 {
+	if again, change := c.ApplyRefundOutcome(p, Outcome{Kind: Declined}, now); again.Status != ClaimApproved || len(change.Claims) != 0 {
 		t.Errorf("an answer after the end: %s, %+v", again.Status, change)
 	}
 }
@@ -245,7 +245,7 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 	for paid, want := range map[money.Amount]Verdict{
 		money.New(c.Local.Minor-1, c.Local.Currency): Mismatched, money.New(c.Local.Minor, "MXN"): Mismatched, c.Local: Applied, {}: Applied,
 	} {
-		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, "CLM-2", noon)
+		next, change := c.ApplyRefundNotice(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, "CLM-2", noon)
 		if got := change.Notices[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
 			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
 		}
@@ -270,7 +270,7 @@ func heldRefund(t *testing.T, p Payment, c Claim, went money.Amount) {
 	wrong := Outcome{Kind: Approved, ProviderRef: "theirs", Local: went}
 	now := noon
 	for i, receipts := range []int{1, 0, 0} {
-		next, change := c.Called(p, wrong, now)
+		next, change := c.ApplyRefundOutcome(p, wrong, now)
 		if next.Status != ClaimPending || !next.Calling() || !next.Unanswered() || next.Call.Ref != "theirs" || !next.DueAt.After(now) ||
 			len(change.Notices) != receipts || len(change.Transfers)+len(change.Events) != 0 {
 			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Notices), len(change.Transfers))
@@ -281,12 +281,12 @@ func heldRefund(t *testing.T, p Payment, c Claim, went money.Amount) {
 		c, now = next, next.DueAt
 	}
 	for _, kind := range []OutcomeKind{Declined, Missing, Errored, Unavailable, Awaiting, Unknown} {
-		next, change := c.Called(p, Outcome{Kind: kind}, now)
+		next, change := c.ApplyRefundOutcome(p, Outcome{Kind: kind}, now)
 		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Notices)+len(change.Transfers)+len(change.Events) != 0 {
 			t.Errorf("%s after it: %s, unanswered %v, due %v", kind, next.Status, next.Unanswered(), next.DueAt)
 		}
 	}
-	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
+	if c, _ = c.ApplyRefundOutcome(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
 		t.Errorf("when the amount fits: %s", c.Status)
 	}
 }
@@ -295,7 +295,7 @@ func heldRefund(t *testing.T, p Payment, c Claim, went money.Amount) {
 // be refunded. The status is terminal and stays.
 func TestRefusedRefundCanBeRequestedAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
-	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
+	c, change := c.ApplyRefundOutcome(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
 	p = change.Payments[0]
 	if c.Status != ClaimRejected || p.Status != Refunded || p.Refunds.Local != 0 || p.Refundable() != p.Price.Local || p.Refunds.USD != (Parts{}) {
 		t.Errorf("refused: claim %s, payment %s with %d refunded, %+v", c.Status, p.Status, p.Refunds.Local, p.Refunds.USD)
@@ -320,7 +320,7 @@ func TestRefusedRefundOfLateMoneyGoesBackToTheOperator(t *testing.T) {
 		if _, _, err := next.Resolve(p, Reject, PartyOperator, "", noon); err == nil {
 			t.Error("the money was given to the merchant while the provider was sending it back")
 		}
-		c, change = next.Called(p, Outcome{Kind: Declined}, noon)
+		c, change = next.ApplyRefundOutcome(p, Outcome{Kind: Declined}, noon)
 		if c.Status != ClaimPending || c.Calling() || !c.DueAt.IsZero() || len(change.Transfers)+len(change.Events) != 0 {
 			t.Errorf("refused: %s, calling %v, due %v", c.Status, c.Calling(), c.DueAt)
 		}
@@ -344,7 +344,7 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 		{-9060, 9060, 0, true},
 	} {
 		p := sent(t, cardRail(), 10000)
-		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		if p.net() != 9060 {
 			t.Fatalf("the net is %d", p.net())
 		}

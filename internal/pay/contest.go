@@ -11,16 +11,16 @@ import (
 // OfDispute reports whether the notice is about a dispute: its opening, its state or its end.
 func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 
-// Contest applies a provider's notice of a dispute to the payment and its claims. claims are all
+// ApplyDispute applies a provider's notice of a dispute to the payment and its claims. claims are all
 // claims of the payment, in any order. The Change always keeps the notice. It opens at most two
 // claims, with the given ids: one for the dispute, and one for late money that was not reported
 // before.
 //
 // A notice that contradicts the books is applied as far as possible and kept as mismatched for the
 // operator.
-func (n Notice) Contest(p Payment, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
+func (n Notice) ApplyDispute(p Payment, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
-	verdict := d.contest(n, ids)
+	verdict := d.applyDispute(n, ids)
 	if verdict == Ignored && d.moved { // news that was held back has been applied
 		verdict = Applied
 	}
@@ -47,14 +47,14 @@ func (p *Payment) proves(n Notice, order int) bool {
 	return n.Outcome.Local == p.Price.Local && p.Attempts[order-1].Decline != amountMismatch
 }
 
-// Heard records the provider's answer to a query about a dispute; nil if there was no answer. The
+// ApplyDisputeAnswer records the provider's answer to a query about a dispute; nil if there was no answer. The
 // claim is looked at again, unless the answer ends it. An answer that contradicts the books is kept
 // for the operator once.
-func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
+func (c Claim) ApplyDisputeAnswer(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	var told *KeptNotice
 	if n != nil {
-		if d.contest(*n, ids) == Mismatched {
+		if d.applyDispute(*n, ids) == Mismatched {
 			answer := *n
 			answer.ID = fmt.Sprintf("answer/%s-%d", c.ID, c.Case.Asked+1)
 			receipt := answer.kept(p.ID, Mismatched, now)
@@ -81,43 +81,15 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 	return next, change
 }
 
-// money finds the money that an attempt took: the capture, or an inquiry about late money. seen is
-// false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
-func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
-	if at := d.p.strayed(order, ref); at >= 0 {
-		if !d.p.Times.Completed.IsZero() && order == d.p.captured() && d.p.Attempts[order-1].MoneyRef == ref {
-			return nil, false // a part of it completed the payment: it may be about either
-		}
-		at = d.index(d.p.Strays[at].Claim)
-		if at < 0 {
-			return nil, false
-		}
-		return &d.claims[at], true
-	}
-	if a := d.p.Attempts[order-1]; ref != "" && a.MoneyRef != "" && a.MoneyRef != ref {
-		return nil, false // of money that was not reported yet
-	}
-	completed := !d.p.Times.Completed.IsZero()
-	if completed && order == d.p.captured() {
-		return nil, true
-	}
-	for i, c := range d.claims {
-		if c.Kind == Inquiry && c.Call.Returned == "" && (c.Attempt == order || c.Attempt == 0 && !completed) && !d.p.named(c.ID, ref) {
-			return &d.claims[i], true
-		}
-	}
-	return nil, false
-}
-
-// contest applies a notice of a dispute and returns the verdict.
-func (d *docket) contest(n Notice, ids [2]string) Verdict {
+// applyDispute applies a notice of a dispute and returns the verdict.
+func (d *docket) applyDispute(n Notice, ids [2]string) Verdict {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(d.p.Attempts) {
 		return Mismatched
 	}
 	inquiry, seen := d.money(order, n.Outcome.MoneyRef)
 	if !seen {
-		if !d.p.proves(n, order) || !d.paid(n, order, ids[1]) {
+		if !d.p.proves(n, order) || !d.bookProved(n, order, ids[1]) {
 			return d.hold(n, ids)
 		}
 		inquiry, seen = d.money(order, n.Outcome.MoneyRef)
@@ -133,7 +105,7 @@ func (d *docket) contest(n Notice, ids [2]string) Verdict {
 	default:
 		// From here the issuer decides: the merchant gets the money, unless the dispute is lost.
 		_, change := inquiry.resolve(d.p, ClaimRejected, PartyIssuer, "the shopper disputes it with the issuer", d.now)
-		d.add(change)
+		d.settle(change)
 	}
 	about := ""
 	if inquiry != nil {
@@ -142,18 +114,24 @@ func (d *docket) contest(n Notice, ids [2]string) Verdict {
 	return d.judge(n, order, about, ids[0])
 }
 
-// paid books the money of an attempt that a dispute proves to have been paid.
-func (d *docket) paid(n Notice, order int, claim string) bool {
+// bookProved books the money of an attempt that a dispute proves to have been paid.
+func (d *docket) bookProved(n Notice, order int, claim string) bool {
 	if claim == "" && !d.p.Status.Open() {
 		return false
 	}
-	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, MoneyRef: n.Outcome.MoneyRef, Local: d.p.Price.Local, Played: n.Outcome.Played}}
-	_, change, verdict := d.p.confirm(paid, Cascade{}, claim, d.now)
+	paid := Outcome{Kind: Approved, MoneyRef: n.Outcome.MoneyRef, Local: d.p.Price.Local, Played: n.Outcome.Played}
+	_, change, verdict := d.p.paid(order, paid, Cascade{}, claim, d.now)
 	if verdict != Applied && verdict != Late {
 		return false
 	}
-	d.add(change)
+	d.settle(change)
 	return true
+}
+
+// settle is add for a step after which news that was held back may be applied.
+func (d *docket) settle(c Change) {
+	_, c = d.p.applyHeld(c, d.now)
+	d.add(c)
 }
 
 // judge applies the notice to the claims of its dispute.
@@ -385,72 +363,88 @@ func (d *docket) end(c Claim, to ClaimStatus, note string) *Claim {
 	return &c
 }
 
-// docket is a payment with its claims while a notice is applied to them. It joins the writes of
-// several steps into one Change.
-type docket struct {
-	from    Payment
-	p       Payment
-	moved   bool    // the payment is written
-	claims  []Claim // in their present state
-	stored  map[string]int64
-	touched []string
-	change  Change
-	now     time.Time
+// Held is news of a dispute that cannot be applied yet: its money is not in the books, or is on its
+// way back. It is applied when that is settled. The operator sees it as a mismatched notice.
+type Held struct {
+	IDs       [2]string `json:"ids"` // of the claims that it may open
+	Notice    string    `json:"notice"`
+	Account   string    `json:"account"`
+	Reference string    `json:"reference"`
+	Dispute   string    `json:"dispute,omitempty"` // the provider's id of the dispute
+	Instance  int       `json:"instance,omitempty"`
+	Stage     string    `json:"stage,omitempty"`
+	Ruling    Ruling    `json:"ruling,omitempty"`
+	Minor     int64     `json:"minor,omitempty"`
+	Currency  string    `json:"currency,omitempty"`
+	Message   string    `json:"message,omitempty"`
+	Network   string    `json:"network,omitempty"`
+	RespondBy int64     `json:"respondBy,omitempty"` // microseconds UTC
+	Played    bool      `json:"simulated,omitempty"`
 }
 
-func newDocket(p Payment, claims []Claim, now time.Time) *docket {
-	d := &docket{from: p, p: p, claims: slices.Clone(claims), stored: map[string]int64{}, now: now}
-	for _, c := range claims {
-		d.stored[c.ID] = c.Version
+// maxHeld is the most news that a payment holds. Further news is only kept for the operator.
+const maxHeld = 20
+
+// hold keeps a notice until it can be applied.
+func (d *docket) hold(n Notice, ids [2]string) Verdict {
+	if len(d.p.Disputes.Held) >= maxHeld {
+		return Mismatched
 	}
-	return d
+	h := Held{
+		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
+		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
+		Network: n.Network, Played: n.Outcome.Played,
+	}
+	if !n.RespondBy.IsZero() {
+		h.RespondBy = n.RespondBy.UnixMicro()
+	}
+	d.p.Disputes.Held = append(slices.Clip(d.p.Disputes.Held), h)
+	d.moved = true
+	return Mismatched
 }
 
-// add merges the result of a step.
-func (d *docket) add(c Change) {
-	for _, next := range c.Payments { // at most one
-		d.p, d.moved = next, true
+func (h Held) notice() Notice {
+	n := Notice{
+		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
+		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
+		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
 	}
-	for _, claim := range c.Claims {
-		d.put(claim)
+	if h.RespondBy != 0 {
+		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()
 	}
-	d.change.Transfers = append(d.change.Transfers, c.Transfers...)
-	d.change.Events = append(d.change.Events, c.Events...)
-	d.change.Notices = append(d.change.Notices, c.Notices...)
+	return n
 }
 
-// put stores the new value of a claim.
-func (d *docket) put(c Claim) {
-	if at := d.index(c.ID); at >= 0 {
-		d.claims[at] = c
-	} else {
-		d.claims = append(d.claims, c)
+// applyHeld applies the news that was held back, once a change, not written yet, has settled where
+// its money is (Change.settles). News that still cannot be applied stays held. Whoever decides by a function below this file calls
+// it next.
+func (p Payment) applyHeld(change Change, now time.Time) (Payment, Change) {
+	settles := change.settles
+	if change.settles = false; !settles {
+		return p, change
 	}
-	if !slices.Contains(d.touched, c.ID) {
-		d.touched = append(d.touched, c.ID)
+	if len(change.Payments) > 0 {
+		p = change.Payments[0]
 	}
-}
-
-func (d *docket) index(claim string) int {
-	return slices.IndexFunc(d.claims, func(c Claim) bool { return c.ID == claim })
-}
-
-// done returns one Change for all steps: each row is the next version of its stored one.
-func (d *docket) done() (Payment, Change) {
-	change := d.change
-	if d.moved {
-		d.p.written(&d.from, d.now)
-		change.Payments = []Payment{d.p}
+	if len(p.Disputes.Held) == 0 {
+		return p, change
 	}
-	for _, id := range d.touched {
-		c := d.claims[d.index(id)]
-		c.Version = d.stored[id] + 1
-		change.Claims = append(change.Claims, c)
+	held := p.Disputes.Held
+	d := newDocket(p, nil, now)
+	d.from.Version, d.from.Status = p.Version-1, p.Stored
+	if len(change.Payments) == 0 {
+		d.from = p
 	}
-	return d.p, change
-}
-
-// named reports whether an inquiry is about money of another id.
-func (p *Payment) named(inquiry, ref string) bool {
-	return slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Claim == inquiry && ref != "" && s.MoneyRef != "" && s.MoneyRef != ref })
+	d.p.Disputes.Held, d.moved = nil, true
+	for _, c := range change.Claims {
+		d.stored[c.ID] = c.Version - 1
+		d.put(c)
+	}
+	rest := change
+	rest.Payments, rest.Claims = nil, nil
+	d.change = rest
+	for _, h := range held {
+		d.applyDispute(h.notice(), h.IDs)
+	}
+	return d.done()
 }

@@ -38,7 +38,7 @@ func hundred(t testing.TB) Payment {
 // completed returns a paid payment.
 func completed(t testing.TB) *hearing {
 	p := hundred(t)
-	p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.apply(change)
 	return h
@@ -96,7 +96,7 @@ func (h *hearing) hear(n Notice, want Verdict) {
 	}
 	n.Account = "one"
 	n.Dispute = n.Ruling == ""
-	_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
+	_, change := n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
 	h.apply(change)
 	if got := change.Notices[len(change.Notices)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
 		h.t.Errorf("%+v: verdict %s of %s, want %s", n, got.Verdict, got.ID, want)
@@ -254,7 +254,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 			h.apply(change)
 			h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: h.p.Price.Local}}, Mismatched)
 			end := func() {
-				_, change := refund.Called(h.p, Outcome{Kind: c.refund}, h.now)
+				_, change := refund.ApplyRefundOutcome(h.p, Outcome{Kind: c.refund}, h.now)
 				h.apply(change)
 			}
 			if c.first {
@@ -307,7 +307,7 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	ask := func(n *Notice) {
 		t.Helper()
 		h.ids += 2
-		_, change := h.claims[0].Heard(h.p, h.claims, n, [2]string{fmt.Sprintf("CLM-%d", h.ids), ""}, h.now)
+		_, change := h.claims[0].ApplyDisputeAnswer(h.p, h.claims, n, [2]string{fmt.Sprintf("CLM-%d", h.ids), ""}, h.now)
 		h.apply(change)
 		for _, r := range change.Notices {
 			if r.Verdict != Mismatched {
@@ -354,7 +354,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 			r.Fatal(err)
 		}
 		p, _ = p.Begin(routes, noon)
-		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)
 		var refunds []Claim
@@ -374,7 +374,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 		}
 		for _, claim := range refunds {
 			o := rapid.SampledFrom([]OutcomeKind{Approved, Declined}).Draw(r, "ends")
-			_, change := claim.Called(h.p, Outcome{Kind: o}, noon)
+			_, change := claim.ApplyRefundOutcome(h.p, Outcome{Kind: o}, noon)
 			h.apply(change)
 		}
 		for i := range rapid.IntRange(1, 5).Draw(r, "disputes") {
@@ -428,7 +428,7 @@ func (h *hearing) refund(amount int64) {
 		h.t.Fatalf("refund of %s: %v", usd(amount), err)
 	}
 	h.apply(change)
-	_, change = c.Called(h.p, Outcome{Kind: Approved, Local: c.Local}, h.now)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, Local: c.Local}, h.now)
 	h.apply(change)
 	if !h.p.Times.Chargeback.Equal(before) {
 		h.t.Errorf("the refund moved the time of the chargeback from %v to %v", before, h.p.Times.Chargeback)

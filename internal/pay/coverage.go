@@ -16,32 +16,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
-// Cover is a part of a settlement's net, and what it is paid out by or set off against (SETTLE-11).
-type Cover struct {
-	// By is the withdrawal that pays it out (wdr_…), or the settlement that it is set off against (STL-…); "" in what Showing hides.
-	By string `json:"by"`
-	// Amount is in USD cents; below zero in a settlement whose net is a debt.
-	Amount int64 `json:"amount"`
-	// Paid: the withdrawal has arrived. It is always true of a set-off.
-	Paid bool `json:"paid,omitempty"`
-}
-
-// SetOff reports whether the part is set off against another settlement.
-func (c Cover) SetOff() bool { return strings.HasPrefix(c.By, SettlementPrefix) }
-
 // Covered is the part of a settlement's net that a withdrawal pays out. Amount is in USD cents.
 type Covered struct {
 	Settlement string `json:"settlement"`
 	Amount     int64  `json:"amount"`
-}
-
-// Left is the part of the net, in USD cents, that nothing covers: what is owed to the merchant, or,
-// below zero, a debt that is not set off yet. It is zero while the settlement is open.
-func (s Settlement) Left() int64 {
-	if s.Status == BatchOpen {
-		return 0
-	}
-	return s.Net - s.Covered
 }
 
 // Withdrawals lists the withdrawals that cover the settlement, in the order in which they were made to.

@@ -177,7 +177,7 @@ func TestPartsOfAPayoutComeBack(t *testing.T) {
 			left := w.LeftToReturn().Minor
 			part := money.New(rapid.Int64Range(1, left).Draw(t, "part"), money.BRL)
 			notice := PayoutNotice{ID: "n", Reference: w.Reference(), Outcome: PayoutOutcome{Kind: PayoutReturned, Local: part}}
-			next, change, verdict := w.Told(notice, "bank", notice.Outcome, completed)
+			next, change, verdict := w.ApplyPayoutNotice(notice, "bank", notice.Outcome, completed)
 			if slices.Contains(w.ReturnedParts, part.Minor) { // it may be the same money: for the operator
 				if verdict != Mismatched {
 					t.Fatalf("%s came back before, and now it is %s", part, verdict)

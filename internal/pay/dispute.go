@@ -1,66 +1,13 @@
 package pay
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
-
-// Case is what the provider reports of a chargeback claim's dispute. Claims from before this was
-// kept have the zero value.
-type Case struct {
-	Account  string `json:"account,omitempty"`  // at the provider
-	ID       string `json:"id,omitempty"`       // the provider's; "" if it reported none
-	Round    int    `json:"round,omitempty"`    // number of our claim among those of this dispute, from 1
-	Instance int    `json:"instance,omitempty"` // the instance that decides now: 1 is the first
-	Stage    string `json:"stage,omitempty"`    // the provider's own name of the state; only operators see it
-	Minor    int64  `json:"minor,omitempty"`    // disputed amount in minor units, as the provider reports it
-	Currency string `json:"currency,omitempty"` // "": no amount was reported
-	Opened   bool   `json:"opened,omitempty"`   // its opening was reported, not only its end
-	Late     bool   `json:"late,omitempty"`     // about money that came after the payment had ended
-	Inquiry  string `json:"inquiry,omitempty"`  // of late money: the inquiry about it; "" in rows from before it was kept
-	Asked    int    `json:"asked,omitempty"`    // queries about it so far
-	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: it is kept for the operator
-}
-
-// Key names a claim among those of a payment's disputes, so that a dispute cannot get two claims.
-// It is "" if the dispute was not kept.
-func (c Case) Key() string {
-	if c.Account == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
-}
-
-// String describes the dispute and its state for the operator, "" if that was not kept.
-func (c Case) String() string {
-	if c.Account == "" {
-		return ""
-	}
-	words := []string{cmp.Or(c.ID, "without an id"), "at " + c.Account}
-	if c.Stage != "" {
-		words = append(words, "stage "+c.Stage)
-	}
-	if c.instance() > 1 {
-		words = append(words, fmt.Sprintf("instance %d", c.Instance))
-	}
-	if c.Currency != "" {
-		words = append(words, "of "+c.told().String())
-	}
-	return strings.Join(words, ", ")
-}
-
-// told is the disputed amount as the provider reports it; zero if it reported none.
-func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
-
-// instance is the instance at which the dispute is, from 1.
-func (c Case) instance() int { return max(1, c.Instance) }
 
 // Taking is a dispute of a payment: its state, and the amount that it holds or took of the payment's
 // money. One that the payment won stays listed, with nothing taken.
@@ -393,81 +340,100 @@ func (c Claim) Stale(now time.Time) bool {
 	return c.Kind == ChargebackClaim && !c.Status.Terminal() && now.After(since.Add(disputePatience))
 }
 
-// Held is news of a dispute that cannot be applied yet: its money is not in the books, or is on its
-// way back. It is applied when that is settled. The operator sees it as a mismatched notice.
-type Held struct {
-	IDs       [2]string `json:"ids"` // of the claims that it may open
-	Notice    string    `json:"notice"`
-	Account   string    `json:"account"`
-	Reference string    `json:"reference"`
-	Dispute   string    `json:"dispute,omitempty"` // the provider's id of the dispute
-	Instance  int       `json:"instance,omitempty"`
-	Stage     string    `json:"stage,omitempty"`
-	Ruling    Ruling    `json:"ruling,omitempty"`
-	Minor     int64     `json:"minor,omitempty"`
-	Currency  string    `json:"currency,omitempty"`
-	Message   string    `json:"message,omitempty"`
-	Network   string    `json:"network,omitempty"`
-	RespondBy int64     `json:"respondBy,omitempty"` // microseconds UTC
-	Played    bool      `json:"simulated,omitempty"`
+// docket is a payment with its claims while a notice is applied to them. It joins the writes of
+// several steps into one Change.
+type docket struct {
+	from    Payment
+	p       Payment
+	moved   bool    // the payment is written
+	claims  []Claim // in their present state
+	stored  map[string]int64
+	touched []string
+	change  Change
+	now     time.Time
 }
 
-// maxHeld is the most news that a payment holds. Further news is only kept for the operator.
-const maxHeld = 20
-
-// hold keeps a notice until it can be applied.
-func (d *docket) hold(n Notice, ids [2]string) Verdict {
-	if len(d.p.Disputes.Held) >= maxHeld {
-		return Mismatched
+func newDocket(p Payment, claims []Claim, now time.Time) *docket {
+	d := &docket{from: p, p: p, claims: slices.Clone(claims), stored: map[string]int64{}, now: now}
+	for _, c := range claims {
+		d.stored[c.ID] = c.Version
 	}
-	h := Held{
-		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
-		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
-		Network: n.Network, Played: n.Outcome.Played,
-	}
-	if !n.RespondBy.IsZero() {
-		h.RespondBy = n.RespondBy.UnixMicro()
-	}
-	d.p.Disputes.Held = append(slices.Clip(d.p.Disputes.Held), h)
-	d.moved = true
-	return Mismatched
+	return d
 }
 
-func (h Held) notice() Notice {
-	n := Notice{
-		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
-		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
-		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
+// add merges the result of a step.
+func (d *docket) add(c Change) {
+	for _, next := range c.Payments { // at most one
+		d.p, d.moved = next, true
 	}
-	if h.RespondBy != 0 {
-		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()
+	for _, claim := range c.Claims {
+		d.put(claim)
 	}
-	return n
+	d.change.Transfers = append(d.change.Transfers, c.Transfers...)
+	d.change.Events = append(d.change.Events, c.Events...)
+	d.change.Notices = append(d.change.Notices, c.Notices...)
 }
 
-// applyHeld applies the news that was held back, once a change, not written yet, has settled where
-// its money is. claims are the other claims that the news may be about. News that still cannot be
-// applied stays held.
-func (p Payment) applyHeld(change Change, claims []Claim, now time.Time) (Payment, Change) {
-	if len(p.Disputes.Held) == 0 {
-		return p, change
+// put stores the new value of a claim.
+func (d *docket) put(c Claim) {
+	if at := d.index(c.ID); at >= 0 {
+		d.claims[at] = c
+	} else {
+		d.claims = append(d.claims, c)
 	}
-	held := p.Disputes.Held
-	d := newDocket(p, claims, now)
-	d.from.Version, d.from.Status = p.Version-1, p.Stored
-	if len(change.Payments) == 0 {
-		d.from = p
+	if !slices.Contains(d.touched, c.ID) {
+		d.touched = append(d.touched, c.ID)
 	}
-	d.p.Disputes.Held, d.moved = nil, true
-	for _, c := range change.Claims {
-		d.stored[c.ID] = c.Version - 1
-		d.put(c)
+}
+
+func (d *docket) index(claim string) int {
+	return slices.IndexFunc(d.claims, func(c Claim) bool { return c.ID == claim })
+}
+
+// done returns one Change for all steps: each row is the next version of its stored one.
+func (d *docket) done() (Payment, Change) {
+	change := d.change
+	if d.moved {
+		d.p.written(&d.from, d.now)
+		change.Payments = []Payment{d.p}
 	}
-	rest := change
-	rest.Payments, rest.Claims = nil, nil
-	d.change = rest
-	for _, h := range held {
-		d.contest(h.notice(), h.IDs)
+	for _, id := range d.touched {
+		c := d.claims[d.index(id)]
+		c.Version = d.stored[id] + 1
+		change.Claims = append(change.Claims, c)
 	}
-	return d.done()
+	return d.p, change
+}
+
+// money finds the money that an attempt took: the capture, or an inquiry about late money. seen is
+// false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
+func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
+	if at := d.p.strayed(order, ref); at >= 0 {
+		if !d.p.Times.Completed.IsZero() && order == d.p.captured() && d.p.Attempts[order-1].MoneyRef == ref {
+			return nil, false // a part of it completed the payment: it may be about either
+		}
+		at = d.index(d.p.Strays[at].Claim)
+		if at < 0 {
+			return nil, false
+		}
+		return &d.claims[at], true
+	}
+	if a := d.p.Attempts[order-1]; ref != "" && a.MoneyRef != "" && a.MoneyRef != ref {
+		return nil, false // of money that was not reported yet
+	}
+	completed := !d.p.Times.Completed.IsZero()
+	if completed && order == d.p.captured() {
+		return nil, true
+	}
+	for i, c := range d.claims {
+		if c.Kind == Inquiry && c.Call.Returned == "" && (c.Attempt == order || c.Attempt == 0 && !completed) && !d.p.named(c.ID, ref) {
+			return &d.claims[i], true
+		}
+	}
+	return nil, false
+}
+
+// named reports whether an inquiry is about money of another id.
+func (p *Payment) named(inquiry, ref string) bool {
+	return slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Claim == inquiry && ref != "" && s.MoneyRef != "" && s.MoneyRef != ref })
 }

@@ -3,95 +3,16 @@ package pay
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// unknownPauses are between queries about a charge or a refund whose outcome is unknown. The first is short: most providers
-// know a moment later, and a shopper may be waiting. After an hour more queries would only load a provider that is down.
-var unknownPauses = backoff{first: 30 * time.Second, most: time.Hour}
-
-// After hourlyQuestions of the longest of them, a payment is queried with lastUnknownPause: a day has shown that the provider
-// will not know soon.
-const (
-	hourlyQuestions  = 24
-	lastUnknownPause = 6 * time.Hour
-)
-
-// unknownLimit is how long a payment stays open after its window if its provider does not say
-// whether it was paid.
-const unknownLimit = 3 * 24 * time.Hour
-
-// looks is when a payment that ended unpaid is queried again, counted from its end: the shopper may
-// have paid at the last moment, and the notification may be lost. The last two are only for a
-// provider that has not answered the earlier queries.
-var looks = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 3 * 24 * time.Hour, 7 * 24 * time.Hour, 14 * 24 * time.Hour, 30 * 24 * time.Hour}
-
-// answeredLooks is the number of looks if the provider answers.
-const answeredLooks = 5
-
-// completedLook is the first look at a payment that was completed: a day later. A node of the version before, which takes the answer
-// for news of another money, is replaced by then.
-const completedLook = 2
-
-// pause is how long to wait before the next query about an attempt.
-func (a Attempt) pause() time.Duration {
-	if unknownPauses.after(a.Unanswered-hourlyQuestions) == unknownPauses.most {
-		return lastUnknownPause
-	}
-	return unknownPauses.after(a.Unanswered)
-}
-
-// unsure is when it became unknown whether the shopper paid, after the answer o; zero if it is known.
-func (p *Payment) unsure(o Outcome, now time.Time) time.Time {
-	switch {
-	case o.Kind != Unknown:
-		return time.Time{}
-	case p.Times.Unsure.IsZero():
-		return now
-	}
-	return p.Times.Unsure
-}
-
-// Failure codes that are not error codes of the API.
-const (
-	failedUnpaid     = "expired"
-	failedUnsure     = "outcome_unknown" // the provider gave no answer for days
-	failedAbandoned  = "abandoned"       // nobody tried to pay on a card's page
-	failedNotCharged = "not_charged"     // the operator found out that the shopper was not charged
-	failedReversed   = "reversed"        // the provider gave all of it back before the payment was completed
-)
-
-// expired is the failure of a payment that its shopper could pay, and did not.
-func expired() Failure {
-	return Failure{Code: failedUnpaid, Message: "the shopper did not pay in time"}
-}
-
-// unpaid is the failure of a payment whose window is over: that of the last try, if there was one. A card that nobody tried was
-// abandoned.
-func (p *Payment) unpaid() Failure {
-	if last, ok := p.Attempts.lastTry(); ok && p.Status != Expired {
-		return p.Way.Refused(last)
-	}
-	if p.Way.Sync && p.Status != Expired && !p.Times.Expires.IsZero() {
-		return Failure{Code: failedAbandoned, Message: "nobody tried to pay"}
-	}
-	return expired()
-}
-
-// reversed is the failure of a payment whose money the provider gave back before we knew of it.
-func reversed() Failure {
-	return Failure{Code: failedReversed, Message: "the shopper paid, and the provider gave the whole amount back"}
-}
-
-// Overdue reports whether the shopper's time is over.
-func (p *Payment) Overdue(now time.Time) bool {
-	return p.Status == Pending && !p.Times.Expires.IsZero() && !now.Before(p.Times.Expires)
-}
-
 // Expire decides about an overdue payment after a last query to its provider. If the answer is paid
-// or declined, use Resolve.
+// or declined, use ApplyAnswer.
 //
 // An unknown outcome does not end the payment: the shopper may have paid. After unknownLimit it
 // ends as outcome_unknown, and is still queried.
@@ -122,28 +43,26 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	return p.finish(&from, now)
 }
 
-// Looking reports whether a payment that has ended is still queried.
-func (p *Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZero() }
-
-// Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
+// ApplyLook records a provider's answer about a payment that ended unpaid. If the payment was paid after
 // all, that is late money, as if the provider had sent a notification.
 //
 // The same is done for the last attempt of a payment that an earlier attempt completed: see
 // Following.
-func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
+func (p Payment) ApplyLook(o Outcome, claimID string, now time.Time) (Payment, Change) {
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Looking() {
 		return p, Change{}
 	}
-	next, change := p.look(attempt, o, claimID, now)
+	next, change := p.applyLook(attempt, o, claimID, now)
+	next, change = next.applyHeld(change, now)
 	return next.also(&p, change, attempt.Order, o, now)
 }
 
-func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+func (p Payment) applyLook(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	from := p
 	switch {
 	case p.Following():
-		return p.followed(attempt, o, claimID, now)
+		return p.applyFollowed(attempt, o, claimID, now)
 	case o.Kind == Approved && !p.misfits(attempt.Order, o) && attempt.Status != Approved:
 		return p.found(attempt, o, claimID, now)
 	}
@@ -151,7 +70,7 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	if left := o.remaining(); left.Kind == Approved && !o.wholeBack() && attempt.Status != Approved {
 		var verdict Verdict
 		if p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, left, claimID, &from, now); len(change.Events) > 0 {
-			change.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
+			change.Notices = []KeptNotice{from.keptAnswer(attempt, o, verdict, now)}
 		}
 	}
 	if o.wholeBack() { // it came and went
@@ -173,119 +92,6 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	}
 	change.Payments = []Payment{p}
 	return p, change
-}
-
-// found books money that a query found for a payment that had ended.
-func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
-	next, change := p.late(attempt.Order, o, claimID, now)
-	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
-	return next, change
-}
-
-// open reports whether the attempt may still charge the shopper, as far as is known.
-func (a Attempt) open() bool {
-	return a.Status == Sending || a.Status == Unknown || a.Status == Awaiting
-}
-
-// follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
-// call is under way, or its page can still be paid. due is when it was to be looked at.
-func (p *Payment) follow(due, now time.Time) {
-	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
-		p.Work.DueAt = now
-		if last.Status == Sending && due.After(now) { // its node has the call in hand
-			p.Work.DueAt = due
-		}
-	}
-}
-
-// Following reports whether an earlier attempt completed the payment, and the last one is followed
-// to its end: it may charge the shopper too.
-func (p *Payment) Following() bool {
-	last, ok := p.Attempts.Current()
-	return ok && !p.Times.Completed.IsZero() && p.Looking() && last.Order != p.End.Captured && last.open() && last.Decline != amountMismatch
-}
-
-// followed records what is known of the attempt that is followed: the answer to its call, to a
-// query or to the request to end it. Money that it took is late money.
-func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
-	from := p
-	if o.Kind == Approved && !p.misfits(attempt.Order, o) {
-		return p.found(attempt, o, claimID, now)
-	}
-	var change Change
-	switch {
-	case o.Kind == Approved, o.partlyBack():
-		var verdict Verdict
-		p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, o.remaining(), claimID, &from, now)
-		change.Notices = append(change.Notices, from.answered(attempt, o, verdict, now))
-		o = Outcome{Kind: Unknown, Decline: amountMismatch}
-	case o.Kind == Reversed:
-		change.Notices = p.bookedGone(attempt, o, now)
-	}
-	p.Attempts = p.noted(attempt.Order, o, now)
-	next := p.nextFollow(o, now)
-	if next.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
-		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
-			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
-		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
-	}
-	if next.IsZero() {
-		next = p.nextOfLeft(now)
-	}
-	p.Work.DueAt = next
-	p.written(&from, now)
-	if len(change.Events) == 0 {
-		p.Times.Updated = from.Times.Updated // the merchant does not see it
-	}
-	change.Payments = []Payment{p}
-	return p, change
-}
-
-// nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
-// for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
-// for as long as the last look.
-func (p *Payment) nextFollow(o Outcome, now time.Time) time.Time {
-	attempt, _ := p.Attempts.Current()
-	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
-	switch {
-	case o.Decline == amountMismatch:
-	case o.Kind == Unknown:
-		if last := closes.Add(looks[len(looks)-1]); now.Before(last) {
-			return now.Add(attempt.pause())
-		}
-	case o.Kind == Awaiting && now.Before(closes):
-		if at := now.Add(looks[0]); at.Before(closes) {
-			return at
-		}
-		return closes
-	case o.Kind == Awaiting:
-		for _, after := range looks[:answeredLooks] {
-			if at := closes.Add(after); at.After(now) {
-				return at
-			}
-		}
-	}
-	return time.Time{}
-}
-
-// nextLook is when to query again after an answer, zero after the last query.
-func (p *Payment) nextLook(o Outcome, now time.Time) time.Time {
-	ended, first, n := p.Times.Failed, 0, answeredLooks
-	switch {
-	case !p.Times.Completed.IsZero():
-		ended, first = p.Times.Completed, completedLook
-	case !p.Times.Expired.IsZero():
-		ended = p.Times.Expired
-	}
-	if o.Kind == Unknown || slices.ContainsFunc(Left(*p), func(a Attempt) bool { return a.Unanswered > 0 }) {
-		n = len(looks)
-	}
-	for _, after := range looks[first:n] {
-		if at := ended.Add(after); at.After(now) {
-			return at
-		}
-	}
-	return time.Time{}
 }
 
 // Word is the operator's finding about a payment or a withdrawal whose end no provider reports.
@@ -317,16 +123,9 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 	return o.Kind == Awaiting
 }
 
-// denied reports whether a provider says that an attempt was refused or never arrived, although the
-// operator resolved it as paid.
-func (p *Payment) denied(order int, o Outcome) bool {
-	a := p.Attempts[order-1]
-	return a.Resolved && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
-}
-
-// Denies records for the operator that a provider's answer about an attempt contradicts a payment
+// Contradiction records for the operator that a provider's answer about an attempt contradicts a payment
 // resolved as paid. It returns false if there is no contradiction.
-func (o Outcome) Denies(p Payment, order int, now time.Time) (Change, bool) {
+func (o Outcome) Contradiction(p Payment, order int, now time.Time) (Change, bool) {
 	if !p.denied(order, o) {
 		return Change{}, false
 	}
@@ -349,6 +148,7 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 		return c, Change{}, err
 	}
 	next, change := c.resolve(p, to, PartyOperator, note, now)
+	_, change = p.applyHeld(change, now)
 	return next, change, nil
 }
 
@@ -371,6 +171,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.complete(&from, attempt.Order, said, now)
+		next, change = next.applyHeld(change, now)
 		return next, change, nil
 	case ok && p.Status.Open():
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
@@ -382,6 +183,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.Attempts = slices.Clone(p.Attempts)
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.late(attempt.Order, said, claimID, now)
+		next, change = next.applyHeld(change, now)
 		return next, change, nil
 	case ended && w == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure {
@@ -395,21 +197,6 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 	return p, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
 		Details: problem.Details{From: string(p.Status), Action: string(w)}}
 }
-
-// failedCanceled is the failure code of a payment that its shop canceled or its shopper called off.
-const failedCanceled = "canceled"
-
-// Canceled reports whether the payment ended because its shop canceled it or its shopper called it
-// off: see WayChanged.
-func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
-
-// Reversed reports whether the payment failed because the provider gave all of it back before it was
-// completed: the shopper was charged, and has the money.
-func (e PaymentEnd) Reversed() bool { return e.Failure != nil && e.Failure.Code == failedReversed }
-
-// Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
-// the provider has ended the charge.
-func (p *Payment) Canceling() bool { return p.Status == Pending && !p.Times.CancelAsked.IsZero() }
 
 // CheckCancel returns an error if the shop may not cancel the payment (CANCEL-1).
 //
@@ -446,7 +233,7 @@ func (p Payment) AskCancel(now time.Time) (Payment, Change) {
 
 // Cancel decides about a payment that is Canceling after the provider's answer: to the request to
 // end the charge, or to a query if the provider cannot end charges. If the answer is paid or
-// declined, use Resolve.
+// declined, use ApplyAnswer.
 //
 // An unknown outcome does not end the payment: the shopper may have paid. If the provider cannot
 // end the charge and it still waits for the shopper, the payment is canceled only here: money that
@@ -469,10 +256,137 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 	return p.canceled(&from, now)
 }
 
-// canceled ends an unpaid payment that its shop asked to cancel.
-func (p Payment) canceled(from *Payment, now time.Time) (Payment, Change) {
-	p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now)
-	p.answer()
-	p.Work.DueAt = now.Add(looks[0])
-	return p.finish(from, now)
+// Resolve applies the decision of the issuer, the provider or the operator. An approved inquiry
+// waits for its refund at the provider: see RefundCall.
+//
+// Errors: claim_already_resolved, conflict_state.
+func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time) (Claim, Change, error) {
+	to, err := c.After(v)
+	if err != nil {
+		return c, Change{}, err
+	}
+	if c.Kind == Inquiry && to.Pays() {
+		c, change := c.send(to, actor, note, now)
+		return c, change, nil
+	}
+	c, change := c.resolve(p, to, actor, note, now)
+	_, change = p.applyHeld(change, now)
+	return c, change, nil
+}
+
+// GiveByHand records that the operator gave an inquiry's money back, by a bank transfer with the
+// reference: no provider is asked.
+//
+// Errors: claim_already_resolved, conflict_state, missing_field without a reference.
+func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Change, error) {
+	to, err := c.After(Approve)
+	switch {
+	case err != nil:
+		return c, Change{}, err
+	case c.Kind != Inquiry:
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
+			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
+	case reference == "":
+		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
+	}
+	c.Call.ByHand = reference
+	c, change := c.resolve(p, to, PartyOperator, d.Note, d.At)
+	_, change = p.applyHeld(change, d.At)
+	return c, change, nil
+}
+
+// Unfounded ends an inquiry about money of another amount that never came, and takes back what was
+// booked: the provider reported it, and its books do not have it.
+//
+// Errors: claim_already_resolved, conflict_state if the claim is about other money.
+func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
+	now := d.At
+	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
+	if _, err := c.After(Approve); err != nil {
+		return c, Change{}, err
+	}
+	if c.Kind != Inquiry || at < 0 || p.Strays[at].Code != AmountMismatch {
+		_, err := c.After(Withdraw)
+		return c, Change{}, err
+	}
+	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
+	var change Change
+	if ended {
+		next.written(&p, now)
+		p = next
+		change.Payments = []Payment{p}
+	}
+	rounding := int64(0)
+	if p.Strays[at].Kept == 0 { // all of it was never owed
+		rounding = p.Price.rounding(c.Local, c.USD)
+	}
+	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD + rounding},
+		ledger.Posting{Account: ledger.Rounding, Amount: -rounding}))
+	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
+	_, change = p.applyHeld(change, now)
+	return c, change, nil
+}
+
+// Disposition is the operator's decision about the money of an inquiry, beside giving all of it back by its
+// provider or to the merchant (Claim.Resolve).
+type Disposition struct {
+	Note string // why; the merchant reads it
+	At   time.Time
+}
+
+// Keep gives a part of an inquiry's money to the merchant, as the operator decided. The claim is
+// about the rest from then on. If it completes the payment, the part is the payment's amount and
+// becomes its capture; otherwise the merchant gets it without fees.
+//
+// Errors: claim_already_resolved, conflict_state, invalid_request unless a rest is left.
+func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
+	now := d.At
+	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
+	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
+	if _, err := c.After(Approve); err != nil {
+		return fail(err)
+	}
+	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: "keep"}}
+	switch {
+	case c.Kind != Inquiry || at < 0:
+		conflict.Message = "only a part of an inquiry's money can be kept"
+		return fail(conflict)
+	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
+		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+	case complete && (!p.Status.Open() || part != p.Price.Local):
+		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
+		return fail(conflict)
+	}
+	from, s := p, p.Strays[at]
+	usd := money.New(c.USD, money.USD).Fraction(part.Minor, c.Local.Minor, money.Down).Minor
+	if complete {
+		usd = p.Price.Amount.Minor
+	}
+	kind, account, step, rounding := ledger.LateKept, ledger.Available, "keep", int64(0)
+	if complete { // the capture books what its provider owes once more
+		kind, account, step, rounding = ledger.LateApplied, ledger.Receivable, "apply", p.Price.rounding(p.Price.Local, usd)
+	}
+	s.Kept += part.Minor
+	moved := c.transfer(step+"-"+strconv.FormatInt(s.Kept, 10), kind, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -usd}, ledger.Posting{Account: account, Amount: usd + rounding},
+		ledger.Posting{Account: ledger.Rounding, Amount: -rounding})
+	moved.Local = part
+	p.Strays = slices.Clone(p.Strays)
+	p.Strays[at] = s
+	c = c.written(now)
+	c.Local, c.USD = c.Local.Sub(part), c.USD-usd
+	c = c.step(PartyOperator, d.Note, now)
+	change := Change{}
+	if complete {
+		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}
+		p.Attempts, p.Times.Unsure = p.noted(s.Order, said, now), time.Time{}
+		p, change = p.complete(&from, s.Order, said, now)
+		p, change = p.applyHeld(change, now)
+	} else {
+		p.written(&from, now)
+		change.Payments = []Payment{p}
+	}
+	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)
+	return c, p, change, nil
 }

@@ -17,7 +17,7 @@ func TestUnknownOutcomeIsQueriedWithLongerPauses(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	now := noon
 	for i, pause := range want {
-		p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, now)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Unknown}, routes, now)
 		if got := p.Work.DueAt.Sub(now); got != pause {
 			t.Fatalf("after %d unanswered queries the next one is in %s, want %s", i+1, got, pause)
 		}
@@ -26,7 +26,7 @@ func TestUnknownOutcomeIsQueriedWithLongerPauses(t *testing.T) {
 		}
 		now = p.Work.DueAt
 	}
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, now)
 	if p.Status != Pending || !p.Times.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
 		t.Errorf("when it is known: %s, unsure since %s, %d unanswered queries", p, p.Times.Unsure, p.Attempts[0].Unanswered)
 	}
@@ -57,17 +57,17 @@ func TestProviderContradictsTheOperator(t *testing.T) {
 // never left out.
 func TestStraysAreBounded(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon)
 	told, receipts := 0, 0
 	for i := range int64(3 * maxStrays) {
-		next, change := p.Resolve(Outcome{Kind: Approved, Local: money.New(i+1, money.BRL)}, routes, noon)
+		next, change := p.ApplyAnswer(Outcome{Kind: Approved, Local: money.New(i+1, money.BRL)}, routes, noon)
 		told, receipts, p = told+len(change.Events), receipts+len(change.Notices), next
 	}
 	if len(p.Strays) != maxStrays || told != maxStrays || receipts != maxStrays {
 		t.Errorf("%d strays, %d events and %d receipts, want %d of each", len(p.Strays), told, receipts, maxStrays)
 	}
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Way.Window))
-	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Price.Local}, "CLM-1", noon.Add(p.Way.Window+time.Hour))
+	p, _ = p.ApplyLook(Outcome{Kind: Approved, Local: p.Price.Local}, "CLM-1", noon.Add(p.Way.Window+time.Hour))
 	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.Work.DueAt.IsZero() {
 		t.Errorf("late money is recorded as %+v, and queried at %s", last, p.Work.DueAt)
 	}
@@ -78,8 +78,8 @@ func TestStraysAreBounded(t *testing.T) {
 func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
 	for _, kind := range []OutcomeKind{Missing, Unavailable, Errored} {
 		p := sent(t, pixRail(), 1000)
-		p, _ = p.Resolve(Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}, routes, noon)
-		p, _ = p.Resolve(Outcome{Kind: kind}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: kind}, routes, noon)
 		if p.Status != Failed || p.End.Failure.Code != amountMismatch || len(p.Attempts) != 1 {
 			t.Errorf("then it says %s: %s, %+v", kind, p, p.End.Failure)
 		}
@@ -104,7 +104,7 @@ func TestPausesDouble(t *testing.T) {
 		}, []time.Duration{6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 96 * time.Hour, 168 * time.Hour}},
 		{"a payout", func(n int) time.Duration {
 			withdrawal.Payout.Checks = n - 1
-			next, _, _ := withdrawal.Resolve(PayoutOutcome{Kind: PayoutUnknown}, noon)
+			next, _, _ := withdrawal.ApplyPayoutOutcome(PayoutOutcome{Kind: PayoutUnknown}, noon)
 			return next.DueAt.Sub(noon)
 		}, []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute}},
 		{"an account that did not pay", func(n int) time.Duration {

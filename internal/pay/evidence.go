@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -97,52 +96,6 @@ func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Cla
 	return c, change, nil
 }
 
-// DefenseState is how far the evidence against a dispute has come on its way to the provider (CLAIM-18). Also the answer
-// to a call is one of them: submitted, refused, delayed or unknown.
-type DefenseState string
-
-// States of a dispute's evidence.
-const (
-	DefenseWaiting   DefenseState = "waiting"   // it is sent soon: more may come, and many banks read an answer only once
-	DefenseSending   DefenseState = "sending"   // the call is under way, or its node died
-	DefenseUnknown   DefenseState = "unknown"   // the provider may have it: the call is repeated
-	DefenseDelayed   DefenseState = "delayed"   // the provider proved that it has not taken it; it is sent again
-	DefenseSubmitted DefenseState = "submitted" // the provider has it
-	DefenseRefused   DefenseState = "refused"   // the provider will not take it: the operator's task
-	DefenseMissed    DefenseState = "missed"    // no call succeeded until the deadline: the operator's task
-	DefenseManual    DefenseState = "manual"    // the provider has no call for it: the operator's task
-	DefenseByHand    DefenseState = "by_hand"   // the operator has submitted it
-	DefenseOver      DefenseState = "over"      // the dispute ended before it was submitted
-)
-
-// DefenseStates lists all states.
-func DefenseStates() []DefenseState {
-	return []DefenseState{DefenseWaiting, DefenseSending, DefenseUnknown, DefenseDelayed, DefenseSubmitted, DefenseRefused, DefenseMissed, DefenseManual, DefenseByHand, DefenseOver}
-}
-
-// UnderWay reports whether the service still has to send the evidence.
-func (s DefenseState) UnderWay() bool {
-	return s == DefenseWaiting || s == DefenseSending || s == DefenseUnknown || s == DefenseDelayed
-}
-
-// Carries reports whether the operator has to carry the evidence to the provider.
-func (s DefenseState) Carries() bool {
-	return s == DefenseRefused || s == DefenseMissed || s == DefenseManual
-}
-
-// Defense is the way of a dispute's evidence to its provider. The zero value means that there is none, as in claims from before
-// it was kept: the operator carries it.
-type Defense struct {
-	State  DefenseState `json:"state,omitempty"`
-	Pieces int          `json:"pieces,omitempty"` // of the claim's evidence, from the first one, that this submission has
-	Sent   int          `json:"sent,omitempty"`   // pieces, from the first one, that the provider has for certain
-	Tries  int          `json:"tries,omitempty"`  // of this submission, with those that ended before a call
-	Unsure bool         `json:"unsure,omitempty"` // a call of it may have arrived without an answer
-	Next   int64        `json:"next,omitempty"`   // when it is sent next, microseconds UTC; 0: not
-	Since  int64        `json:"-"`                // since when the operator has to carry it, microseconds UTC; 0: not
-	Flight
-}
-
 // Limits on sending evidence. It is several calls, with files.
 const (
 	// DefenseTimeout bounds all calls of one try, from the first byte to the last.
@@ -172,23 +125,6 @@ func (d Defense) MayStart(now time.Time) bool {
 // MayGoOn reports whether a call of the try may still leave.
 func (d Defense) MayGoOn(now time.Time) bool {
 	return now.UnixMicro() <= d.Until-defenseSlack.Microseconds()
-}
-
-// next is when the evidence is sent; zero: not.
-func (d Defense) next() time.Time {
-	if d.Next == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(d.Next).UTC()
-}
-
-// over is the record once the dispute has ended.
-func (d Defense) over() Defense {
-	if d.State.UnderWay() || d.State == DefenseManual {
-		d.State = DefenseOver
-	}
-	d.Next, d.Since = 0, 0
-	return d
 }
 
 // gather is the record once more evidence has come. A call that is under way goes on without it.
@@ -248,9 +184,7 @@ func (f Filing) Due() bool {
 
 // Reference is our name of the submission at the provider: if it is sent twice, the provider takes it once. Another submission has more
 // pieces, and so the same name always has the same contents.
-func (f Filing) Reference() string {
-	return fmt.Sprintf("%s-e%d", f.Claim.suffix(), f.Claim.Defense.Pieces)
-}
+func (f Filing) Reference() string { return f.Claim.submission() }
 
 // end is until when the evidence is sent.
 func (f Filing) end() time.Time {
@@ -294,9 +228,9 @@ func (f Filing) put(c Claim) (Claim, Change, bool) {
 	return c, Change{Claims: []Claim{c}}, true
 }
 
-// Heard applies the answer to a try; before is the record as it was at the call. If the try was repeated meanwhile, or the operator has
+// ApplyEvidenceAnswer applies the answer to a try; before is the record as it was at the call. If the try was repeated meanwhile, or the operator has
 // submitted the evidence, only "submitted" counts.
-func (f Filing) Heard(before Defense, a DefenseAnswer) (Claim, Change) {
+func (f Filing) ApplyEvidenceAnswer(before Defense, a DefenseAnswer) (Claim, Change) {
 	c, d := f.Claim, f.Claim.Defense
 	current := d.State == DefenseSending && d.Pieces == before.Pieces && d.Calls == before.Calls
 	if c.Status.Terminal() || !current && (a.Kind != DefenseSubmitted || d.Sent >= before.Pieces) {
@@ -415,20 +349,4 @@ func (f Filing) Carried(note string) (Claim, Change, error) {
 	c = c.step(PartyOperator, note, f.Now)
 	c, change, _ := f.put(c)
 	return c, change, nil
-}
-
-// defended describes the way of the evidence for the operator.
-func (c Claim) defended() string {
-	d := c.Defense
-	text := fmt.Sprintf("evidence at the provider: %s, it has %d of %d pieces", d.State, d.Sent, len(c.Evidence))
-	if d.Pieces > 0 {
-		text += fmt.Sprintf(", submission %s after %d tries", Filing{Claim: c}.Reference(), d.Tries)
-	}
-	if d.Unsure && d.State != DefenseSubmitted {
-		text += ", of which one may have arrived"
-	}
-	if d.State.Carries() {
-		text += ": submit it by hand"
-	}
-	return text
 }

@@ -27,12 +27,12 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 	} {
 		f := Flight{Until: end.UnixMicro(), Calls: c.calls}
 		for at, want := range map[time.Time]OutcomeKind{end.Add(-1000): c.early, end: c.late} {
-			if got := f.Proved(Outcome{Kind: c.said}, at).Kind; got != want {
+			if got := f.ProvedByQuery(Outcome{Kind: c.said}, at).Kind; got != want {
 				t.Errorf("%s, %s: %s is taken for %s, want %s", c.name, at.Sub(end), c.said, got, want)
 			}
 		}
 		for at, want := range map[time.Time]PayoutKind{end.Add(-1000): c.pEarly, end: c.pLate} {
-			if got := f.ProvedPayout(PayoutOutcome{Kind: c.payout}, at).Kind; got != want {
+			if got := f.PayoutProvedByQuery(PayoutOutcome{Kind: c.payout}, at).Kind; got != want {
 				t.Errorf("%s, %s: a payout that is %s is taken for %s, want %s", c.name, at.Sub(end), c.payout, got, want)
 			}
 		}
@@ -42,20 +42,20 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 // An answer about a refund belongs to the call that got it.
 func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	p, first := paidClaim(t, UserDispute)
-	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	lost, _ := first.ApplyRefundAnswer(p, first, Outcome{Kind: Missing}, noon)
 	again, _ := lost.InHandOf(Caller{"node_b", noon.Add(time.Minute)}).Resend(noon)
-	if _, change := again.Answered(p, first, Outcome{Kind: Declined}, noon); len(change.Claims)+len(change.Transfers) > 0 {
+	if _, change := again.ApplyRefundAnswer(p, first, Outcome{Kind: Declined}, noon); len(change.Claims)+len(change.Transfers) > 0 {
 		t.Errorf("the first call was refused after the second one was begun, and that wrote %+v", change)
 	}
-	taken, _ := again.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
+	taken, _ := again.ApplyRefundAnswer(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
 	if taken.Status != ClaimApproved {
 		t.Errorf("the first call was accepted after all: the refund is %s", taken.Status)
 	}
-	refused, _ := again.Answered(p, again, Outcome{Kind: Declined}, noon)
+	refused, _ := again.ApplyRefundAnswer(p, again, Outcome{Kind: Declined}, noon)
 	if refused.Status != ClaimRejected {
 		t.Fatalf("the last call was refused: the refund is %s", refused.Status)
 	}
-	_, change := refused.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
+	_, change := refused.ApplyRefundAnswer(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
 	if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
 		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Notices)
 	}
@@ -67,7 +67,7 @@ func TestRefundRemembersItsFirstAndItsLastCall(t *testing.T) {
 	if sent, last := first.Call.SentAt(); sent != first.CreatedAt || last != sent {
 		t.Errorf("sent at %s, last at %s, want both at %s", sent, last, first.CreatedAt)
 	}
-	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	lost, _ := first.ApplyRefundAnswer(p, first, Outcome{Kind: Missing}, noon)
 	again, _ := lost.Resend(noon.Add(time.Hour))
 	if sent, last := again.Call.SentAt(); sent != first.CreatedAt || last != noon.Add(time.Hour) {
 		t.Errorf("sent at %s, last at %s, want the second one an hour after noon", sent, last)
@@ -82,13 +82,13 @@ func TestRefundRemembersItsFirstAndItsLastCall(t *testing.T) {
 func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	p, late := paidClaim(t, Inquiry)
 	first, _ := late.send(ClaimApproved, PartyOperator, "", noon)
-	refused, _ := first.Answered(p, first, Outcome{Kind: Declined}, noon)
+	refused, _ := first.ApplyRefundAnswer(p, first, Outcome{Kind: Declined}, noon)
 	if refused.Calling() || refused.Status.Terminal() {
 		t.Fatalf("the call was refused: the refund is %+v, the claim %s", refused.Call, refused.Status)
 	}
 	made := Outcome{Kind: Approved, Local: first.Local}
-	_, answered := refused.Answered(p, first, made, noon)
-	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, "CLM-2", noon)
+	_, answered := refused.ApplyRefundAnswer(p, first, made, noon)
+	_, told := refused.ApplyRefundNotice(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, "CLM-2", noon)
 	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
 		if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
 			t.Errorf("%s: it was made, and that wrote %+v", what, change)
@@ -100,21 +100,21 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 // own answer is older, and decides nothing either: a query has the end.
 func TestAnswerThatIsOlderThanANoticeIsAskedAgain(t *testing.T) {
 	p, first := paidClaim(t, UserDispute)
-	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	lost, _ := first.ApplyRefundAnswer(p, first, Outcome{Kind: Missing}, noon)
 	again, _ := lost.InHandOf(Caller{"node_b", noon.Add(time.Minute)}).Resend(noon)
-	failed := again.Call.Told(Outcome{Kind: Declined}, noon)
-	told, _ := again.ConfirmRefund(p, Notice{ID: "1", Refund: again.Reference(), Outcome: failed}, "CLM-2", noon)
+	failed := again.Call.ProvedByNotice(Outcome{Kind: Declined}, noon)
+	told, _ := again.ApplyRefundNotice(p, Notice{ID: "1", Refund: again.Reference(), Outcome: failed}, "CLM-2", noon)
 	if told.Status.Terminal() {
 		t.Fatalf("a refusal of one of two calls made the refund %s", told.Status)
 	}
-	open, _ := told.Answered(p, again, Outcome{Kind: Approved, Local: first.Local}, noon)
+	open, _ := told.ApplyRefundAnswer(p, again, Outcome{Kind: Approved, Local: first.Local}, noon)
 	if open.Status.Terminal() || open.DueAt.IsZero() {
 		t.Errorf("an answer that is older than the notice made the refund %s", open.Status)
 	}
-	if asked, _ := open.Answered(p, open, Outcome{Kind: Approved, Local: first.Local}, noon); asked.Status != ClaimApproved {
+	if asked, _ := open.ApplyRefundAnswer(p, open, Outcome{Kind: Approved, Local: first.Local}, noon); asked.Status != ClaimApproved {
 		t.Errorf("a query says that it was made: the refund is %s", asked.Status)
 	}
-	if asked, _ := open.Answered(p, open, Outcome{Kind: Declined}, noon); asked.Status != ClaimRejected {
+	if asked, _ := open.ApplyRefundAnswer(p, open, Outcome{Kind: Declined}, noon); asked.Status != ClaimRejected {
 		t.Errorf("a query says that it failed: the refund is %s", asked.Status)
 	}
 }

@@ -26,7 +26,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := hundred(t)
-			p, _ = p.Resolve(c.status, routes, noon)
+			p, _ = p.ApplyAnswer(c.status, routes, noon)
 			h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 			c.n.Reference = p.Reference(1)
 			if _, ask := (Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}).Unproved(p, nil); ask == c.proved {
@@ -37,7 +37,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 				if !h.p.Status.Open() || len(h.p.Disputes.Held) != 1 || len(h.claims) != 0 || h.p.Work.DueAt.IsZero() {
 					t.Fatalf("%s holds %d with %d claims", h.p, len(h.p.Disputes.Held), len(h.claims))
 				}
-				_, change := h.p.Resolve(Outcome{Kind: Approved, Local: usd(10000)}, routes, noon.Add(time.Hour))
+				_, change := h.p.ApplyAnswer(Outcome{Kind: Approved, Local: usd(10000)}, routes, noon.Add(time.Hour))
 				h.apply(change)
 			}
 			frozen := c.n.Outcome.Local.Minor
@@ -57,11 +57,11 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 // Held news is applied in the order in which it came.
 func TestHeldDisputeHasItsRulingToo(t *testing.T) {
 	p := hundred(t)
-	p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Unknown}, routes, noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: usd(1000)}}, Mismatched)
 	h.hear(Notice{DisputeID: "a", Ruling: DisputeLost}, Mismatched)
-	_, change := h.p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	_, change := h.p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 	h.apply(change)
 	h.is("approved 0 2000", net-fee-1000, 1000)
 	for range 2 * maxHeld { // news that can never be applied is limited
@@ -72,9 +72,9 @@ func TestHeldDisputeHasItsRulingToo(t *testing.T) {
 // lateMoney returns a payment that was paid after it had expired.
 func lateMoney(t testing.TB) *hearing {
 	p := sent(t, pixRail(), 10000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, FormURL: "x"}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting, FormURL: "x"}, routes, noon)
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
-	p, change := p.Confirm(Notice{ID: "evt_1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}, routes, "CLM-1", noon)
+	p, change := p.ApplyNotice(Notice{ID: "evt_1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}, routes, "CLM-1", noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.apply(change)
 	return h
@@ -107,15 +107,15 @@ func TestDisputeOfLateMoney(t *testing.T) {
 	})
 	t.Run("it was never reported", func(t *testing.T) {
 		p := sent(t, pixRail(), 10000)
-		p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Declined}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.hear(Notice{DisputeID: "a", Ruling: DisputeLost, Outcome: Outcome{Local: p.Price.Local}}, Applied)
 		h.is("inquiry rejected, approved 0 2000", -2000, 10000)
 	})
 	t.Run("of another attempt than the one that completed the payment", func(t *testing.T) {
 		p := hundred(t)
-		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
-		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Unavailable}, routes, noon)
+		p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)
 		h.hear(Notice{DisputeID: "a", Outcome: Outcome{Local: p.Price.Local}}, Applied) // the first attempt did charge
@@ -147,7 +147,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			if len(h.claims) != 1 || len(h.p.Disputes.Held) != 1 {
 				t.Fatalf("%d claims, %d held", len(h.claims), len(h.p.Disputes.Held))
 			}
-			_, change = calling.Called(h.p, Outcome{Kind: refund}, h.now)
+			_, change = calling.ApplyRefundOutcome(h.p, Outcome{Kind: refund}, h.now)
 			h.apply(change)
 			h.is(c.claims, c.merchant, c.shopper)
 			if len(h.p.Disputes.Held) != 0 {
@@ -159,7 +159,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		h := lateMoney(t)
 		calling, change, _ := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", h.now)
 		h.apply(change)
-		_, change = calling.Called(h.p, Outcome{Kind: Approved}, h.now)
+		_, change = calling.ApplyRefundOutcome(h.p, Outcome{Kind: Approved}, h.now)
 		h.apply(change)
 		h.hear(Notice{DisputeID: "a"}, Mismatched)
 		h.is("inquiry approved", 0, 10000)

@@ -153,7 +153,7 @@ func (l *life) step(t *rapid.T) {
 			c := routes
 			c.Claim = l.id()
 			c.Budget = Budget{Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), Time: time.Duration(rapid.IntRange(0, 5).Draw(t, "minutes")) * time.Minute}
-			next, change := l.p.Resolve(o, c, l.now)
+			next, change := l.p.ApplyAnswer(o, c, l.now)
 			l.apply(t, next, change)
 		}
 	case "notice":
@@ -166,7 +166,7 @@ func (l *life) step(t *rapid.T) {
 		}
 		l.ids++
 		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o}
-		next, change := l.p.Confirm(n, routes, l.id(), l.now)
+		next, change := l.p.ApplyNotice(n, routes, l.id(), l.now)
 		l.apply(t, next, change)
 	case "expire":
 		if l.p.Status == Pending {
@@ -193,7 +193,7 @@ func (l *life) step(t *rapid.T) {
 			o = l.pays(t, len(l.p.Attempts))
 		}
 		l.now = l.now.Add(rapid.SampledFrom([]time.Duration{0, 24 * time.Hour}).Draw(t, "later"))
-		next, change := l.p.Look(o, l.id(), l.now)
+		next, change := l.p.ApplyLook(o, l.id(), l.now)
 		l.apply(t, next, change)
 	case "rule":
 		word := rapid.SampledFrom([]Word{WordPaid, WordNotCharged}).Draw(t, "word")
@@ -256,7 +256,7 @@ func (l *life) contest(t *rapid.T) {
 	if n.Outcome.Local == l.p.Price.Local {
 		l.proved[order] = true // now, or once the place of the money is known
 	}
-	next, change := n.Contest(l.p, claims, [2]string{l.id(), l.id()}, l.now)
+	next, change := n.ApplyDispute(l.p, claims, [2]string{l.id(), l.id()}, l.now)
 	l.apply(t, next, change)
 	if verdict := change.Notices[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
 		t.Fatalf("an ignored notice moved money: %v", change.Transfers)
@@ -271,7 +271,7 @@ func (l *life) stepClaim(t *rapid.T) {
 	c := l.claims[rapid.SampledFrom(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claim")]
 	if c.Calling() && rapid.Bool().Draw(t, "the provider answers") {
 		kinds := []OutcomeKind{Approved, Approved, Declined, Awaiting, Unknown, Missing, Errored, Unavailable}
-		_, change := c.Called(l.p, Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "refund")}, l.now)
+		_, change := c.ApplyRefundOutcome(l.p, Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "refund")}, l.now)
 		l.apply(t, l.p, change)
 		return
 	}

@@ -39,7 +39,7 @@ func TestStrayOfAnotherAmountGoesBack(t *testing.T) {
 	// by a query
 	h := heard(t)
 	h.confirm(named("A", 110_00), Late)
-	_, change := h.p.Resolve(gone("A", 110_00), routes, noon)
+	_, change := h.p.ApplyAnswer(gone("A", 110_00), routes, noon)
 	h.apply(change)
 	if len(change.Notices) == 0 && !h.claims[0].Status.Terminal() {
 		t.Errorf("by a query: no notice, inquiry %s, suspense %d, payment %s", h.claims[0].Status, h.books[ledger.Suspense], h.p.Status)
@@ -60,7 +60,7 @@ func TestDisputeOfMoneyWhosePartCompleted(t *testing.T) {
 	}
 	h := begin()
 	n := Notice{ID: "d", Account: "one", Reference: h.p.Reference(1), DisputeID: "dp", Ruling: DisputeLost, Outcome: Outcome{MoneyRef: "A", Local: usd(110_00)}}
-	_, change := n.Contest(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
+	_, change := n.ApplyDispute(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
 	h.apply(change)
 	left := h.p.Refundable()
 	if h.wentBack() > 0 && left.Minor+h.wentBack() > 110_00 {
@@ -68,7 +68,7 @@ func TestDisputeOfMoneyWhosePartCompleted(t *testing.T) {
 		_, c, change, err := h.p.Refund(NewRefund{ID: "CLM-R"}, ledger.Balances{ledger.Available: 1_000_00, ledger.Reserve: 10_00}, noon)
 		if err == nil {
 			h.apply(change)
-			_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r"}, noon)
+			_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r"}, noon)
 			h.apply(change)
 			t.Errorf("  %d went back of %d", h.wentBack(), -h.books[ledger.Receivable])
 		}
@@ -78,7 +78,7 @@ func TestDisputeOfMoneyWhosePartCompleted(t *testing.T) {
 	h.books[ledger.Available] += 500_00
 	h.ours(100_00, "r1")
 	n.ID = "d2"
-	_, change = n.Contest(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
+	_, change = n.ApplyDispute(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
 	h.apply(change)
 	if h.wentBack() > 110_00 {
 		t.Errorf("%d went back of 110.00: %s", h.wentBack(), change.Notices[0].Verdict)
@@ -157,7 +157,7 @@ func TestReturnOfOneOfManyStrays(t *testing.T) {
 	}
 	c, change, _ := h.claims[3].Resolve(h.p, Approve, PartyOperator, "", noon)
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
 	h.apply(change)
 	h.fails(c)
 	last := h.claims[len(h.claims)-1]

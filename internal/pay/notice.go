@@ -37,57 +37,11 @@ type Notice struct {
 	Reviewing bool      // the provider has the evidence and does not wait for the merchant
 }
 
-// KeptNotice is a notice as it is kept, once, with what was done about it.
-type KeptNotice struct {
-	ID      string // account and the provider's id
-	Account string
-	Payment string
-	Verdict Verdict
-	Body    []byte
-	At      time.Time
-}
-
-// Closes reports whether r records that the operator has dealt with the other notice.
-func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == other.Closing() }
-
-// Closing is the id of the record that the operator has dealt with r.
-func (r KeptNotice) Closing() string { return closing + r.ID }
-
-// closing begins the id of a record that the operator has dealt with a notice.
-const closing = "/closed/"
-
-// Verdict is what was done about a notice.
-type Verdict string
-
-// The verdicts.
-const (
-	Applied    Verdict = "applied"
-	Ignored    Verdict = "ignored"    // it reported nothing new
-	Late       Verdict = "late"       // money came after the end, again, or of another amount: it goes to suspense, with an inquiry
-	Mismatched Verdict = "mismatched" // another amount or currency: for the operator
-	Closed     Verdict = "closed"     // the operator has dealt with a notice that did not fit
-)
-
-// Close records that the operator has dealt with a notice that did not fit its payment. The Change
-// can be written only once.
-//
-// Its record has an id that no account's notice can have.
-//
-// It returns an error if the notice does not need the operator.
-func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
-	if r.Verdict != Mismatched {
-		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
-	}
-	return Change{Notices: []KeptNotice{{
-		ID: r.Closing(), Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
-	}}}, nil
-}
-
-// ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
+// ApplyRefundNotice applies a notice of a refund to its claim. The Change always keeps the notice. A
 // refund that fails after it was confirmed gets a claim of its own, with the id claimID: see
 // takeBack. Any other notice that contradicts a refund that has ended is kept as mismatched for the
 // operator.
-func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
+func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok:
@@ -104,22 +58,23 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time)
 		next, change = c.hold(p, n.Outcome, now)
 		verdict = Mismatched
 	case c.Calling():
-		next, change = c.Called(p, n.Outcome.Asked(), now)
+		next, change = c.ApplyRefundOutcome(p, n.Outcome.AsQueried(), now)
 		verdict = Applied
 	}
 	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
 	return next, change
 }
 
-// Confirm applies a notice to the payment. The Change always keeps the notice; the verdict says
-// whether anything else changed. Notices of disputes belong to Contest, which has the claims: here
+// ApplyNotice applies a notice to the payment. The Change always keeps the notice; the verdict says
+// whether anything else changed. Notices of disputes belong to ApplyDispute, which has the claims: here
 // one is treated as the first dispute.
-func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
+func (p Payment) ApplyNotice(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
 	if n.OfDispute() {
-		return n.Contest(p, nil, [2]string{claimID}, now)
+		return n.ApplyDispute(p, nil, [2]string{claimID}, now)
 	}
 	p.Work.caller = c.By
-	next, change, verdict := p.confirm(n, c, claimID, now)
+	next, change, verdict := p.applyNotice(n, c, claimID, now)
+	next, change = next.applyHeld(change, now)
 	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
 		next, change = next.also(&p, change, order, n.Outcome, now)
 		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
@@ -140,58 +95,30 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	return next, change
 }
 
-func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
-	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
-		verdict = Mismatched
-	}
-	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
-}
-
-func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change, Verdict) {
+func (p Payment) applyNotice(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change, Verdict) {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(p.Attempts) {
 		return p, Change{}, Mismatched
 	}
-	n.Outcome = n.Outcome.Asked()
-	if n.Outcome.Kind == Reversed {
-		return p.reversed(n, order, c, now)
-	}
-	paid := n.Outcome.Kind == Approved
+	n.Outcome = n.Outcome.AsQueried()
+	last := order == len(p.Attempts)
 	switch {
-	case paid && p.Attempts[order-1].wentBack(n.Outcome) && !p.has(order, n.Outcome):
-		return p, Change{}, Mismatched // older news, or a refund of the provider's that failed
-	case p.misfits(order, n.Outcome):
-		return p.mismatched(order, n.Outcome, claimID, now)
+	case n.Outcome.Kind == Reversed:
+		return p.applyReversal(n, order, c, now)
+	case n.Outcome.Kind == Approved:
+		return p.paid(order, n.Outcome, c, claimID, now)
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
 		return p, Change{}, Ignored // the answer to the call, or to a query, has the address for the shopper
-	case p.Status.Open() && (order == len(p.Attempts) || paid):
-		next, change := p.resolveNotice(n, order, c, now)
+	case p.Status.Open() && last:
+		next, change := p.applyOutcome(n.Outcome, c, now)
 		return next, change, Applied
-	case p.Following() && order == len(p.Attempts) && !paid:
-		next, change := p.followed(p.Attempts[order-1], n.Outcome, claimID, now)
+	case p.Following() && last:
+		next, change := p.applyFollowed(p.Attempts[order-1], n.Outcome, claimID, now)
 		return next, change, Applied
-	case paid && !p.has(order, n.Outcome):
-		next, change := p.late(order, n.Outcome, claimID, now)
-		return next, change, Late
-	case paid:
-		next, change := p.again(order, n.Outcome, now)
-		return next, change, Ignored
 	case p.denied(order, n.Outcome):
 		return p, Change{}, Mismatched
 	}
 	return p, Change{}, Ignored
-}
-
-// resolveNotice is Resolve for an attempt that may not be the last one.
-func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
-	if order != len(p.Attempts) {
-		// An earlier attempt did charge. The later one is followed to its end. If it is paid too,
-		// that money goes to suspense.
-		from := p
-		p.Attempts = p.noted(order, n.Outcome, now)
-		return p.complete(&from, order, n.Outcome, now)
-	}
-	return p.resolve(n.Outcome, c, now)
 }
 
 // UnknownNotice is a notice about an object that the books do not have.
@@ -256,23 +183,6 @@ func LastOpen(told []KeptNotice, one KeptNotice) bool {
 	}
 	delete(open, one.ID)
 	return len(open) == 0
-}
-
-// answered keeps a provider's answer to a query as a notice. Its id contains the payment's version.
-// Only the writer of that version can write it, so it never exists already, which would make the
-// whole Change fail.
-func (p *Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) KeptNotice {
-	told := Notice{
-		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
-		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),
-	}
-	switch {
-	case o.Kind == Reversed:
-		told.Body = fmt.Appendf(nil, "when queried, the provider says that %s went back", o.returned())
-	case verdict == Mismatched:
-		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
-	}
-	return told.kept(p.ID, verdict, now)
 }
 
 // What providers tell is untrusted input, and adapters may pass on what no database can store. Storable makes it storable, once for
@@ -388,4 +298,114 @@ func noticeID(id string) string {
 // storableBody is a notification as it is kept: money must not wait because of a character.
 func storableBody(body []byte) []byte {
 	return []byte(strings.ReplaceAll(strings.ToValidUTF8(string(body), "?"), "\x00", "?"))
+}
+
+// ApplyAnswer records the outcome of the current attempt and decides what follows: completed, pending,
+// failed, a new attempt on the next route (sending), or still unknown.
+//
+// It accepts the results of calls and of queries. After an unknown outcome it never makes another
+// attempt: the shopper may have been charged.
+func (p Payment) ApplyAnswer(o Outcome, c Cascade, now time.Time) (Payment, Change) {
+	attempt, _ := p.Attempts.Current()
+	next, change := p.applyOutcome(o, c, now)
+	next, change = next.applyHeld(change, now)
+	if len(o.Also) == 0 {
+		return next, change
+	}
+	return next.also(&p, change, attempt.Order, o, now)
+}
+
+// applyReversal applies news that the provider gave a charge back, without the claims: ApplyRefundList applies
+// it to money that is in the books. No refund of ours can exist while the payment is open, so
+// nothing is credited: a charge that went back whole ends the payment, and of another one the
+// operator has to find out what is left.
+func (p Payment) applyReversal(n Notice, order int, c Cascade, now time.Time) (Payment, Change, Verdict) {
+	o, current := n.Outcome, order == len(p.Attempts)
+	switch attempt := p.Attempts[order-1]; {
+	case attempt.Status == Approved && o.Back != nil && o.Back.Total.Minor <= p.Refunds.Local:
+		return p, Change{}, Ignored
+	case attempt.Status == Approved:
+		return p, Change{}, Mismatched
+	case o.partlyBack():
+		return p.partlyGone(order, o).mismatched(order, o.remaining(), "", now)
+	case p.Status.Open() && current:
+		next, change := p.applyOutcome(o, c, now)
+		return next, change, Applied
+	case attempt.Status == Reversed:
+		return p, Change{}, Ignored
+	}
+	from := p
+	p.Attempts = p.noted(order, o, now) // it came and went: older news that it is paid changes nothing
+	if current {
+		p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
+	}
+	p.written(&from, now)
+	return p, Change{Payments: []Payment{p}}, Applied
+}
+
+// ApplyRefundList applies a provider's list of what it gave back of a charge. claims are all claims of the
+// payment. Each refund that the provider made by itself becomes a claim, once, with one of the ids;
+// it may take available below zero (REF-14). A refund that cannot be told from one of ours that is
+// under way, or that exceeds what is left, is kept as mismatched for the operator. The Change always
+// keeps the notice.
+func (n Notice) ApplyRefundList(p Payment, claims []Claim, ids []string, now time.Time) (Payment, Change) {
+	_, order, _ := ParseReference(n.Reference)
+	d, verdict := newDocket(p, claims, now), Ignored
+	inquiry, booked := d.money(order, n.Outcome.MoneyRef)
+	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // it may be of any of them
+		booked, verdict = false, Mismatched
+	}
+	switch whole := n.Outcome.wholeBack() && p.strayed(order, n.Outcome.MoneyRef) < 0; {
+	case !booked && !whole: // of money that was not reported before
+		verdict = Mismatched
+	case !booked: // it came and went
+		d.p, d.moved, verdict = p.remember(order, n.Outcome.MoneyRef), true, Applied
+	}
+	for _, r := range d.reported(n.Outcome, inquiry, order) {
+		id := ""
+		if len(ids) > 0 {
+			id = ids[0]
+		}
+		if !booked {
+			break
+		}
+		v := d.applyRefund(r, order, inquiry, id)
+		if v == Ignored {
+			continue
+		}
+		ids = ids[min(1, len(ids)):]
+		if verdict != Mismatched {
+			verdict = v
+		}
+	}
+	next, change := d.done()
+	next, change = next.also(&p, change, order, n.Outcome, now)
+	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
+	return next, change
+}
+
+// also books the further money that an answer or a notice lists. change is the decision about the
+// first one, not written yet; from is the stored payment.
+func (p Payment) also(from *Payment, change Change, order int, o Outcome, now time.Time) (Payment, Change) {
+	for _, m := range o.Also {
+		if m.Claim == "" {
+			continue
+		}
+		said := Outcome{Kind: Approved, ProviderRef: m.ProviderRef, MoneyRef: m.Ref, Local: m.Local}
+		next, more, verdict := p.paid(order, said, Cascade{}, m.Claim, now)
+		next, more = next.applyHeld(more, now)
+		if verdict == Ignored || verdict == Mismatched && len(more.Events) == 0 {
+			continue
+		}
+		p = next
+		p.written(from, now)
+		change.Payments = []Payment{p}
+		change.Claims, change.Transfers, change.Events = append(change.Claims, more.Claims...), append(change.Transfers, more.Transfers...), append(change.Events, more.Events...)
+		if verdict != Applied {
+			told := from.keptAnswer(p.Attempts[order-1], said, verdict, now)
+			told.ID += " " + m.Claim
+			change.Notices = append(change.Notices, told)
+		}
+	}
+	return p, change
 }

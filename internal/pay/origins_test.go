@@ -28,14 +28,14 @@ func TestBookWhileOursIsUnderWay(t *testing.T) {
 	h := kept(t)
 	_, c, change, _ := h.p.Refund(NewRefund{ID: "CLM-O", Amount: usd(30_00)}, h.balances(), noon)
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Unknown}, noon)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Unknown}, noon)
 	h.apply(change)
 	_, _, change, err := NewBooking{ID: "CLM-B", Ref: "r1", Origin: ByProvider, Local: usd(30_00)}.Book(h.p, h.claims, noon)
 	if err != nil {
 		return
 	}
 	h.apply(change)
-	_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1", Local: c.Local}, noon)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1", Local: c.Local}, noon)
 	h.apply(change)
 	if h.wentBack() != 30_00 && len(change.Notices) == 0 {
 		t.Errorf("one refund, r1, is booked by two claims: %d, no notice", h.wentBack())
@@ -62,7 +62,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			rt.Skip("fees")
 		}
 		p, _ = p.Begin(routes, noon)
-		p, change := p.Resolve(Outcome{Kind: Approved, MoneyRef: "A", ProviderRef: "ch_1"}, routes, noon)
+		p, change := p.ApplyAnswer(Outcome{Kind: Approved, MoneyRef: "A", ProviderRef: "ch_1"}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		written := map[string]bool{}
 		apply := func(c Change) {
@@ -91,7 +91,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				}
 			}
 			n := Notice{ID: fmt.Sprint("l", id), Account: "one", Reference: h.p.Reference(1), Outcome: Outcome{Kind: Reversed, MoneyRef: "A", Local: p.Price.Local, Back: &Reversal{Refunds: slices.Clone(list)}}}
-			_, change := n.GiveBack(h.p, h.claims, ids, noon)
+			_, change := n.ApplyRefundList(h.p, h.claims, ids, noon)
 			apply(change)
 		}
 		for range rapid.IntRange(1, 14).Draw(rt, "steps") {
@@ -113,14 +113,14 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				apply(change)
 				if rapid.Bool().Draw(rt, "answered") {
 					kind := rapid.SampledFrom([]OutcomeKind{Approved, Declined}).Draw(rt, "kind")
-					_, change = c.Called(h.p, Outcome{Kind: kind, ProviderRef: fmt.Sprint("o", id), Local: c.Local}, noon)
+					_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: kind, ProviderRef: fmt.Sprint("o", id), Local: c.Local}, noon)
 					apply(change)
 				}
 			case 2: // one under way ends
 				for _, c := range h.claims {
 					if c.Kind == UserDispute && c.Calling() {
 						kind := rapid.SampledFrom([]OutcomeKind{Approved, Declined}).Draw(rt, "kind")
-						_, change := c.Called(h.p, Outcome{Kind: kind, ProviderRef: fmt.Sprint("o", id), Local: c.Local}, noon)
+						_, change := c.ApplyRefundOutcome(h.p, Outcome{Kind: kind, ProviderRef: fmt.Sprint("o", id), Local: c.Local}, noon)
 						apply(change)
 						break
 					}
@@ -135,7 +135,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			case 4:
 				for _, c := range h.claims {
 					if c.Kind == UserDispute && c.From() == ByMerchant && c.Status.Pays() && c.Call.Returned == "" && rapid.Bool().Draw(rt, "ours fails") {
-						_, change := c.ConfirmRefund(h.p, Notice{ID: fmt.Sprint("f", id), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, fmt.Sprintf("CLM-F%d", id), noon)
+						_, change := c.ApplyRefundNotice(h.p, Notice{ID: fmt.Sprint("f", id), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, fmt.Sprintf("CLM-F%d", id), noon)
 						apply(change)
 						break
 					}
@@ -143,7 +143,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			case 5:
 				d := fmt.Sprint("d", id)
 				n := Notice{ID: d, Account: "one", Reference: h.p.Reference(1), DisputeID: d, Dispute: true, Outcome: Outcome{MoneyRef: "A", Local: amount}}
-				_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-D%d", id), fmt.Sprintf("CLM-E%d", id)}, noon)
+				_, change := n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-D%d", id), fmt.Sprintf("CLM-E%d", id)}, noon)
 				apply(change)
 				opens = append(opens, d)
 			case 6:
@@ -152,7 +152,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				}
 				d := rapid.SampledFrom(opens).Draw(rt, "dispute")
 				n := Notice{ID: d + "e", Account: "one", Reference: h.p.Reference(1), DisputeID: d, Ruling: rapid.SampledFrom([]Ruling{DisputeLost, DisputeWon, DisputeWithdrawn}).Draw(rt, "ruling"), Outcome: Outcome{MoneyRef: "A"}}
-				_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
+				_, change := n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
 				apply(change)
 			}
 			went := h.wentBack()
@@ -186,12 +186,12 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			if h.p.Disputes.OpenOnCapture() == "" {
 				break
 			}
-			_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
+			_, change := n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
 			apply(change)
 		}
 		for _, c := range h.claims {
 			if c.Kind == UserDispute && c.Calling() {
-				_, change := c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "e" + c.ID, Local: c.Local}, noon)
+				_, change := c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "e" + c.ID, Local: c.Local}, noon)
 				apply(change)
 			}
 		}
@@ -201,7 +201,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				rt.Fatal(err)
 			}
 			apply(change)
-			_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "end", Local: c.Local}, noon)
+			_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "end", Local: c.Local}, noon)
 			apply(change)
 			if h.wentBack() != cents {
 				rt.Fatalf("all was refunded, and %d of %d went back: %+v %+v", h.wentBack(), cents, h.p.Disputes.Takings, h.p.Refunds.USD)
@@ -220,7 +220,7 @@ func TestReturnedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.apply(change)
-		c, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: fmt.Sprint("r", i)}, noon)
+		c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: fmt.Sprint("r", i)}, noon)
 		h.apply(change)
 		h.gave(100_00, 0)
 		h.fails(c)

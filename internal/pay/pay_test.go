@@ -53,7 +53,7 @@ func sent(t interface{ Fatal(...any) }, rail accounts.Rail, cents int64) Payment
 
 func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
 	p := sent(t, cardRail(), 2550)
-	p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+	p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 	if p.Status != Completed || len(change.Transfers) != 1 || len(change.Events) != 1 {
 		t.Fatalf("approved payment: %s with %d transfers and %d events", p, len(change.Transfers), len(change.Events))
 	}
@@ -63,7 +63,7 @@ func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
 	if got := change.Transfers[0].Amount(ledger.Pending); got != p.net() {
 		t.Errorf("the merchant got %d, want %d", got, p.net())
 	}
-	again, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
+	again, change := p.ApplyNotice(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
 	if len(change.Transfers) != 0 || change.Notices[0].Verdict != Ignored || again.Version != p.Version {
 		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Notices[0].Verdict, len(change.Transfers))
 	}
@@ -85,7 +85,7 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 		{"pending", Outcome{Kind: Awaiting}, Pending, ""},
 	} {
 		p := sent(t, cardRail(), 2550)
-		p, change := p.Resolve(c.outcome, routes, noon)
+		p, change := p.ApplyAnswer(c.outcome, routes, noon)
 		next := ""
 		if a := p.Attempts[len(p.Attempts)-1]; len(p.Attempts) == 2 {
 			next = a.Provider
@@ -102,8 +102,8 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 // The merchant sees how long the provider took, without the shopper's time.
 func TestTraceShowsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
-	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
+	p, _ = p.ApplyAnswer(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
 	if got := p.Attempts.Trace()[0].DurationMs; got != 300 {
 		t.Errorf("the trace says %d ms, want 300", got)
 	}
@@ -115,7 +115,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 		if p.Status != Processing {
 			t.Fatalf("after %d attempts: %s", i, p)
 		}
-		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Unavailable}, routes, noon)
 	}
 	if p.Status != Failed || p.End.Failure.Code != string(problem.CascadeExhausted) || len(p.Attempts.Trace()) != 3 {
 		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
@@ -126,11 +126,11 @@ func TestExhaustedCascadeFails(t *testing.T) {
 // node continues it.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)
 	if p.Status != Pending || p.Work.Answered != "" || p.Work.Owner != "node_a" || p.Work.DueAt != noon.Add(callLease) {
 		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Work.Answered, p.Work.Owner, p.Work.DueAt)
 	}
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, byNode(routes, "node_b"), noon.Add(callLease))
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, byNode(routes, "node_b"), noon.Add(callLease))
 	if p.Work.Answered != "" || p.Work.Owner != "node_b" {
 		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Work.Answered, p.Work.Owner)
 	}
@@ -161,9 +161,9 @@ func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 		{Unavailable, Unavailable, Unknown}, {Errored, Errored, Unknown}, {Missing, Unknown, Unknown}, {Unknown, Unknown, Unknown},
 	} {
 		for _, got := range []struct{ is, want OutcomeKind }{
-			{once.Proved(Outcome{Kind: c.kind}, early).Kind, c.once}, {twice.Proved(Outcome{Kind: c.kind}, early).Kind, c.twice},
-			{twice.Proved(Outcome{Kind: c.kind}, late).Kind, c.kind},
-			{once.Answered(Outcome{Kind: c.kind}).Kind, c.kind},
+			{once.ProvedByQuery(Outcome{Kind: c.kind}, early).Kind, c.once}, {twice.ProvedByQuery(Outcome{Kind: c.kind}, early).Kind, c.twice},
+			{twice.ProvedByQuery(Outcome{Kind: c.kind}, late).Kind, c.kind},
+			{once.ProvedByCall(Outcome{Kind: c.kind}).Kind, c.kind},
 		} {
 			if got.is != got.want {
 				t.Errorf("%s becomes %s, want %s", c.kind, got.is, got.want)
@@ -171,7 +171,7 @@ func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
 		}
 	}
 	for _, kind := range []OutcomeKind{Declined, Unavailable, Errored} {
-		if got := twice.Answered(Outcome{Kind: kind}).Kind; got != Unknown {
+		if got := twice.ProvedByCall(Outcome{Kind: kind}).Kind; got != Unknown {
 			t.Errorf("one of two calls gets %s, which becomes %s", kind, got)
 		}
 	}
@@ -192,9 +192,9 @@ func TestSoftDeclineOfTheLastProviderExhausts(t *testing.T) {
 	} {
 		p := sent(t, cardRail(), 1000)
 		for range 2 {
-			p, _ = p.Resolve(Outcome{Kind: Declined, Soft: true, Code: problem.CardDeclined}, routes, noon)
+			p, _ = p.ApplyAnswer(Outcome{Kind: Declined, Soft: true, Code: problem.CardDeclined}, routes, noon)
 		}
-		p, _ = p.Resolve(c.last, routes, noon)
+		p, _ = p.ApplyAnswer(c.last, routes, noon)
 		if p.Status != Failed || p.End.Failure.Code != string(c.code) || p.Work.Answered != Failed {
 			t.Errorf("%s: %s, want it failed with %s", c.name, p, c.code)
 		}
@@ -203,10 +203,10 @@ func TestSoftDeclineOfTheLastProviderExhausts(t *testing.T) {
 
 func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon)
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
 	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}
-	p, change := p.Confirm(n, routes, "CLM-9", noon.Add(26*time.Hour))
+	p, change := p.ApplyNotice(n, routes, "CLM-9", noon.Add(26*time.Hour))
 	if p.Status != Expired || change.Notices[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
 		t.Fatalf("late money: %s, %+v", p, change.Notices)
 	}
@@ -214,16 +214,16 @@ func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 		t.Errorf("suspense got %d, want %d", got, p.Price.Amount.Minor)
 	}
 	n.ID = "10"
-	if _, change := p.Confirm(n, routes, "CLM-10", noon.Add(27*time.Hour)); len(change.Transfers) != 0 {
+	if _, change := p.ApplyNotice(n, routes, "CLM-10", noon.Add(27*time.Hour)); len(change.Transfers) != 0 {
 		t.Error("the same late money was booked twice")
 	}
 }
 
 func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon)
 	for _, paid := range []money.Amount{money.New(p.Price.Local.Minor-1, money.BRL), money.New(p.Price.Local.Minor, money.USD)} {
-		next, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
+		next, change := p.ApplyNotice(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
 		if next.Status != Pending || change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
 			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Notices[0].Verdict)
 		}
@@ -237,12 +237,12 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 		p := sent(t, pixRail(), 1000)
 		from := p.Status
 		if pending {
-			p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
+			p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting}, routes, noon)
 			from = Pending
 		}
 		wrong := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, money.BRL)}
 		for i, receipts := range []int{1, 0} {
-			next, change := p.Resolve(wrong, routes, noon)
+			next, change := p.ApplyAnswer(wrong, routes, noon)
 			if next.Status != from || len(change.Notices) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
 				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
 			}
@@ -254,11 +254,11 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 			}
 			p = next
 		}
-		ended, change := p.Resolve(wrong, routes, noon.Add(p.Way.Window))
+		ended, change := p.ApplyAnswer(wrong, routes, noon.Add(p.Way.Window))
 		if ended.Status.Open() || ended.End.Failure.Code != "amount_mismatch" || len(change.Events) != 1 || len(change.Transfers) != 0 {
 			t.Errorf("after its window: %s, failure %+v", ended, ended.End.Failure)
 		}
-		fits, _ := p.Resolve(Outcome{Kind: Approved, Local: p.Price.Local}, routes, noon)
+		fits, _ := p.ApplyAnswer(Outcome{Kind: Approved, Local: p.Price.Local}, routes, noon)
 		if fits.Status != Completed {
 			t.Errorf("once the amount fits: %s", fits)
 		}
@@ -288,7 +288,7 @@ func asError(err error, e **problem.Error) bool {
 func TestRefundNeverExceedsCapture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := sent(t, pixRail(), rapid.Int64Range(19, 100_000_00).Draw(t, "cents"))
-		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		books := ledger.Balances{}
 		post := func(c Change) {
 			for _, tr := range c.Transfers {
@@ -318,7 +318,7 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 			if n <= 12 && rapid.Bool().Draw(t, "refused") {
 				answer.Kind = Declined
 			}
-			_, change = claim.Called(p, answer, noon)
+			_, change = claim.ApplyRefundOutcome(p, answer, noon)
 			post(change)
 		}
 		if _, _, _, err := p.Refund(NewRefund{ID: "CLM-0", Amount: money.New(1, p.Price.Local.Currency)}, books, noon); err == nil {

@@ -1,7 +1,10 @@
 package pay
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +43,7 @@ type Payment struct {
 	Times    Times
 
 	// Settlement is the state of the settlement that collected the capture, "" if none has. It is
-	// set when a merchant reads the payment, and not stored with it.
+	// set when a merchant reads the payment and when a refund is decided of it, and not stored with it.
 	Settlement SettlementStatus
 }
 
@@ -251,23 +254,16 @@ func (p Price) rounding(local money.Amount, usd int64) int64 {
 // net is what the merchant gets on capture, in USD cents.
 func (p *Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
-// Refundable is what refunds may still give back to the shopper, in the local currency; zero while
-// the payment is disputed.
-func (p Payment) Refundable() money.Amount {
-	if p.Disputes.OpenOnCapture() != "" {
-		return money.New(0, p.Price.Local.Currency)
-	}
-	return p.unrefunded()
-}
+// Reference is our name of an attempt at the provider. It is unique and made before the call, so
+// that we can query a call that got no answer.
+func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
-// unrefunded is what the shopper has not got back by refunds or by disputes that were lost; zero if
-// the payment cannot be refunded at all.
-func (p *Payment) unrefunded() money.Amount {
-	left := money.New(0, p.Price.Local.Currency)
-	if _, ok := p.Status.After(Refunding); ok {
-		left.Minor = max(0, p.Price.Local.Minor-p.Refunds.Local-p.lost())
+// captured is the order of the attempt whose money completed the payment.
+func (p *Payment) captured() int {
+	if p.End.Captured > 0 {
+		return p.End.Captured
 	}
-	return left
+	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
 }
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made
@@ -287,33 +283,13 @@ func (p Payment) String() string {
 	return b.String()
 }
 
-// move puts p into the status to which the verb leads, with the time. The caller must have checked
-// that the move is allowed: otherwise it panics.
-func (p *Payment) move(v Verb, now time.Time) {
-	next, ok := p.Status.After(v)
-	if !ok {
-		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
-	}
-	before, ends := p.Status, p.Status.Open() && !next.Open()
-	p.Status = next
-	switch next {
-	case Completed:
-		p.Times.Completed = now
-	case Failed:
-		p.Times.Failed = now
-	case Expired:
-		p.Times.Expired = now
-	case Refunded:
-		p.Times.Refunded = now
-	case Chargeback:
-		if before != Chargeback { // a refund after a dispute changes nothing in it
-			p.Times.Chargeback = now
-		}
-	}
-	if ends {
-		p.Work.DueAt = p.nextOfLeft(now)
-	}
-}
+// Canceled reports whether the payment ended because its shop canceled it or its shopper called it
+// off: see WayChanged.
+func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
+
+// Reversed reports whether the payment failed because the provider gave all of it back before it was
+// completed: the shopper was charged, and has the money.
+func (e PaymentEnd) Reversed() bool { return e.Failure != nil && e.Failure.Code == failedReversed }
 
 // written gives p the version after from's.
 func (p *Payment) written(from *Payment, now time.Time) {
@@ -329,6 +305,12 @@ func (p *Payment) written(from *Payment, now time.Time) {
 		p.Stored = from.Status
 	}
 	p.Times.Updated = now
+}
+
+// inHand reports whether a node has something to finish: a call, or a create call without a reply.
+func (p *Payment) inHand() bool {
+	a, ok := p.Attempts.Current()
+	return ok && p.Status.Open() && (a.Status == Sending || p.Work.Answered == "")
 }
 
 // transferID is the id of a transfer that a step of a payment, a claim, a settlement or a withdrawal makes. suffix is the id
@@ -477,3 +459,31 @@ func (s Status) Valid() bool { _, ok := moves[s]; return ok }
 
 // Open reports whether the payment has no final outcome yet.
 func (s Status) Open() bool { return s == Pending || s == Processing }
+
+const day = 24 * time.Hour
+
+// DayOf is the start of a time's day, in UTC.
+func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
+
+// ReserveOf is the id of the reserve that holds the payment's part.
+func ReserveOf(p Payment) string {
+	return ReserveID(p.Scope, DayOf(p.Times.Completed))
+}
+
+// ReserveID is the id of a day's reserve.
+func ReserveID(s merchants.Scope, day time.Time) string {
+	return derivedID("rsv_", day, s.Merchant, string(s.Environment()), day.Format(time.DateOnly))
+}
+
+// derivedID makes the same id from the same words, on every node: 48 bits of time and 80 of a hash,
+// in Crockford's base 32.
+func derivedID(prefix string, at time.Time, words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "|")))
+	var b [16]byte
+	ms := uint64(max(0, at.UnixMilli()))
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+	copy(b[6:], sum[:])
+	return prefix + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(b[:])
+}

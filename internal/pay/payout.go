@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -76,15 +75,6 @@ type PayoutAttempt struct {
 // weeks for money is tried often.
 const attemptsKept = 20
 
-// Reference is our name of the withdrawal at the payout provider, and its idempotency key there. It
-// differs for each account in turn, and stays the same for repeated calls.
-func (w Withdrawal) Reference() string {
-	if w.Round == 0 {
-		return w.suffix()
-	}
-	return fmt.Sprintf("%s-%d", w.suffix(), w.Round+1)
-}
-
 // ParsePayoutReference returns the withdrawal's id and the round of the reference.
 func ParsePayoutReference(ref string) (id string, round int, ok bool) {
 	suffix, number, later := strings.Cut(ref, "-")
@@ -99,21 +89,6 @@ func ParsePayoutReference(ref string) (id string, round int, ok bool) {
 		return "", 0, false
 	}
 	return WithdrawalPrefix + suffix, order - 1, true
-}
-
-// passOn makes a withdrawal pending again, for another account: this one proved that it did not
-// pay.
-func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
-	tried := append(slices.Clone(w.Tried), PayoutAttempt{
-		Account: w.Payout.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.Payout.ProviderRef), Code: o.Code, Message: o.Message,
-		Why: w.Payout.Why, Passed: w.Payout.Passed, Started: w.Payout.SentAt.UnixMicro(), Ended: now.UnixMicro(),
-	})
-	w, float := w.freeFloat(now)
-	w = w.next(now)
-	w.Tried = tried[max(0, len(tried)-attemptsKept):]
-	w.Round++
-	w.Status, w.DueAt, w.Payout, w.Waiting = WithdrawalPending, now, Payout{}, ""
-	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
 // accountRests is how long an account rests for a withdrawal that it proved not to pay. What stopped it, such as a bank that
@@ -147,16 +122,6 @@ func (w Withdrawal) Wait(reason string, until, now time.Time) (Withdrawal, Chang
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// misfits reports whether the provider reports an amount other than the withdrawal's. What arrives of a token is not known, so only
-// what comes back of it is compared, in USD.
-func (w Withdrawal) misfits(o PayoutOutcome) bool {
-	asked := w.Local
-	if asked == (money.Amount{}) && o.Kind == PayoutReturned {
-		asked = money.New(w.Net(), money.USD)
-	}
-	return o.Local != (money.Amount{}) && asked != (money.Amount{}) && o.Local != asked
-}
-
 // GoneTo reports whether a reference is of a round in which the withdrawal was with the account.
 // Another account's notification must not change it, even if its signature is valid.
 func (w Withdrawal) GoneTo(reference, account string) bool {
@@ -169,10 +134,10 @@ func (w Withdrawal) GoneTo(reference, account string) bool {
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return a.Reference == reference && a.Account == account })
 }
 
-// Told applies a payout notice to the withdrawal. proved is the part of its outcome that is proved.
+// ApplyPayoutNotice applies a payout notice to the withdrawal. proved is the part of its outcome that is proved.
 // The Change always keeps the notice. A notice that contradicts the withdrawal is kept for the
 // operator.
-func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, now time.Time) (Withdrawal, Change, Verdict) {
+func (w Withdrawal) ApplyPayoutNotice(n PayoutNotice, account string, proved PayoutOutcome, now time.Time) (Withdrawal, Change, Verdict) {
 	next, change, verdict := w, Change{}, Ignored
 	switch current := n.Reference == w.Reference(); {
 	case !current && (n.Outcome.Kind == PayoutPaid || n.Outcome.Kind == PayoutAccepted):
@@ -190,7 +155,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown:
 		verdict = Mismatched
 	case w.Status == WithdrawalProcessing:
-		next, change, _ = w.Resolve(proved, now)
+		next, change, _ = w.ApplyPayoutOutcome(proved, now)
 		verdict = Applied
 	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned && w.Returns == 0: // all of it
 		next, change = w.comeBack(w.Net(), w.LeftToReturn(), n.Outcome, now)
@@ -204,10 +169,10 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	return next, change, verdict
 }
 
-// Contrary keeps for the operator an answer to a call or query that contradicts the withdrawal's
+// Contradiction keeps for the operator an answer to a call or query that contradicts the withdrawal's
 // present state, or reports another amount. before is the withdrawal as it was at the call. It
 // returns false if there is no contradiction.
-func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
+func (w Withdrawal) Contradiction(before Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
 	switch o.Kind {
 	case PayoutPaid, PayoutRejected, PayoutUnavailable, PayoutReturned:
 	default: // two nodes may have queried at once, and one of them may have learnt nothing
@@ -222,7 +187,7 @@ func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) 
 	if w.Status == WithdrawalProcessing && told.Reference == w.Reference() && !w.misfits(o) {
 		return Change{}, false
 	}
-	_, change, verdict := w.Told(told, before.Payout.Provider, o, now)
+	_, change, verdict := w.ApplyPayoutNotice(told, before.Payout.Provider, o, now)
 	if verdict == Applied { // money came back: a notice of it is booked, but an answer may be older than what is booked
 		verdict = Mismatched
 		change.Notices[0].Verdict = verdict
@@ -303,18 +268,6 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	return b.move(BatchApproved, operator, now)
 }
 
-// samePerson reports whether two operators are one person: their names do not differ, or only in letter case, in spaces around
-// them, in the machine or in the system account.
-func samePerson(one, other string) bool { return strings.EqualFold(person(one), person(other)) }
-
-// person returns who an operator is, without the machine and the system account: "ana" for "ana as
-// root@host".
-func person(operator string) string {
-	name, _, _ := strings.Cut(strings.ToLower(operator), "@")
-	name, _, _ = strings.Cut(name, " as ")
-	return strings.TrimSpace(name)
-}
-
 // Export records that the file was exported.
 //
 // Errors: conflict_state if it was not approved.
@@ -386,4 +339,39 @@ func (w Withdrawal) partBeforeItsPayment(o PayoutOutcome, now time.Time) (Withdr
 	change.Withdrawals = []Withdrawal{next}
 	change.Transfers, change.Events = append(change.Transfers, back.Transfers...), append(change.Events, back.Events...)
 	return next, change
+}
+
+// ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
+//
+// Errors: conflict_state if its end is known, if it was never sent and the finding is that it
+// arrived, or if the return is in the books (details.reason known); invalid_request for a part that
+// does not fit.
+func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, now time.Time) (Withdrawal, Change, error) {
+	if o.ProviderRef != "" {
+		w.Payout.ProviderRef = o.ProviderRef
+	}
+	switch {
+	case word == WordPaid && w.Status == WithdrawalProcessing:
+		next, change := w.complete(now)
+		return next, change, nil
+	case word == WordReturned && w.Status == WithdrawalDone:
+		if err := w.isNew(back); err != nil {
+			return w, Change{}, err
+		}
+		w.ReturnRefs = append(slices.Clip(w.ReturnRefs), back.Ref)
+		return w.returnPart(back.Part, PayoutOutcome{}, now)
+	case word == WordNotPaid && w.Open():
+		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
+		return next, change, nil
+	}
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
+		Details: problem.Details{From: string(w.Status), Action: string(word)}}
+}
+
+// UnlessListed adapts the answer to a query about a payout: see Attempt.UnlessListed.
+func (w Withdrawal) UnlessListed(o PayoutOutcome) PayoutOutcome {
+	if w.Payout.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
+		return PayoutOutcome{Kind: PayoutUnknown, Code: "listed_and_not_known"}
+	}
+	return o
 }

@@ -49,13 +49,13 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"rejected", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
 			w, sent := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
-			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected}, at)
+			w, c, _ := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutRejected}, at)
 			return w, []pay.Change{sent, c}
 		}, pay.WithdrawalRefused, ledger.Balances{}},
 		{"paid", func(w pay.Withdrawal) (pay.Withdrawal, []pay.Change) {
 			w, sent := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
-			w, unknown, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutUnknown}, at)
-			w, c, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
+			w, unknown, _ := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutUnknown}, at)
+			w, c, _ := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
 			return w, []pay.Change{sent, unknown, c}
 		}, pay.WithdrawalDone, ledger.Balances{ledger.Available: -100_00, ledger.PaidOut: 97_00, ledger.WithdrawalFees: 300}},
 	} {
@@ -86,7 +86,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 			t.Errorf("%s: %s with %d events, due %v, want %s", c.name, w, events, w.DueAt, c.want)
 		}
 		// An ended withdrawal cannot end again.
-		if _, _, ok := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at); ok {
+		if _, _, ok := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at); ok {
 			t.Errorf("%s: it was paid after its end", c.name)
 		}
 		if _, _, err := w.Cancel(at); err == nil {
@@ -104,14 +104,14 @@ func TestUnknownPayoutIsQueried(t *testing.T) {
 	}
 	now := payday
 	for i, kind := range slices.Repeat([]pay.PayoutKind{pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutMissing}, 20) {
-		next, change, ok := w.Resolve(pay.PayoutOutcome{Kind: kind}, now)
+		next, change, ok := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: kind}, now)
 		wait := next.DueAt.Sub(now)
 		if !ok || next.Status != pay.WithdrawalProcessing || len(change.Transfers)+len(change.Events) != 0 || wait < 15*time.Second || wait > 5*time.Minute {
 			t.Fatalf("answer %d, %s: %s, again in %s, %d transfers", i, kind, next, wait, len(change.Transfers))
 		}
 		w, now = next, next.DueAt
 	}
-	if next, _, _ := w.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, CheckAt: now.Add(time.Second)}, now); !next.DueAt.Equal(now.Add(time.Second)) {
+	if next, _, _ := w.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutAccepted, CheckAt: now.Add(time.Second)}, now); !next.DueAt.Equal(now.Add(time.Second)) {
 		t.Errorf("the provider knows more in a second, it is queried at %s", next.DueAt)
 	}
 }
@@ -123,19 +123,19 @@ func TestAQueryAnswersThatMoneyCameBack(t *testing.T) {
 	w, _ := taken(t)
 	w.Local = money.New(500_00, money.BRL)
 	asked, _ := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
-	done, _, _ := asked.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
+	done, _, _ := asked.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
 	whole := pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}
 	part := pay.PayoutOutcome{Kind: pay.PayoutReturned, Local: money.New(200_00, money.BRL)}
 	for name, c := range map[string]struct {
 		w pay.Withdrawal
 		o pay.PayoutOutcome
 	}{"all, after its end": {done, whole}, "a part, after its end": {done, part}, "a part, before its end": {asked, part}} {
-		change, known := c.w.Contrary(asked, c.o, at)
+		change, known := c.w.Contradiction(asked, c.o, at)
 		if !known || len(change.Notices) != 1 || change.Notices[0].Verdict != pay.Mismatched || len(change.Withdrawals) != 0 {
 			t.Errorf("%s: %+v %t", name, change, known)
 		}
 	}
-	if _, known := asked.Contrary(asked, whole, at); known {
+	if _, known := asked.Contradiction(asked, whole, at); known {
 		t.Error("it decides about a payout that has not ended")
 	}
 }

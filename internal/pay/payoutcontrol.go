@@ -255,22 +255,6 @@ func EnterFloat(account string, live bool, amount money.Amount, reference string
 	}, nil
 }
 
-// moveFloat books a step of the withdrawal in its account's float. It returns nothing if no float
-// is kept.
-func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Account, now time.Time) []ledger.Transfer {
-	if w.Payout.Float.Minor == 0 {
-		return nil
-	}
-	return []ledger.Transfer{{
-		ID:       fmt.Sprintf("tr_%s-float-%d-%s", w.suffix(), w.Round+1, step),
-		Merchant: ledger.FloatOwner(w.Payout.Provider, string(w.Payout.Float.Currency)), Live: w.Live, Kind: kind, Local: w.Payout.Float, At: now,
-		Postings: ledger.Post(
-			ledger.Posting{Account: from, Amount: -w.Payout.Float.Minor},
-			ledger.Posting{Account: to, Amount: w.Payout.Float.Minor},
-		),
-	}}
-}
-
 // Drop removes a withdrawal from its float and its batch, which are the operator's, because its sandbox is being
 // emptied: as if it had never been sent. batch is nil if it is in none.
 func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
@@ -294,9 +278,17 @@ func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
 	return change
 }
 
-// freeFloat returns the withdrawal's money, which was not paid, to the float.
-func (w Withdrawal) freeFloat(now time.Time) (Withdrawal, []ledger.Transfer) {
-	back := w.moveFloat("back", ledger.FloatBack, ledger.FloatCommitted, ledger.Float, now)
-	w.Payout.Float = money.Amount{}
-	return w, back
+// checkDays checks a list of days on which payouts are made.
+//
+// Errors: invalid_request.
+func checkDays(days string) error {
+	if days == "" {
+		return nil
+	}
+	for day := range strings.SplitSeq(days, ",") {
+		if !slices.Contains(weekdays, day) {
+			return problem.Field(problem.InvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
+		}
+	}
+	return nil
 }

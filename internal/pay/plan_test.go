@@ -19,12 +19,12 @@ func TestPlanIsKeptAndIsNoOtherAmount(t *testing.T) {
 		if !late {
 			paid.Installments = plan(p)
 		}
-		p, change := p.Resolve(paid, routes, noon)
+		p, change := p.ApplyAnswer(paid, routes, noon)
 		if p.Status != Completed || len(p.Strays) > 0 || len(change.Transfers) != 1 || p.End.Plan.Known() == late {
 			t.Fatalf("%s: %s, %+v, strays %v", name, p, p.End.Plan, p.Strays)
 		}
 		paid.Installments = plan(p)
-		p, change = p.Confirm(Notice{ID: "n_1", Account: p.Attempts[0].Provider, Reference: p.Reference(1), Outcome: paid}, routes, "CLM-1", noon.Add(time.Minute))
+		p, change = p.ApplyNotice(Notice{ID: "n_1", Account: p.Attempts[0].Provider, Reference: p.Reference(1), Outcome: paid}, routes, "CLM-1", noon.Add(time.Minute))
 		if want := plan(p).For(p.Price.Local); p.End.Plan != want || len(p.Strays) > 0 || len(change.Transfers) > 0 || late != (len(change.Payments) == 1) {
 			t.Errorf("%s: the plan is %+v, want %+v; %d transfers, %d payments", name, p.End.Plan, want, len(change.Transfers), len(change.Payments))
 		}

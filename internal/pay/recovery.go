@@ -287,26 +287,6 @@ func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim
 	return c, change, true, nil
 }
 
-// Heard adapts the answer to a query about a refund: see Attempt.Heard.
-func (r RefundCall) Heard(o Outcome) Outcome { return Attempt{Found: r.Found}.Heard(o) }
-
-// Asked adapts the answer to a query about a payout: see Attempt.Heard.
-func (w Withdrawal) Asked(o PayoutOutcome) PayoutOutcome {
-	if w.Payout.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
-		return PayoutOutcome{Kind: PayoutUnknown, Code: "listed_and_not_known"}
-	}
-	return o
-}
-
-// Heard adapts the answer to a query about an attempt. If the provider's own list has the charge,
-// "missing" is no proof.
-func (a Attempt) Heard(o Outcome) Outcome {
-	if a.Found && o.Kind == Missing {
-		return Outcome{Kind: Unknown, Decline: "listed_and_not_known"}
-	}
-	return o
-}
-
 // Priced returns the payment with the amount that was found: the rate may have changed since.
 //
 // Errors: conflict_state if the currency differs.

@@ -129,6 +129,25 @@ func (p *Payment) draw(parts Parts, have ledger.Balances, released bool) (drawin
 	return d, nil
 }
 
+// Refundable is what refunds may still give back to the shopper, in the local currency; zero while
+// the payment is disputed.
+func (p Payment) Refundable() money.Amount {
+	if p.Disputes.OpenOnCapture() != "" {
+		return money.New(0, p.Price.Local.Currency)
+	}
+	return p.unrefunded()
+}
+
+// unrefunded is what the shopper has not got back by refunds or by disputes that were lost; zero if
+// the payment cannot be refunded at all.
+func (p *Payment) unrefunded() money.Amount {
+	left := money.New(0, p.Price.Local.Currency)
+	if _, ok := p.Status.After(Refunding); ok {
+		left.Minor = max(0, p.Price.Local.Minor-p.Refunds.Local-p.lost())
+	}
+	return left
+}
+
 // checkRefund says why a refund is not possible.
 func (p *Payment) checkRefund(n NewRefund, left money.Amount) error {
 	conflict := func(reason, message string) error {
@@ -224,14 +243,6 @@ func (p *Payment) partsOf(local int64) Parts {
 		left -= more
 	}
 	return parts
-}
-
-// captured is the order of the attempt whose money completed the payment.
-func (p *Payment) captured() int {
-	if p.End.Captured > 0 {
-		return p.End.Captured
-	}
-	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
 }
 
 // endRefund pays the shopper, or returns the frozen money to the merchant and the amount to what
@@ -408,36 +419,6 @@ func (d *docket) comeBack(c Claim, id, note string) {
 	d.add(change)
 }
 
-// Origin says who gave money back by a refund.
-type Origin string
-
-// The origins.
-const (
-	ByMerchant Origin = "merchant" // the merchant asked for the refund
-	ByProvider Origin = "provider" // the provider gave it back without our asking
-	ByOperator Origin = "operator" // the operator gave it back by hand
-)
-
-// Origins lists all origins.
-func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
-
-// From is who gave the money of a refund back; "" if the claim is not a refund.
-func (c Claim) From() Origin {
-	if c.Kind == UserDispute && c.Origin == "" {
-		return ByMerchant
-	}
-	return c.Origin
-}
-
-// Key names a claim among those of its payment, so that one dispute, or one refund that the
-// provider or the operator made, cannot get two claims; "" if it needs no such name.
-func (c Claim) Key() string {
-	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
-		return "refund/" + c.Call.Ref
-	}
-	return c.Case.Key()
-}
-
 // refundsThat selects the refunds of a list that failed, or the others.
 func refundsThat(list []ProviderRefund, failed bool) (some []ProviderRefund) {
 	for _, r := range list {
@@ -446,4 +427,47 @@ func refundsThat(list []ProviderRefund, failed bool) (some []ProviderRefund) {
 		}
 	}
 	return some
+}
+
+// underWay is a refund of ours that the provider may have made and of which it told no id yet, of
+// the amount of one that it lists without our reference; nil if there is none.
+func (d *docket) underWay(r ProviderRefund) *Claim {
+	for i, c := range d.claims {
+		if c.Calling() && c.Call.Ref == "" && c.Local == r.Local && r.Reference == "" {
+			return &d.claims[i]
+		}
+	}
+	return nil
+}
+
+// resolve ends the claim in the status to, releases the money that it held, and makes the event.
+// The caller has checked that the move is allowed.
+func (c Claim) resolve(p Payment, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
+	var change Change
+	switch c.Kind {
+	case UserDispute:
+		p, change = c.endRefund(p, to, now)
+	case ChargebackClaim:
+		p, change = c.endDispute(p, to, now)
+	case Inquiry:
+		p, change = c.endInquiry(p, to, now)
+	}
+	return c.resolved(p, change, to, actor, note, now)
+}
+
+// resolved records the end of a claim whose money was moved, and makes the event.
+func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note string, now time.Time) (Claim, Change) {
+	from := c.Status
+	c = c.written(now)
+	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
+	c.Defense = c.Defense.over()
+	c = c.step(actor, note, now)
+	if !c.Played || !to.Pays() {
+		var event Event
+		c, event = c.event(webhooks.ClaimResolved, p, now)
+		event.Previous = Status(from)
+		change.Events = append(change.Events, event)
+	}
+	change.Claims, change.settles = []Claim{c}, c.Kind == Inquiry
+	return c, change
 }

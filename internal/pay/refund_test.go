@@ -108,7 +108,7 @@ func (w *trade) sell() {
 		w.t.Fatal(err)
 	}
 	p, _ = p.Begin(routes, w.now)
-	_, change := p.Resolve(Outcome{Kind: Approved}, routes, w.now)
+	_, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, w.now)
 	w.commit(change)
 }
 
@@ -135,7 +135,7 @@ func (w *trade) refund(s *sale, amount money.Amount, stall bool) bool {
 // answer makes the provider end a refund.
 func (w *trade) answer(s *sale, kind OutcomeKind) {
 	for _, id := range slices.Sorted(maps.Keys(s.refunds)) {
-		_, change := s.refunds[id].Called(s.p, Outcome{Kind: kind}, w.now)
+		_, change := s.refunds[id].ApplyRefundOutcome(s.p, Outcome{Kind: kind}, w.now)
 		w.commit(change)
 		return
 	}
@@ -154,7 +154,7 @@ func (w *trade) argue(s *sale, ruling Ruling) {
 	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
 		claims = append(claims, s.disputes[id])
 	}
-	_, change := n.Contest(s.p, claims, [2]string{w.id(ClaimPrefix), w.id(ClaimPrefix)}, w.now)
+	_, change := n.ApplyDispute(s.p, claims, [2]string{w.id(ClaimPrefix), w.id(ClaimPrefix)}, w.now)
 	w.commit(change)
 }
 
@@ -379,7 +379,7 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _ = p.Begin(routes, noon)
-		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		gave, back, fees := int64(0), int64(0), p.Terms.Fees.Total()
 		for i, part := range c.parts {
 			if part == 0 {
@@ -393,7 +393,7 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 			if drawn := -change.Transfers[0].Amount(ledger.Reserve); n.Released && drawn != 0 || !n.Released && drawn != part*p.Terms.Reserve/10000 {
 				t.Errorf("%s %v: refund %d draws %d on the reserve", c.term, c.parts, i+1, drawn)
 			}
-			_, done := claim.Called(next, Outcome{Kind: Approved}, noon)
+			_, done := claim.ApplyRefundOutcome(next, Outcome{Kind: Approved}, noon)
 			for _, tr := range append(change.Transfers, done.Transfers...) {
 				gave -= merchantHas(ledger.Balances{ledger.Pending: tr.Amount(ledger.Pending), ledger.Available: tr.Amount(ledger.Available),
 					ledger.Frozen: tr.Amount(ledger.Frozen), ledger.Reserve: tr.Amount(ledger.Reserve)})
@@ -417,7 +417,7 @@ func TestRefusedRefundGoesBackWhereItCameFrom(t *testing.T) {
 		toReserve, freed int64
 	}{{false, 500, 500, 0}, {true, 500, 0, 500}, {false, 200, 200, 300}, {false, -1, 0, 500}} {
 		p := sent(t, cardRail(), 10000)
-		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
 		have := ledger.Balances{ledger.Available: 1_000_000, ledger.Reserve: c.reserve}
 		p, claim, change, err := p.Refund(NewRefund{ID: "CLM-1", Released: c.released}, have, noon)
 		if err != nil {
@@ -427,7 +427,7 @@ func TestRefusedRefundGoesBackWhereItCameFrom(t *testing.T) {
 		if claim.Freed != c.freed || -freeze.Amount(ledger.Reserve) != c.toReserve || (len(change.Days) == 1) != (c.toReserve > 0) {
 			t.Errorf("%+v: freed %d, guarded by %v:\n%s", c, claim.Freed, change.Days, freeze)
 		}
-		_, done := claim.Called(p, Outcome{Kind: Declined}, noon)
+		_, done := claim.ApplyRefundOutcome(p, Outcome{Kind: Declined}, noon)
 		for _, account := range []ledger.Account{ledger.Available, ledger.Reserve, ledger.Frozen} {
 			if back := done.Transfers[0].Amount(account); back != -freeze.Amount(account) {
 				t.Errorf("%+v: %s gets %d back, it gave %d", c, account, back, -freeze.Amount(account))

@@ -39,9 +39,6 @@ func (r RefundCall) SentAt() (first, last time.Time) {
 	return first, last
 }
 
-// Calling reports whether a refund at the provider is under way.
-func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal() }
-
 // Unanswered reports whether the provider may have made the refund. Then it is queried, and not
 // requested again.
 func (c Claim) Unanswered() bool {
@@ -51,10 +48,6 @@ func (c Claim) Unanswered() bool {
 	}
 	return false
 }
-
-// Reference is our name of the refund at the provider. It is unique and made before the call: if it
-// is sent twice, the provider refunds once.
-func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
 
 // ParseRefundReference returns the claim's id and the round of a refund.
 func ParseRefundReference(ref string) (claim string, round int, ok bool) {
@@ -87,10 +80,10 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// Answered applies the answer to a call or a query about the refund; before is the claim as it was at
+// ApplyRefundAnswer applies the answer to a call or a query about the refund; before is the claim as it was at
 // the call. If the refund was requested again, only "accepted" counts: one of two calls may be
 // refused. An answer that contradicts a refund that has ended is kept for the operator.
-func (c Claim) Answered(p Payment, before Claim, o Outcome, now time.Time) (Claim, Change) {
+func (c Claim) ApplyRefundAnswer(p Payment, before Claim, o Outcome, now time.Time) (Claim, Change) {
 	same, again := before.Call.Round == c.Call.Round, before.Call.Calls != c.Call.Calls
 	switch {
 	case c.contradicts(before.Call.Round, o) && (o.Kind == Approved || !again):
@@ -106,7 +99,7 @@ func (c Claim) Answered(p Payment, before Claim, o Outcome, now time.Time) (Clai
 		// A notice that came meanwhile may say that it failed since, and decided nothing because the refund was called twice: ask again.
 		o = Outcome{Kind: Unknown, Decline: "older_than_a_notice", ProviderRef: o.ProviderRef}
 	}
-	return c.Called(p, o, now)
+	return c.ApplyRefundOutcome(p, o, now)
 }
 
 // fails reports whether a provider says that a refund which it had confirmed was not made after all:
@@ -132,10 +125,10 @@ func (c Claim) contradicts(round int, o Outcome) bool {
 	return false
 }
 
-// Otherwise is the provider's last answer about a refund under way if it contradicts the operator's
+// Contradiction is the provider's last answer about a refund under way if it contradicts the operator's
 // decision, else "". An accepted refund, or another amount, contradicts both decisions. A refusal
 // contradicts only an approval.
-func (c Claim) Otherwise(v ClaimVerb) string {
+func (c Claim) Contradiction(v ClaimVerb) string {
 	switch {
 	case !c.Calling():
 	case c.Call.Other:
@@ -146,16 +139,16 @@ func (c Claim) Otherwise(v ClaimVerb) string {
 	return ""
 }
 
-// Called records the answer to a call or a query about the refund, and decides what follows: the
+// ApplyRefundOutcome records the answer to a call or a query about the refund, and decides what follows: the
 // claim is resolved, or looked at again. It does nothing if the claim's call is over.
-func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
+func (c Claim) ApplyRefundOutcome(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
 	}
 	if c.misfits(o) || c.Call.Other && o.Kind != Approved {
 		return c.hold(p, o, now)
 	}
-	o = c.Call.Heard(o)
+	o = c.Call.UnlessListed(o)
 	pause := c.Call.pause()
 	if o.Kind != Unknown || c.Call.State != Awaiting { // an accepted refund stays accepted
 		c.Call.State = o.Kind
@@ -166,9 +159,13 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	}
 	switch o.Kind {
 	case Approved:
-		return c.resolve(p, c.Call.To, PartyProvider, "", now)
+		c, change := c.resolve(p, c.Call.To, PartyProvider, "", now)
+		_, change = p.applyHeld(change, now)
+		return c, change
 	case Declined:
-		return c.refused(p, o, now)
+		c, change := c.refused(p, o, now)
+		_, change = p.applyHeld(change, now)
+		return c, change
 	case Missing:
 		pause = 0 // requested again at once; later with the pause
 	case Awaiting:
@@ -230,8 +227,7 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 		c.Status = ClaimUnderReview
 	}
 	c = c.step(PartyProvider, note, now)
-	_, change := p.applyHeld(Change{Claims: []Claim{c}}, nil, now)
-	return c, change
+	return c, Change{Claims: []Claim{c}, settles: true}
 }
 
 // pause is how long to wait before the next query.
@@ -264,82 +260,13 @@ func (c Claim) inquiry() string {
 	return c.Case.Inquiry
 }
 
-// reversed applies news that the provider gave a charge back, without the claims: GiveBack applies
-// it to money that is in the books. No refund of ours can exist while the payment is open, so
-// nothing is credited: a charge that went back whole ends the payment, and of another one the
-// operator has to find out what is left.
-func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Payment, Change, Verdict) {
-	o, current := n.Outcome, order == len(p.Attempts)
-	switch attempt := p.Attempts[order-1]; {
-	case attempt.Status == Approved && o.Back != nil && o.Back.Total.Minor <= p.Refunds.Local:
-		return p, Change{}, Ignored
-	case attempt.Status == Approved:
-		return p, Change{}, Mismatched
-	case o.partlyBack():
-		return p.partlyGone(order, o).mismatched(order, o.remaining(), "", now)
-	case p.Status.Open() && current:
-		next, change := p.resolveNotice(n, order, c, now)
-		return next, change, Applied
-	case attempt.Status == Reversed:
-		return p, Change{}, Ignored
-	}
-	from := p
-	p.Attempts = p.noted(order, o, now) // it came and went: older news that it is paid changes nothing
-	if current {
-		p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
-	}
-	p.written(&from, now)
-	return p, Change{Payments: []Payment{p}}, Applied
-}
-
 // OfRefunds reports whether the notice lists what the provider gave back of money that is in our
-// books. Then GiveBack applies it, which needs the payment's claims.
+// books. Then ApplyRefundList applies it, which needs the payment's claims.
 func (n Notice) OfRefunds(p Payment) bool {
 	_, order, ok := ParseReference(n.Reference)
 	lists := n.Outcome.Kind == Reversed || n.Outcome.Kind == Approved && n.Outcome.Back != nil
 	return ok && order <= len(p.Attempts) && !n.OfDispute() && lists &&
 		(p.Attempts[order-1].Status == Approved || p.strayed(order, n.Outcome.MoneyRef) >= 0)
-}
-
-// GiveBack applies a provider's list of what it gave back of a charge. claims are all claims of the
-// payment. Each refund that the provider made by itself becomes a claim, once, with one of the ids;
-// it may take available below zero (REF-14). A refund that cannot be told from one of ours that is
-// under way, or that exceeds what is left, is kept as mismatched for the operator. The Change always
-// keeps the notice.
-func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time) (Payment, Change) {
-	_, order, _ := ParseReference(n.Reference)
-	d, verdict := newDocket(p, claims, now), Ignored
-	inquiry, booked := d.money(order, n.Outcome.MoneyRef)
-	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // it may be of any of them
-		booked, verdict = false, Mismatched
-	}
-	switch whole := n.Outcome.wholeBack() && p.strayed(order, n.Outcome.MoneyRef) < 0; {
-	case !booked && !whole: // of money that was not reported before
-		verdict = Mismatched
-	case !booked: // it came and went
-		d.p, d.moved, verdict = p.remember(order, n.Outcome.MoneyRef), true, Applied
-	}
-	for _, r := range d.reported(n.Outcome, inquiry, order) {
-		id := ""
-		if len(ids) > 0 {
-			id = ids[0]
-		}
-		if !booked {
-			break
-		}
-		v := d.giveBack(r, order, inquiry, id)
-		if v == Ignored {
-			continue
-		}
-		ids = ids[min(1, len(ids)):]
-		if verdict != Mismatched {
-			verdict = v
-		}
-	}
-	next, change := d.done()
-	next, change = next.also(&p, change, order, n.Outcome, now)
-	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
-	return next, change
 }
 
 // Waits reports whether a refund that the provider lists may be one of ours whose call is still on
@@ -406,21 +333,10 @@ func (d *docket) knows(r ProviderRefund) *Claim {
 	return nil
 }
 
-// underWay is a refund of ours that the provider may have made and of which it told no id yet, of
-// the amount of one that it lists without our reference; nil if there is none.
-func (d *docket) underWay(r ProviderRefund) *Claim {
-	for i, c := range d.claims {
-		if c.Calling() && c.Call.Ref == "" && c.Local == r.Local && r.Reference == "" {
-			return &d.claims[i]
-		}
-	}
-	return nil
-}
-
-// giveBack applies one refund of a provider's list; id is for its claim, inquiry is the claim about the money if that is stray.
-func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string) Verdict {
+// applyRefund applies one refund of a provider's list; id is for its claim, inquiry is the claim about the money if that is stray.
+func (d *docket) applyRefund(r ProviderRefund, order int, inquiry *Claim, id string) Verdict {
 	if known := d.knows(r); known != nil {
-		return d.again(*known, r, id)
+		return d.applyKnownRefund(*known, r, id)
 	}
 	total := func(c Claim) bool { // of the same money
 		return strings.HasPrefix(c.Call.Ref, onlyTotal) && c.Call.Returned == "" && c.Attempt == order && (inquiry == nil && c.Kind == UserDispute || inquiry != nil && c.ID == inquiry.ID)
@@ -439,7 +355,7 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 		}
 	}
 	if inquiry != nil {
-		return d.giveBackLate(*inquiry, r)
+		return d.applyLateRefund(*inquiry, r)
 	}
 	for _, c := range d.claims { // a dispute without an id, which ended by giving the money back
 		if c.Kind != ChargebackClaim || c.Case.ID != "" || c.Local != r.Local || c.Call.Ref != "" || c.Status.Terminal() && !c.Status.Pays() {
@@ -462,9 +378,9 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 	return Mismatched
 }
 
-// again handles a refund in a provider's list that is in the books; id is for the claim of one that failed. The answers to our
+// applyKnownRefund handles a refund in a provider's list that is in the books; id is for the claim of one that failed. The answers to our
 // calls tell of ours.
-func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
+func (d *docket) applyKnownRefund(known Claim, r ProviderRefund, id string) Verdict {
 	claim, round, ours := ParseRefundReference(r.Reference)
 	if ours = ours && claim == known.ID; !ours { // or somebody else's name has the form of ours
 		round = known.Call.Round
@@ -488,13 +404,16 @@ func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
 	return Ignored
 }
 
-// giveBackLate ends the inquiry about late money that the provider gave back.
-func (d *docket) giveBackLate(c Claim, r ProviderRefund) Verdict {
+// applyLateRefund ends the inquiry about late money that the provider gave back.
+func (d *docket) applyLateRefund(c Claim, r ProviderRefund) Verdict {
 	if c.Status.Terminal() || c.Calling() || c.Local != r.Local {
 		return Mismatched
 	}
 	c.Call.Ref, c.Origin = r.ID, ByProvider
-	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, cmp.Or(r.Note, "the provider gave the money back"), d.now)
-	d.add(change)
+	_, change := c.resolve(d.p, ClaimApproved, PartyProvider, cmp.Or(r.Note, "the provider gave the money back"), d.now)
+	d.settle(change)
 	return Applied
 }
+
+// UnlessListed adapts the answer to a query about a refund: see Attempt.UnlessListed.
+func (r RefundCall) UnlessListed(o Outcome) Outcome { return Attempt{Found: r.Found}.UnlessListed(o) }

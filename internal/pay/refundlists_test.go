@@ -20,14 +20,14 @@ func TestOursMadeTwice(t *testing.T) {
 	c, change, _ := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", noon)
 	h.apply(change)
 	first := c.Reference()
-	_, change = c.Called(h.p, Outcome{Kind: Declined}, noon)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Declined}, noon)
 	h.apply(change)
 	c, change, err := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.apply(change)
-	_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "id2"}, noon)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "id2"}, noon)
 	h.apply(change)
 	one.Reference, two.Reference = first, c.Reference()
 	one.Local, two.Local = usd(100_00), usd(100_00)

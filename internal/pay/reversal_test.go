@@ -28,7 +28,7 @@ func theirs(id string, amount int64) ProviderRefund {
 // heard is a hearing's payment that waits for its shopper.
 func heard(t testing.TB) *hearing {
 	p := hundred(t)
-	p, change := p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://x", ProviderRef: "ch_1"}, routes, noon)
+	p, change := p.ApplyAnswer(Outcome{Kind: Awaiting, FormURL: "https://x", ProviderRef: "ch_1"}, routes, noon)
 	h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 	h.apply(change)
 	return h
@@ -65,7 +65,7 @@ func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 	})
 	t.Run("whole, found by a query", func(t *testing.T) {
 		h := heard(t)
-		_, change := h.p.Resolve(back(100_00), routes, noon)
+		_, change := h.p.ApplyAnswer(back(100_00), routes, noon)
 		if h.apply(change); h.p.Status != Failed || h.p.End.Failure.Code != "reversed" {
 			t.Errorf("the payment is %s", h.p)
 		}
@@ -90,7 +90,7 @@ func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 			}
 			h.gave(0, 0)
 			asked := heard(t)
-			_, change := asked.p.Resolve(o, routes, noon)
+			_, change := asked.p.ApplyAnswer(o, routes, noon)
 			if asked.apply(change); asked.p.Status != Pending || len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched {
 				t.Errorf("a query answers that: %s, notices %+v", asked.p, change.Notices)
 			}
@@ -148,7 +148,7 @@ func TestRefundThatMayBeOursIsNotBookedTwice(t *testing.T) {
 	h.confirm(back(30_00, named), Ignored)
 	h.confirm(back(30_00), Ignored) // a total that ours under way explains
 	h.confirm(back(50_00), Applied) // the 20.00 beyond it are the provider's
-	_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1", Local: c.Local}, noon)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1", Local: c.Local}, noon)
 	h.apply(change)
 	h.confirm(n.Outcome, Ignored)
 	h.gave(50_00, net-50_00)
@@ -195,7 +195,7 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 				h.ids++
 				o.Kind = Declined
 				n := Notice{ID: fmt.Sprint("f", h.ids), Account: "one", Refund: h.claims[0].Reference(), Outcome: o}
-				_, change := h.claims[0].ConfirmRefund(h.p, n, fmt.Sprintf("CLM-F%d", h.ids), h.now)
+				_, change := h.claims[0].ApplyRefundNotice(h.p, n, fmt.Sprintf("CLM-F%d", h.ids), h.now)
 				h.apply(change)
 				if got := change.Notices[0].Verdict; got != want {
 					t.Errorf("%+v is %s, want %s", o, got, want)
@@ -205,7 +205,7 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 			failed(Outcome{ProviderRef: "r1", Message: "the bank sent it back"}, Applied)
 			failed(Outcome{ProviderRef: "r1"}, Ignored)
 			made := Notice{ID: "made", Account: "one", Refund: h.claims[0].Reference(), Outcome: Outcome{Kind: Approved, ProviderRef: "r1"}}
-			if _, change := h.claims[0].ConfirmRefund(h.p, made, "CLM-M", h.now); change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
+			if _, change := h.claims[0].ApplyRefundNotice(h.p, made, "CLM-M", h.now); change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
 				t.Errorf("a refund that failed was made: %+v", change)
 			}
 			h.gave(0, net)
@@ -246,10 +246,10 @@ func TestRefundOfLateMoneyFailsAfterItWasConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.apply(change)
-	_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
+	_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
 	h.apply(change)
 	h.gave(100_00, 0)
-	_, change = h.claims[0].ConfirmRefund(h.p, Notice{ID: "f", Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: "r1"}}, "CLM-AGAIN", noon)
+	_, change = h.claims[0].ApplyRefundNotice(h.p, Notice{ID: "f", Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: "r1"}}, "CLM-AGAIN", noon)
 	h.apply(change)
 	h.gave(0, 100_00)
 	if _, _, err := (Disposition{"", noon}).Returned(h.claims[1], h.p, "CLM-X"); err == nil {
@@ -339,7 +339,7 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 					continue
 				}
 				h.apply(change)
-				_, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: fmt.Sprint("r", id), Local: c.Local}, noon)
+				_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: fmt.Sprint("r", id), Local: c.Local}, noon)
 				h.apply(change)
 				list = append(list, theirs(fmt.Sprint("r", id), amount))
 			case 3:
@@ -349,17 +349,17 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 					}
 					for _, c := range h.claims {
 						if c.Call.Ref == r.ID && c.From() == ByMerchant && list[i].Kind == Declined {
-							_, change := c.ConfirmRefund(h.p, Notice{ID: fmt.Sprint("f", id, i), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: r.ID}}, fmt.Sprintf("CLM-F%d-%d", id, i), noon)
+							_, change := c.ApplyRefundNotice(h.p, Notice{ID: fmt.Sprint("f", id, i), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: r.ID}}, fmt.Sprintf("CLM-F%d-%d", id, i), noon)
 							h.apply(change)
 						}
 					}
 				}
 			case 4:
 				n := Notice{ID: fmt.Sprint("d", id), Account: "one", Reference: h.p.Reference(1), DisputeID: fmt.Sprint("d", id), Dispute: true, Outcome: Outcome{Local: usd(amount)}}
-				_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-D%d", id), fmt.Sprintf("CLM-E%d", id)}, noon)
+				_, change := n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-D%d", id), fmt.Sprintf("CLM-E%d", id)}, noon)
 				h.apply(change)
 				n.ID, n.Dispute, n.Ruling = n.ID+"e", false, rapid.SampledFrom([]Ruling{DisputeLost, DisputeWon, DisputeWithdrawn}).Draw(rt, "ruling")
-				_, change = n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
+				_, change = n.ApplyDispute(h.p, h.claims, [2]string{fmt.Sprintf("CLM-G%d", id), fmt.Sprintf("CLM-H%d", id)}, noon)
 				h.apply(change)
 			}
 			ids := make([]string, len(list)+1)
@@ -367,7 +367,7 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 				ids[i] = fmt.Sprintf("CLM-L%d-%d", id, i)
 			}
 			n := Notice{ID: fmt.Sprint("l", id), Account: "one", Reference: h.p.Reference(1), Outcome: Outcome{Kind: Reversed, Local: usd(100_00), Back: &Reversal{Refunds: slices.Clone(list)}}}
-			_, change := n.GiveBack(h.p, h.claims, ids, noon)
+			_, change := n.ApplyRefundList(h.p, h.claims, ids, noon)
 			h.apply(change)
 			went := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]
 			stands := int64(0)

@@ -283,7 +283,7 @@ func (p Payment) CheckChange() error {
 
 // ChangeWay decides about a payment that its shopper calls off, after the provider's answer to the
 // request to end the charge; Awaiting means that it cannot end charges. If the answer is paid or
-// declined, use Resolve. The payment is queried for some days more, like an expired one: money that
+// declined, use ApplyAnswer. The payment is queried for some days more, like an expired one: money that
 // arrives later is late money.
 //
 // Errors: conflict_state as CheckChange; service_unavailable with the reason NotEnded if it is not
@@ -295,7 +295,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	switch o.Kind {
 	case Approved, Declined:
 		c.Retry = RetryLimits{} // the shopper does not want to try again
-		next, change := p.Resolve(o, c, now)
+		next, change := p.ApplyAnswer(o, c, now)
 		return next, change, nil
 	case Lapsed, Missing, Awaiting:
 	default:
@@ -314,13 +314,6 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 
 // WayChanged reports whether the shopper called the payment off to choose another way to pay.
 func (e PaymentEnd) WayChanged() bool { return e.Canceled() && e.Failure.Decline == otherWay }
-
-// RetryLimits say when a shopper whose card was refused on a provider's page may try at another provider.
-type RetryLimits struct {
-	Times   int              // the most retries of a payment
-	Within  time.Duration    // counted from the payment's creation; 0: no limit
-	Reasons []decline.Reason // after which; nil: those after which another provider may accept the card
-}
 
 // CheckRetry returns an error if the shopper may not try to pay by card again at another provider: the payment must wait for the
 // shopper after a refusal on a page, and no money may have come for it.
@@ -342,55 +335,6 @@ func CheckRetry(p Payment) error {
 		return nil
 	}
 	return conflict
-}
-
-// refused is a payment whose card was refused on a page that ended with it. It waits for the shopper, who may try again at the next
-// account, for as long as the page would have. waits is false if no other account may take it.
-func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Payment, waits bool) {
-	if p.Status != Pending || !p.Way.Sync || o.Kind != Declined || o.Played || p.Page.Challenged || p.Overdue(now) {
-		return p, false
-	}
-	if len(p.Attempts[order-1].Tries) == 0 {
-		reason := decline.Of(o.Code, o.Decline)
-		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}}, now)
-	}
-	return p, c.Stays(p, now) == ""
-}
-
-// Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
-func (c Cascade) Stays(p Payment, now time.Time) string {
-	last, _ := p.Attempts.lastTry()
-	retries := p.Attempts.retries()
-	_, more := c.next(p.Attempts)
-	switch {
-	case !last.Reason.Meaning().Again: // whatever the rules say
-		return fmt.Sprintf("the shopper cannot try again after %s", last.Reason)
-	case c.Retry.Times == 0:
-		return "retry: the rules allow none"
-	case c.Retry.Reasons == nil && !last.Soft:
-		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
-	case c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
-		return fmt.Sprintf("retry: the rules allow none after %s", last.Reason)
-	case retries >= c.Retry.Times:
-		return fmt.Sprintf("retry: %d of %d retries were used", retries, c.Retry.Times)
-	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
-		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
-	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
-		return fmt.Sprintf("budget: at most %d attempts", c.Budget.Attempts)
-	case !more:
-		return "no other account takes this payment"
-	}
-	return ""
-}
-
-// retries is how often the shopper went on to another account.
-func (as Attempts) retries() (n int) {
-	for _, a := range as {
-		if a.Again {
-			n++
-		}
-	}
-	return n
 }
 
 // goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we
@@ -416,11 +360,11 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 	next, more := c.next(p.Attempts)
 	switch o.Kind {
 	case Approved, Reversed:
-		next, change := p.Resolve(o, c, now)
+		next, change := p.ApplyAnswer(o, c, now)
 		return next, change, nil
 	case Lapsed, Declined:
 		if !more || len(o.Also) > 0 || !p.goesOn(o, now) { // it ends as the provider says
-			next, change := p.Resolve(o, c, now)
+			next, change := p.ApplyAnswer(o, c, now)
 			return next, change, nil
 		}
 	default:
@@ -440,39 +384,14 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
-// Left are the attempts whose page the shopper left by TryAgain, and that took no money as far as is known. Only their
-// providers' word says that the pages have ended, and a notification may be lost: they are queried again after the payment's
-// end, at the times of its looks (PAY-39).
-func Left(p Payment) (left []Attempt) {
-	for i, a := range p.Attempts {
-		if !a.Again {
-			continue
-		}
-		page := p.Attempts[i-1]
-		known := slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Order == page.Order })
-		if page.Status != Approved && page.Status != Reversed && !known {
-			left = append(left, page)
-		}
-	}
-	return left
-}
-
-// nextOfLeft is when to query Left again if nothing else is queried; zero if there is none, and after the last query.
-func (p *Payment) nextOfLeft(now time.Time) time.Time {
-	if len(Left(*p)) == 0 {
-		return time.Time{}
-	}
-	return p.nextLook(Outcome{}, now)
-}
-
 // OnlyLeft reports whether nothing but Left is queried about a payment: the money of its last attempt is known.
 func OnlyLeft(p Payment) bool {
 	last, _ := p.Attempts.Current()
 	return p.Looking() && !p.Following() && (!p.Times.Completed.IsZero() || last.Status == Approved || last.Status == Reversed)
 }
 
-// Heard returns the attempts with the count of unanswered queries of one of Left. The caller writes them with LookedAtLeft or Look.
-func (as Attempts) Heard(order int, answered bool) Attempts {
+// CountQuery returns the attempts with the count of unanswered queries of one of Left. The caller writes them with LookedAtLeft or ApplyLook.
+func (as Attempts) CountQuery(order int, answered bool) Attempts {
 	as = slices.Clone(as)
 	if as[order-1].Unanswered++; answered {
 		as[order-1].Unanswered = 0
@@ -487,4 +406,30 @@ func LookedAtLeft(p Payment, now time.Time) (Payment, Change) {
 	p.written(&from, now)
 	p.Times.Updated = from.Times.Updated
 	return p, Change{Payments: []Payment{p}}
+}
+
+// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
+// last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
+// what the rules allowed at the last refusal.
+func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
+	attempt, _ := p.Attempts.Current()
+	last, refused := attempt.Tries.Last()
+	ended := p.Status == Failed || p.Status == Expired
+	if !refused || !p.Way.Sync || p.Status != Pending && !ended {
+		return ""
+	}
+	goes, stays := "the shopper's next try goes to", "the shopper's next try stays with "+attempt.Provider
+	if ended {
+		now = time.UnixMicro(last.At)
+		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
+	}
+	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
+		return stays + ": " + why
+	}
+	next, _ := c.next(p.Attempts)
+	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
+	if c.Retry.Within > 0 {
+		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return text
 }

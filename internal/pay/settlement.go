@@ -1,9 +1,8 @@
 package pay
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -120,19 +118,6 @@ func newSettlement(scope merchants.Scope, number int64, start, now time.Time) Se
 	}
 }
 
-// derivedID makes the same id from the same words, on every node: 48 bits of time and 80 of a hash,
-// in Crockford's base 32.
-func derivedID(prefix string, at time.Time, words ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(words, "|")))
-	var b [16]byte
-	ms := uint64(max(0, at.UnixMilli()))
-	for i := range 6 {
-		b[i] = byte(ms >> (8 * (5 - i)))
-	}
-	copy(b[6:], sum[:])
-	return prefix + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(b[:])
-}
-
 // Suffix is the id without its prefix. The ids of everything that belongs to the settlement are
 // made from it.
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
@@ -226,14 +211,14 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 // Refunds draw from available first and then from pending. So the settlement moves what the lines left
 // of pending, but not more than there is: a refund that was frozen while the settlement closed is
 // collected by the next one, and the rest of the sum is carried there too.
-func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []merchants.Shop, now time.Time) (Settlement, Change) {
+func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, to Audience, now time.Time) (Settlement, Change) {
 	s = s.written(now)
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
 	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
 	next.Since = s.Matured
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
-	s, events := s.tell(webhooks.SettlementClosed, BatchOpen, shops, now)
+	s, events := s.tell(webhooks.SettlementClosed, BatchOpen, to, now)
 	change := Change{
 		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
 	}
@@ -250,11 +235,11 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 
 // tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
 // belongs to the merchant.
-func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, shops []merchants.Shop, now time.Time) (Settlement, []Event) {
+func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, to Audience, now time.Time) (Settlement, []Event) {
 	s.Sequence++
-	snapshot := s
 	var events []Event
-	for _, shop := range shops {
+	for _, shop := range to.Shops {
+		snapshot := to.Show(s, shop.ID)
 		events = append(events, Event{
 			ID:   webhooks.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
 			Type: t, Scope: merchants.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
@@ -262,6 +247,20 @@ func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, shops 
 		})
 	}
 	return s, events
+}
+
+// Audience is a merchant's shops, and of which shop each withdrawal is that pays out a settlement; nil if there is only one shop.
+type Audience struct {
+	Shops []merchants.Shop
+	Of    map[string]string
+}
+
+// Show is a settlement as a shop sees it: not which withdrawals of its siblings pay it out (AUTH-17).
+func (a Audience) Show(s Settlement, shop string) Settlement {
+	if shop == "" || len(a.Shops) < 2 || s.Payout == "" && len(s.Covers) == 0 {
+		return s
+	}
+	return s.Showing(func(withdrawal string) bool { return a.Of[withdrawal] == shop })
 }
 
 // Showing is the settlement without the ids of the withdrawals that show refuses. What they pay out is one part, or two: arrived and not.
@@ -287,22 +286,14 @@ func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
 
 // Receipt stores the PDF of a closed settlement and makes the event that it is ready. It is due again at once: withdrawals
 // and debts may cover it, and if automatic payouts were agreed, its payout follows.
-func (s Settlement) Receipt(pdf []byte, automatic bool, shops []merchants.Shop, now time.Time) Change {
+func (s Settlement) Receipt(pdf []byte, automatic bool, to Audience, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
-	s, events := s.tell(webhooks.SettlementPDFReady, "", shops, now)
+	s, events := s.tell(webhooks.SettlementPDFReady, "", to, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
 	}
-}
-
-// Document is a file that is stored once and never changes.
-type Document struct {
-	ID       string // id of its object
-	Merchant string
-	Live     bool
-	Body     []byte
 }
 
 // holding returns the reserves of the days of the lines, changed by the lines.
@@ -335,21 +326,6 @@ const payoutAgain = time.Hour
 
 // weekdays are the names of days in PayoutLimits.Days.
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-
-// checkDays checks a list of days on which payouts are made.
-//
-// Errors: invalid_request.
-func checkDays(days string) error {
-	if days == "" {
-		return nil
-	}
-	for day := range strings.SplitSeq(days, ",") {
-		if !slices.Contains(weekdays, day) {
-			return problem.Field(problem.InvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
-		}
-	}
-	return nil
-}
 
 // PayoutDay reports whether payouts are made on the day of a time, in UTC.
 func (l PayoutLimits) PayoutDay(at time.Time) bool {
@@ -396,4 +372,125 @@ func (s Settlement) ByHand(now time.Time) Change {
 	s = s.written(now)
 	s.Automatic, s.DueAt = false, time.Time{}
 	return Change{Settlements: []Settlement{s}}
+}
+
+// ReservePeriod is how long the rolling reserve of a payment is held. It is the same for all tiers,
+// which differ only in how much is held. So a change of tier cannot move a promised release.
+const ReservePeriod = 90 * day
+
+// ReleasesShown is how many days of the reserve a balance shows: the next ones (BAL-4). The calendar of the reserve has all.
+const ReleasesShown = 3
+
+// ReleaseOf is when the reserve of a payment captured at a time is released. All payments of a day
+// are released together, once each was held for the period.
+func ReleaseOf(captured time.Time) time.Time { return DayOf(captured).Add(day + ReservePeriod) }
+
+// Reserve is the money held back from the payments of one day, one row for each merchant,
+// environment and day.
+type Reserve struct {
+	ID string // rsv_…, made from the merchant, the environment and the day
+	merchants.Scope
+	Version   int64
+	Day       time.Time // when the payments were captured
+	ReleaseAt time.Time
+	Held      int64     // USD cents, less what refunds gave back
+	Released  int64     // USD cents
+	ClosedAt  time.Time // when the release began: after it, refunds draw nothing from it
+	DueAt     time.Time // zero if nothing is left to release
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Closed reports whether the release has begun.
+func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
+
+// Left is what is not released yet, in USD cents.
+func (r Reserve) Left() int64 { return r.Held - r.Released }
+
+// hold adds what settled lines hold of the day's reserve, or subtracts what they give back. A zero
+// r is a day without a row.
+func (r Reserve) hold(s merchants.Scope, day time.Time, amount int64, now time.Time) Reserve {
+	if r.Version == 0 {
+		r = Reserve{
+			ID: ReserveID(s, day), Scope: merchants.Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
+			ReleaseAt: ReleaseOf(day), CreatedAt: now,
+		}
+	}
+	r.Version++
+	r.Held += amount
+	r.UpdatedAt = now
+	return r.wait()
+}
+
+// wait sets the time of the release. There is none if refunds took the day's whole reserve.
+func (r Reserve) wait() Reserve {
+	r.DueAt = time.Time{}
+	if r.Left() > 0 {
+		r.DueAt = r.ReleaseAt
+	}
+	return r
+}
+
+// Close begins the release. Whether a refund draws from the reserve must not depend on a clock: a
+// commit may take any length of time, and the same money could be released and given back. So the
+// day is closed first, and refunds that are written later draw from the merchant's balance. Only
+// then are the earlier refunds counted.
+//
+// The floor can never be violated. It makes this Change and changes that draw from the reserve wait
+// for each other.
+func (r Reserve) Close(now time.Time) (Reserve, Change) {
+	r.Version++
+	r.ClosedAt, r.UpdatedAt = now, now
+	r = r.wait()
+	return r, Change{
+		Reserves: []Reserve{r},
+		Floors:   []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve, Min: math.MinInt64}},
+	}
+}
+
+// Release releases what is left of a closed day, but not more than the merchant's reserve holds.
+// given is what refunds that no settlement has collected yet gave back of it, in USD cents, read
+// after it was closed. It is not released.
+func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
+	free := max(0, min(r.Left()-max(0, given), have[ledger.Reserve]))
+	r.Version++
+	r.Released += free
+	r.UpdatedAt = now
+	r = r.wait()
+	if r.Left() > 0 {
+		r.DueAt = now.Add(day) // the next settlement collects those refunds
+	}
+	change := Change{Reserves: []Reserve{r}}
+	if free > 0 {
+		change.Transfers = []ledger.Transfer{{
+			// After a reset of the sandbox the day has another row with the same id: its time tells them apart.
+			ID: fmt.Sprintf("tr_%s-%x-release-%d", r.ID[len("rsv_"):], r.CreatedAt.UnixMicro(), r.Version), Merchant: r.Merchant, Live: r.Live,
+			Kind: ledger.ReserveRelease, Local: money.New(free, money.USD), At: now,
+			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -free}, {Account: ledger.Available, Amount: free}},
+		}}
+		change.Floors = []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve}}
+	}
+	return change
+}
+
+// Cover is a part of a settlement's net, and what it is paid out by or set off against (SETTLE-11).
+type Cover struct {
+	// By is the withdrawal that pays it out (wdr_…), or the settlement that it is set off against (STL-…); "" in what Showing hides.
+	By string `json:"by"`
+	// Amount is in USD cents; below zero in a settlement whose net is a debt.
+	Amount int64 `json:"amount"`
+	// Paid: the withdrawal has arrived. It is always true of a set-off.
+	Paid bool `json:"paid,omitempty"`
+}
+
+// SetOff reports whether the part is set off against another settlement.
+func (c Cover) SetOff() bool { return strings.HasPrefix(c.By, SettlementPrefix) }
+
+// Left is the part of the net, in USD cents, that nothing covers: what is owed to the merchant, or,
+// below zero, a debt that is not set off yet. It is zero while the settlement is open.
+func (s Settlement) Left() int64 {
+	if s.Status == BatchOpen {
+		return 0
+	}
+	return s.Net - s.Covered
 }

@@ -150,7 +150,7 @@ func (b *books) work(chunk int) {
 				b.meanwhile()
 				b.meanwhile = nil
 			}
-			done, change := gathered.Close(lines, b.reserves, b.balances, []merchants.Shop{{ID: "shp_1"}}, b.now)
+			done, change := gathered.Close(lines, b.reserves, b.balances, Audience{Shops: []merchants.Shop{{ID: "shp_1"}}}, b.now)
 			b.apply(change)
 			b.closed = append(b.closed, done)
 			b.batch = change.Settlements[1]
@@ -258,7 +258,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 					t.Fatal(err)
 				}
 				p, _ = p.Begin(routes, b.now)
-				p, change := p.Resolve(Outcome{Kind: Approved}, routes, b.now)
+				p, change := p.ApplyAnswer(Outcome{Kind: Approved}, routes, b.now)
 				b.apply(change)
 				paid = append(paid, p)
 			case 3, 4:
@@ -356,8 +356,8 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, _ = p.Begin(routes, noon)
-	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	_, change := Notice{Account: "one", Reference: p.Reference(1), Dispute: true}.Contest(p, nil, [2]string{"CLM-1", "CLM-2"}, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Approved}, routes, noon)
+	_, change := Notice{Account: "one", Reference: p.Reference(1), Dispute: true}.ApplyDispute(p, nil, [2]string{"CLM-1", "CLM-2"}, noon)
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 

@@ -17,7 +17,7 @@ import (
 func TestSeveralMoneys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := sent(rt, pixRail(), rapid.Int64Range(100, 20000).Draw(rt, "cents"))
-		p, _ = p.Resolve(Outcome{Kind: Awaiting, ProviderRef: "page-1", FormURL: "https://x"}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting, ProviderRef: "page-1", FormURL: "https://x"}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		written, now := map[string]bool{}, noon
 		apply := func(c Change) {
@@ -43,7 +43,7 @@ func TestSeveralMoneys(t *testing.T) {
 			case 0, 1:
 				n := paidAs(h.p, 1, ref, amounts[ref])
 				n.ID = next()
-				_, change := h.p.Confirm(n, routes, next(), now)
+				_, change := h.p.ApplyNotice(n, routes, next(), now)
 				apply(change)
 			case 2:
 				if h.p.Status == Pending && rapid.Bool().Draw(rt, "expires") {
@@ -76,7 +76,7 @@ func TestSeveralMoneys(t *testing.T) {
 				}
 				n := Notice{ID: next(), Account: "one", Reference: h.p.Reference(1), Outcome: Outcome{Kind: Reversed, ProviderRef: ref, MoneyRef: ref, Local: amounts[ref], Back: &Reversal{Refunds: slices.Clone(lists[ref])}}}
 				if n.OfRefunds(h.p) {
-					_, change := n.GiveBack(h.p, h.claims, ids, now)
+					_, change := n.ApplyRefundList(h.p, h.claims, ids, now)
 					apply(change)
 					verdict := change.Notices[len(change.Notices)-1].Verdict
 					for _, r := range lists[ref] {
@@ -109,7 +109,7 @@ func TestSeveralMoneys(t *testing.T) {
 				switch {
 				case c.Calling():
 					kind := rapid.SampledFrom([]OutcomeKind{Approved, Declined, Unknown, Awaiting}).Draw(rt, "kind")
-					_, change := c.Called(h.p, Outcome{Kind: kind, ProviderRef: "o" + c.ID, Local: c.Local}, now)
+					_, change := c.ApplyRefundOutcome(h.p, Outcome{Kind: kind, ProviderRef: "o" + c.ID, Local: c.Local}, now)
 					apply(change)
 				case c.Kind == Inquiry && !c.Status.Terminal():
 					switch rapid.IntRange(0, 3).Draw(rt, "do") {
@@ -137,7 +137,7 @@ func TestSeveralMoneys(t *testing.T) {
 						}
 					}
 				case c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == "" && c.Call.Ref != "" && c.From() != ByProvider && c.From() != ByOperator:
-					_, change := c.ConfirmRefund(h.p, Notice{ID: next(), Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, next(), now)
+					_, change := c.ApplyRefundNotice(h.p, Notice{ID: next(), Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, next(), now)
 					apply(change)
 				}
 			case 8, 9:
@@ -151,7 +151,7 @@ func TestSeveralMoneys(t *testing.T) {
 				if _, seen := d.money(1, ref); !seen {
 					continue
 				}
-				_, change := n.Contest(h.p, h.claims, [2]string{next(), next()}, now)
+				_, change := n.ApplyDispute(h.p, h.claims, [2]string{next(), next()}, now)
 				apply(change)
 			}
 			// Each money gives back at most what it is.

@@ -45,7 +45,7 @@ func TestANoticeThatIsNotUnderstoodIsForTheOperator(t *testing.T) {
 	p := completed(t).p
 	for unread, want := range map[bool]Verdict{true: Mismatched, false: Ignored} {
 		n, left := Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Unknown, Decline: "unknown_status"}, Unread: unread}.Storable()
-		next, change := p.Confirm(n, routes, "CLM-1", noon)
+		next, change := p.ApplyNotice(n, routes, "CLM-1", noon)
 		if left || len(change.Notices) != 1 || change.Notices[0].Verdict != want || next.Status != Completed {
 			t.Errorf("unread %t: %+v, the payment is %s; want %s", unread, change.Notices, next.Status, want)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -274,8 +273,8 @@ func (p Payment) late(order int, o Outcome, claimID string, now time.Time) (Paym
 	}
 	p, change := p.suspend(Stray{Code: code, Order: order, Local: p.Price.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef},
 		p.Price.Amount.Minor, claimID, reason, &from, now)
-	change.Payments = []Payment{p}
-	return p.applyHeld(change, nil, now)
+	change.Payments, change.settles = []Payment{p}, true
+	return p, change
 }
 
 // suspend books money to suspense and opens the inquiry about it, of usd cents. from is the stored
@@ -314,31 +313,6 @@ type Money struct {
 	Claim       string // id of the inquiry that it may open; the use case sets it
 }
 
-// also books the further money that an answer or a notice lists. change is the decision about the
-// first one, not written yet; from is the stored payment.
-func (p Payment) also(from *Payment, change Change, order int, o Outcome, now time.Time) (Payment, Change) {
-	for _, m := range o.Also {
-		if m.Claim == "" {
-			continue
-		}
-		said := Outcome{Kind: Approved, ProviderRef: m.ProviderRef, MoneyRef: m.Ref, Local: m.Local}
-		next, more, verdict := p.confirm(Notice{Reference: p.Reference(order), Outcome: said}, Cascade{}, m.Claim, now)
-		if verdict == Ignored || verdict == Mismatched && len(more.Events) == 0 {
-			continue
-		}
-		p = next
-		p.written(from, now)
-		change.Payments = []Payment{p}
-		change.Claims, change.Transfers, change.Events = append(change.Claims, more.Claims...), append(change.Transfers, more.Transfers...), append(change.Events, more.Events...)
-		if verdict != Applied {
-			told := from.answered(p.Attempts[order-1], said, verdict, now)
-			told.ID += " " + m.Claim
-			change.Notices = append(change.Notices, told)
-		}
-	}
-	return p, change
-}
-
 // came is the amount of an inquiry's money; of the capture for "".
 func (p *Payment) came(inquiry string) money.Amount {
 	for _, s := range p.Strays {
@@ -374,64 +348,100 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	return p, change
 }
 
-// Disposition is the operator's decision about the money of an inquiry, beside giving all of it back by its
-// provider or to the merchant (Claim.Resolve).
-type Disposition struct {
-	Note string // why; the merchant reads it
-	At   time.Time
+// partlyGone keeps the id of money of which the provider gave something back before it was booked: the operator finds out what is
+// left, and older news that it was paid books nothing. Of booked money it is kept once the operator was told.
+func (p Payment) partlyGone(order int, o Outcome) Payment {
+	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
+		return p
+	}
+	return p.remember(order, o.MoneyRef)
 }
 
-// Keep gives a part of an inquiry's money to the merchant, as the operator decided. The claim is
-// about the rest from then on. If it completes the payment, the part is the payment's amount and
-// becomes its capture; otherwise the merchant gets it without fees.
-//
-// Errors: claim_already_resolved, conflict_state, invalid_request unless a rest is left.
-func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
-	now := d.At
-	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
-	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
-	if _, err := c.After(Approve); err != nil {
-		return fail(err)
+// bookedGone is the operator's task, once, when a query finds that stray money in the books went back whole, unless the books
+// know. Its inquiry is still open: only a notice of the provider's ends that by itself.
+func (p *Payment) bookedGone(attempt Attempt, o Outcome, now time.Time) []KeptNotice {
+	at := p.strayed(attempt.Order, o.MoneyRef)
+	if !o.wholeBack() || at < 0 || p.Strays[at].End == GivenBack || slices.Contains(p.Attempts[attempt.Order-1].Gone, o.MoneyRef) {
+		return nil
 	}
-	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: "keep"}}
+	return []KeptNotice{p.keptAnswer(attempt, o, Mismatched, now)}
+}
+
+// misfits reports whether the provider says that an amount other than the payment's was paid, now or
+// before: money that was booked with another amount does not complete the payment.
+func (p *Payment) misfits(order int, o Outcome) bool {
+	return o.Kind == Approved && (o.Local.Currency != "" && o.Local != p.Price.Local ||
+		slices.ContainsFunc(p.Strays, func(s Stray) bool {
+			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch && s.Claim != ""
+		}))
+}
+
+// applyFollowed records what is known of the attempt that is followed: the answer to its call, to a
+// query or to the request to end it. Money that it took is late money.
+func (p Payment) applyFollowed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from := p
+	if o.Kind == Approved && !p.misfits(attempt.Order, o) {
+		return p.found(attempt, o, claimID, now)
+	}
+	var change Change
 	switch {
-	case c.Kind != Inquiry || at < 0:
-		conflict.Message = "only a part of an inquiry's money can be kept"
-		return fail(conflict)
-	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
-		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
-	case complete && (!p.Status.Open() || part != p.Price.Local):
-		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
-		return fail(conflict)
+	case o.Kind == Approved, o.partlyBack():
+		var verdict Verdict
+		p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, o.remaining(), claimID, &from, now)
+		change.Notices = append(change.Notices, from.keptAnswer(attempt, o, verdict, now))
+		o = Outcome{Kind: Unknown, Decline: amountMismatch}
+	case o.Kind == Reversed:
+		change.Notices = p.bookedGone(attempt, o, now)
 	}
-	from, s := p, p.Strays[at]
-	usd := money.New(c.USD, money.USD).Fraction(part.Minor, c.Local.Minor, money.Down).Minor
-	if complete {
-		usd = p.Price.Amount.Minor
+	p.Attempts = p.noted(attempt.Order, o, now)
+	next := p.nextFollow(o, now)
+	if next.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
+		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
+			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
+		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
 	}
-	kind, account, step, rounding := ledger.LateKept, ledger.Available, "keep", int64(0)
-	if complete { // the capture books what its provider owes once more
-		kind, account, step, rounding = ledger.LateApplied, ledger.Receivable, "apply", p.Price.rounding(p.Price.Local, usd)
+	if next.IsZero() {
+		next = p.nextOfLeft(now)
 	}
-	s.Kept += part.Minor
-	moved := c.transfer(step+"-"+strconv.FormatInt(s.Kept, 10), kind, now,
-		ledger.Posting{Account: ledger.Suspense, Amount: -usd}, ledger.Posting{Account: account, Amount: usd + rounding},
-		ledger.Posting{Account: ledger.Rounding, Amount: -rounding})
-	moved.Local = part
-	p.Strays = slices.Clone(p.Strays)
-	p.Strays[at] = s
-	c = c.written(now)
-	c.Local, c.USD = c.Local.Sub(part), c.USD-usd
-	c = c.step(PartyOperator, d.Note, now)
-	change := Change{}
-	if complete {
-		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}
-		p.Attempts, p.Times.Unsure = p.noted(s.Order, said, now), time.Time{}
-		p, change = p.complete(&from, s.Order, said, now)
-	} else {
-		p.written(&from, now)
-		change.Payments = []Payment{p}
+	p.Work.DueAt = next
+	p.written(&from, now)
+	if len(change.Events) == 0 {
+		p.Times.Updated = from.Times.Updated // the merchant does not see it
 	}
-	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)
-	return c, p, change, nil
+	change.Payments = []Payment{p}
+	return p, change
+}
+
+// found books money that a query found for a payment that had ended.
+func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	next, change := p.late(attempt.Order, o, claimID, now)
+	change.Notices = []KeptNotice{p.keptAnswer(attempt, o, Late, now)}
+	return next, change
+}
+
+// nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
+// for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
+// for as long as the last look.
+func (p *Payment) nextFollow(o Outcome, now time.Time) time.Time {
+	attempt, _ := p.Attempts.Current()
+	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
+	switch {
+	case o.Decline == amountMismatch:
+	case o.Kind == Unknown:
+		if last := closes.Add(looks[len(looks)-1]); now.Before(last) {
+			return now.Add(attempt.pause())
+		}
+	case o.Kind == Awaiting && now.Before(closes):
+		if at := now.Add(looks[0]); at.Before(closes) {
+			return at
+		}
+		return closes
+	case o.Kind == Awaiting:
+		for _, after := range looks[:answeredLooks] {
+			if at := closes.Add(after); at.After(now) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
 }

@@ -19,7 +19,7 @@ func paidAs(p Payment, order int, ref string, local money.Amount) Notice {
 func waiting(t *testing.T) Payment {
 	t.Helper()
 	p := sent(t, pixRail(), 10000)
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, ProviderRef: "page-1", FormURL: "https://x"}, routes, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Awaiting, ProviderRef: "page-1", FormURL: "https://x"}, routes, noon)
 	return p
 }
 
@@ -31,7 +31,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 		case "expired":
 			p, _ = p.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
 		case "refunded":
-			p, _ = p.Confirm(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-0", noon)
+			p, _ = p.ApplyNotice(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-0", noon)
 			p, _, _, _ = p.Refund(NewRefund{ID: "CLM-9"}, ledger.Balances{ledger.Available: 1_000_00, ledger.Reserve: 10_00}, noon)
 		}
 		now, suspense, transfers := noon.Add(26*time.Hour), int64(0), map[string]bool{}
@@ -40,7 +40,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 			ref  string
 			want Verdict
 		}{{"1001", first}, {"1001", Ignored}, {"1002", Late}, {"1001", Ignored}, {"1002", Ignored}, {"1003", Late}} {
-			next, change := p.Confirm(paidAs(p, 1, told.ref, p.Price.Local), routes, "CLM-"+string(rune('1'+i)), now)
+			next, change := p.ApplyNotice(paidAs(p, 1, told.ref, p.Price.Local), routes, "CLM-"+string(rune('1'+i)), now)
 			if got := change.Notices[0].Verdict; got != told.want {
 				t.Errorf("%s: report %d, of %s, is %s, want %s", state, i+1, told.ref, got, told.want)
 			}
@@ -79,7 +79,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 func TestMoneyWithoutAnIdIsTheFirstThatIsReported(t *testing.T) {
 	for name, before := range map[string]func(Payment) Payment{
 		"an old row": func(p Payment) Payment {
-			p, _ = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, ProviderRef: "1001", Local: p.Price.Local}}, routes, "CLM-1", noon)
+			p, _ = p.ApplyNotice(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, ProviderRef: "1001", Local: p.Price.Local}}, routes, "CLM-1", noon)
 			return p
 		},
 		"resolved": func(p Payment) Payment {
@@ -91,17 +91,17 @@ func TestMoneyWithoutAnIdIsTheFirstThatIsReported(t *testing.T) {
 		},
 	} {
 		p := before(waiting(t))
-		p, change := p.Confirm(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-2", noon)
+		p, change := p.ApplyNotice(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-2", noon)
 		if got := change.Notices[0].Verdict; got != Ignored || len(change.Transfers) != 0 || p.Attempts[0].MoneyRef != "1001" {
 			t.Errorf("%s: its money is %s, with %d transfers; the attempt has %q", name, got, len(change.Transfers), p.Attempts[0].MoneyRef)
 		}
-		if _, change = p.Confirm(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-3", noon); change.Notices[0].Verdict != Late {
+		if _, change = p.ApplyNotice(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-3", noon); change.Notices[0].Verdict != Late {
 			t.Errorf("%s: another money is %s", name, change.Notices[0].Verdict)
 		}
 	}
 	p := waiting(t) // of a row whose provider's id is known, another one is another money
-	p, _ = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, ProviderRef: "1001", Local: p.Price.Local}}, routes, "CLM-1", noon)
-	if _, change := p.Confirm(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-2", noon); change.Notices[0].Verdict != Late {
+	p, _ = p.ApplyNotice(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, ProviderRef: "1001", Local: p.Price.Local}}, routes, "CLM-1", noon)
+	if _, change := p.ApplyNotice(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-2", noon); change.Notices[0].Verdict != Late {
 		t.Errorf("another money than the old row's is %s", change.Notices[0].Verdict)
 	}
 }
@@ -115,8 +115,8 @@ func TestQueryFindsAllMoneyOfACharge(t *testing.T) {
 	open := waiting(t)
 	ended, _ := open.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
 	for name, ask := range map[string]func() (Payment, Change){
-		"open":  func() (Payment, Change) { return open.Resolve(o, routes, noon) },
-		"ended": func() (Payment, Change) { return ended.Look(o, "CLM-1", noon.Add(26*time.Hour)) },
+		"open":  func() (Payment, Change) { return open.ApplyAnswer(o, routes, noon) },
+		"ended": func() (Payment, Change) { return ended.ApplyLook(o, "CLM-1", noon.Add(26*time.Hour)) },
 	} {
 		p, change := ask()
 		suspense, inquiries := int64(0), map[string]int64{}
@@ -139,12 +139,12 @@ func TestQueryFindsAllMoneyOfACharge(t *testing.T) {
 // The dispute of one of two moneys is about that one.
 func TestDisputeOfTheSecondMoneyIsNotAboutTheCapture(t *testing.T) {
 	p := waiting(t)
-	p, _ = p.Confirm(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-1", noon)
-	p, change := p.Confirm(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-2", noon)
+	p, _ = p.ApplyNotice(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-1", noon)
+	p, change := p.ApplyNotice(paidAs(p, 1, "1002", p.Price.Local), routes, "CLM-2", noon)
 	inquiry := change.Claims[0]
 	for ref, late := range map[string]bool{"1001": false, "1002": true} {
 		n := Notice{ID: "d" + ref, Account: "one", Reference: p.Reference(1), Dispute: true, DisputeID: "dp_" + ref, Outcome: Outcome{MoneyRef: ref, Local: p.Price.Local}}
-		next, change := n.Contest(p, []Claim{inquiry}, [2]string{"CLM-3", "CLM-4"}, noon)
+		next, change := n.ApplyDispute(p, []Claim{inquiry}, [2]string{"CLM-3", "CLM-4"}, noon)
 		for _, c := range change.Claims {
 			if c.Kind == ChargebackClaim && (c.Case.Late != late || c.Frozen != p.Price.Amount.Minor) {
 				t.Errorf("the dispute of %s is about late money: %v, and holds %d", ref, c.Case.Late, c.Frozen)
@@ -155,7 +155,7 @@ func TestDisputeOfTheSecondMoneyIsNotAboutTheCapture(t *testing.T) {
 		}
 	}
 	n := Notice{ID: "d3", Account: "one", Reference: p.Reference(1), Dispute: true, DisputeID: "dp_3", Outcome: Outcome{MoneyRef: "1003", Local: p.Price.Local}}
-	next, change := n.Contest(p, []Claim{inquiry}, [2]string{"CLM-5", "CLM-6"}, noon)
+	next, change := n.ApplyDispute(p, []Claim{inquiry}, [2]string{"CLM-5", "CLM-6"}, noon)
 	if len(next.Strays) != 2 || len(change.Claims) != 2 {
 		t.Errorf("the dispute of money that was not reported yet: %+v, claims %v", next.Strays, change.Claims)
 	}
@@ -165,9 +165,9 @@ func TestDisputeOfTheSecondMoneyIsNotAboutTheCapture(t *testing.T) {
 func TestLastAttemptIsFollowedOnceAnEarlierOneIsPaid(t *testing.T) {
 	begin := func(t *testing.T) Payment {
 		p := sent(t, cardRail(), 10000)
-		p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, noon)
-		p, _ = p.Resolve(Outcome{Kind: Missing}, routes, noon.Add(5*time.Second))
-		if p, _ = p.Confirm(paidAs(p, 1, "1", p.Price.Local), routes, "CLM-1", noon.Add(6*time.Second)); p.Status != Completed || !p.Following() {
+		p, _ = p.ApplyAnswer(Outcome{Kind: Unknown}, routes, noon)
+		p, _ = p.ApplyAnswer(Outcome{Kind: Missing}, routes, noon.Add(5*time.Second))
+		if p, _ = p.ApplyNotice(paidAs(p, 1, "1", p.Price.Local), routes, "CLM-1", noon.Add(6*time.Second)); p.Status != Completed || !p.Following() {
 			t.Fatalf("following %v: %s", p.Following(), p)
 		}
 		return p
@@ -175,7 +175,7 @@ func TestLastAttemptIsFollowedOnceAnEarlierOneIsPaid(t *testing.T) {
 	now := noon.Add(time.Minute)
 	for kind, want := range map[OutcomeKind]string{Approved: "late", Declined: "over", Missing: "over", Lapsed: "over", Awaiting: "followed", Unknown: "followed"} {
 		p := begin(t)
-		next, change := p.Look(Outcome{Kind: kind, MoneyRef: "2", Local: p.Price.Local}, "CLM-2", now)
+		next, change := p.ApplyLook(Outcome{Kind: kind, MoneyRef: "2", Local: p.Price.Local}, "CLM-2", now)
 		got := "over"
 		switch {
 		case len(change.Claims) == 1 && change.Claims[0].Attempt == 2 && next.Strays[0].Code == PaidTwice && !next.Following():
@@ -197,7 +197,7 @@ func TestLastAttemptIsFollowedOnceAnEarlierOneIsPaid(t *testing.T) {
 		p, looks, kept := begin(t), 0, []KeptNotice{}
 		for ; p.Following() && looks < 1000; looks++ {
 			var change Change
-			p, change = p.Look(Outcome{Kind: kind}, "CLM-2", p.Work.DueAt)
+			p, change = p.ApplyLook(Outcome{Kind: kind}, "CLM-2", p.Work.DueAt)
 			kept = append(kept, change.Notices...)
 		}
 		if told := len(kept) == 1 && kept[0].Verdict == Mismatched; p.Following() || told != task {
@@ -210,7 +210,7 @@ func TestLastAttemptIsFollowedOnceAnEarlierOneIsPaid(t *testing.T) {
 func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 	begin := func(t *testing.T, percent int64) (Payment, Claim) {
 		p := waiting(t)
-		next, change := p.Confirm(paidAs(p, 1, "1", money.New(p.Price.Local.Minor*percent/100, p.Price.Local.Currency)), routes, "CLM-1", noon)
+		next, change := p.ApplyNotice(paidAs(p, 1, "1", money.New(p.Price.Local.Minor*percent/100, p.Price.Local.Currency)), routes, "CLM-1", noon)
 		if next.Status != Pending || len(change.Claims) != 1 || len(change.Transfers) != 1 || len(change.Events) != 2 || change.Notices[0].Verdict != Late {
 			t.Fatalf("%s: %+v", next, change)
 		}
@@ -221,7 +221,7 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 		if s, open := next.Strays.Attention(); !open || s.Code != AmountMismatch || s.Claim != "CLM-1" {
 			t.Errorf("attention: %+v", s)
 		}
-		again, change := next.Confirm(paidAs(p, 1, "1", money.New(p.Price.Local.Minor*percent/100, p.Price.Local.Currency)), routes, "CLM-2", noon)
+		again, change := next.ApplyNotice(paidAs(p, 1, "1", money.New(p.Price.Local.Minor*percent/100, p.Price.Local.Currency)), routes, "CLM-2", noon)
 		if len(change.Claims)+len(change.Transfers)+len(change.Events) != 0 || len(again.Strays) != 1 {
 			t.Errorf("the same money again: %+v", change)
 		}
@@ -230,7 +230,7 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 	for _, minor := range []int64{mostCame*100 + 1, math.MaxInt64 / 2, math.MaxInt64} {
 		p := waiting(t)
 		absurd := money.New(minor, p.Price.Local.Currency)
-		if _, change := p.Confirm(paidAs(p, 1, "1", absurd), routes, "CLM-1", noon); len(change.Transfers)+len(change.Claims) > 0 || change.Notices[0].Verdict != Mismatched {
+		if _, change := p.ApplyNotice(paidAs(p, 1, "1", absurd), routes, "CLM-1", noon); len(change.Transfers)+len(change.Claims) > 0 || change.Notices[0].Verdict != Mismatched {
 			t.Errorf("%s is booked: %+v", absurd, change)
 		}
 	}
@@ -295,7 +295,7 @@ func TestAnotherAmountIsWorthItsRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _ = p.Begin(routes, noon)
-		p, change := p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://x", ProviderRef: "ch_1"}, routes, noon)
+		p, change := p.ApplyAnswer(Outcome{Kind: Awaiting, FormURL: "https://x", ProviderRef: "ch_1"}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)
 		h.confirm(Outcome{Kind: Approved, ProviderRef: "ch_1", MoneyRef: "A", Local: local(c.came)}, Late)
@@ -332,12 +332,12 @@ func TestNewsOfLateMoneyIsAboutItsInquiry(t *testing.T) {
 	p := waiting(t)
 	p, _ = p.AskCancel(noon)
 	p, _ = p.Cancel(Outcome{Kind: Awaiting}, noon)
-	p, change := p.Confirm(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-1", noon)
+	p, change := p.ApplyNotice(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-1", noon)
 	if len(change.Claims) != 1 {
 		t.Fatalf("late money of a %s payment has the claims %v", p.Status, change.Claims)
 	}
 	n := Notice{ID: "d", Account: "one", Reference: p.Reference(1), Dispute: true, DisputeID: "dp_1", Outcome: Outcome{MoneyRef: "1001", Local: p.Price.Local}}
-	_, change = n.Contest(p, change.Claims, [2]string{"CLM-2", "CLM-3"}, noon)
+	_, change = n.ApplyDispute(p, change.Claims, [2]string{"CLM-2", "CLM-3"}, noon)
 	disputed := false
 	for _, c := range change.Claims {
 		disputed = disputed || c.Kind == ChargebackClaim && c.Case.Late

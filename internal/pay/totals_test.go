@@ -20,9 +20,9 @@ func (h *hearing) say(o Outcome) Verdict {
 		for i := range ids {
 			ids[i] = fmt.Sprintf("CLM-%d%c", h.ids, 'A'+i)
 		}
-		_, change = n.GiveBack(h.p, h.claims, ids, h.now)
+		_, change = n.ApplyRefundList(h.p, h.claims, ids, h.now)
 	} else {
-		_, change = h.p.Confirm(n, routes, fmt.Sprintf("CLM-%d", h.ids), h.now)
+		_, change = h.p.ApplyNotice(n, routes, fmt.Sprintf("CLM-%d", h.ids), h.now)
 	}
 	h.apply(change)
 	return change.Notices[len(change.Notices)-1].Verdict
@@ -45,7 +45,7 @@ func (h *hearing) ours(minor int64, ref string) Claim {
 		h.t.Fatal(err)
 	}
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: ref, Local: c.Local}, h.now)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: ref, Local: c.Local}, h.now)
 	h.apply(change)
 	return c
 }
@@ -53,7 +53,7 @@ func (h *hearing) ours(minor int64, ref string) Claim {
 func (h *hearing) fails(c Claim) Verdict {
 	h.ids++
 	n := Notice{ID: fmt.Sprint("f", h.ids), Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}
-	_, change := h.claim(c.ID).ConfirmRefund(h.p, n, fmt.Sprintf("CLM-F%d", h.ids), h.now)
+	_, change := h.claim(c.ID).ApplyRefundNotice(h.p, n, fmt.Sprintf("CLM-F%d", h.ids), h.now)
 	h.apply(change)
 	return change.Notices[len(change.Notices)-1].Verdict
 }
@@ -140,7 +140,7 @@ func TestLateReturnedThenTheProvidersTotal(t *testing.T) {
 		h := expiredPaid(t)
 		c, change, _ := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", noon)
 		h.apply(change)
-		c, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
+		c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
 		h.apply(change)
 		h.fails(c)
 		h.gave(0, 100_00)
@@ -155,11 +155,11 @@ func TestLateReturnedThenDisputed(t *testing.T) {
 	h := expiredPaid(t)
 	c, change, _ := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", noon)
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "r1"}, noon)
 	h.apply(change)
 	h.fails(c)
 	n := Notice{ID: "d", Account: "one", Reference: h.p.Reference(1), DisputeID: "dp", Ruling: DisputeLost, Outcome: Outcome{Local: usd(100_00)}}
-	_, change = n.Contest(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
+	_, change = n.ApplyDispute(h.p, h.claims, [2]string{"CLM-X", "CLM-Y"}, noon)
 	h.apply(change)
 	if h.wentBack() != 100_00 {
 		t.Errorf("the dispute of money in suspense is not applied: %d went back, %s; claims %v", h.wentBack(), change.Notices[0].Verdict, h.claims)
@@ -174,7 +174,7 @@ func TestOursApprovedWithoutAnID(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Unknown}, noon)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Unknown}, noon)
 	h.apply(change)
 	_, change, err = c.Resolve(h.p, Approve, PartyOperator, "seen in its books", noon)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestListContradictsOurs(t *testing.T) {
 	h := kept(t)
 	_, c, change, _ := h.p.Refund(NewRefund{ID: "CLM-O", Amount: usd(30_00)}, h.balances(), noon)
 	h.apply(change)
-	c, change = c.Called(h.p, Outcome{Kind: Declined, ProviderRef: "r1", Local: c.Local}, noon)
+	c, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Declined, ProviderRef: "r1", Local: c.Local}, noon)
 	h.apply(change)
 	r := theirs("r1", 30_00)
 	r.Reference = c.Reference()

@@ -50,9 +50,9 @@ func TestLastTryIsWhyAPaymentFailed(t *testing.T) {
 				rail = pixRail()
 			}
 			p := sent(t, rail, 2550)
-			p, _ = p.Resolve(refusedAt(), routes, noon)
+			p, _ = p.ApplyAnswer(refusedAt(), routes, noon)
 			seen, _ := refusedAt(c.tries...).Storable()
-			p, _ = p.Resolve(seen, routes, noon.Add(time.Minute))
+			p, _ = p.ApplyAnswer(seen, routes, noon.Add(time.Minute))
 			end := Outcome{Kind: Lapsed, Tries: seen.Tries, Played: c.played}
 			if c.lost {
 				end.Tries = nil
@@ -79,7 +79,7 @@ func TestARefusalKeepsTheProvidersCode(t *testing.T) {
 		for i, rail := range []accounts.Rail{cardRail(), pixRail()} {
 			m := reason.Meaning()
 			o := Outcome{Kind: Declined, Code: m.Code, Decline: string(reason), Message: m.Message, Raw: "their_05"}
-			p, _ := sent(t, rail, 2550).Resolve(o, Cascade{}, noon)
+			p, _ := sent(t, rail, 2550).ApplyAnswer(o, Cascade{}, noon)
 			if f := p.End.Failure; p.Status != Failed || f.Code != code[i] || f.Decline != string(reason) {
 				t.Errorf("%s: %+v, want %s", reason, f, code[i])
 			}
@@ -100,10 +100,10 @@ func TestARefusalKeepsTheProvidersCode(t *testing.T) {
 // A try is a fact: it is kept once, also when it is reported after the end, and a robot's are not all kept.
 func TestTriesAreKept(t *testing.T) {
 	p := sent(t, cardRail(), 2550)
-	p, _ = p.Resolve(refusedAt(), routes, noon)
+	p, _ = p.ApplyAnswer(refusedAt(), routes, noon)
 	say := func(id string, o Outcome) Verdict {
 		t.Helper()
-		next, change := p.Confirm(Notice{ID: id, Account: "one", Reference: p.Reference(1), Outcome: o}, routes, "CLM-1", noon.Add(time.Hour))
+		next, change := p.ApplyNotice(Notice{ID: id, Account: "one", Reference: p.Reference(1), Outcome: o}, routes, "CLM-1", noon.Add(time.Hour))
 		if len(change.Transfers) != 0 {
 			t.Errorf("%s moves money: %v", id, change.Transfers)
 		}
@@ -125,7 +125,7 @@ func TestTriesAreKept(t *testing.T) {
 	}
 	unclear := Notice{ID: "5", Account: "one", Reference: p.Reference(1), Unread: true, Outcome: Outcome{Kind: Unknown, Tries: refusedAt(decline.LostCard).Tries}}
 	unclear.Outcome.Tries[0].ID = "ch_9"
-	if next, change := p.Confirm(unclear, routes, "CLM-1", noon.Add(time.Hour)); change.Notices[0].Verdict != Mismatched || len(next.Attempts[0].Tries) != 4 {
+	if next, change := p.ApplyNotice(unclear, routes, "CLM-1", noon.Add(time.Hour)); change.Notices[0].Verdict != Mismatched || len(next.Attempts[0].Tries) != 4 {
 		t.Errorf("a try in a notification that was not understood: %s, %s", change.Notices[0].Verdict, next)
 	}
 	var robot Outcome
@@ -143,8 +143,8 @@ func TestTriesAreKept(t *testing.T) {
 func TestRetryAtTheNextProvider(t *testing.T) {
 	refused := func(t *testing.T) Payment {
 		p := sent(t, cardRail(), 2550)
-		p, _ = p.Resolve(refusedAt(), routes, noon)
-		p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon.Add(time.Minute))
+		p, _ = p.ApplyAnswer(refusedAt(), routes, noon)
+		p, _ = p.ApplyAnswer(refusedAt(decline.DoNotHonor), routes, noon.Add(time.Minute))
 		return p
 	}
 	at := noon.Add(2 * time.Minute)
@@ -152,19 +152,19 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 	if err != nil || p.Status != Processing || len(p.Attempts) != 2 || p.Attempts[1].Provider != "two" || p.Page.FormURL != "" || len(change.Events) != 0 {
 		t.Fatalf("%v: %s", err, p)
 	}
-	second, change := p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://y"}, routes, at)
+	second, change := p.ApplyAnswer(Outcome{Kind: Awaiting, FormURL: "https://y"}, routes, at)
 	if second.Status != Pending || second.Page.FormURL != "https://y" || len(change.Events) != 0 || second.Times.Expires != at.Add(30*time.Minute) {
 		t.Errorf("at the second provider: %s, %d events", second, len(change.Events))
 	}
-	paid, change := second.Confirm(Notice{ID: "late", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, MoneyRef: "m1", Local: p.Price.Local}}, routes, "CLM-1", at)
+	paid, change := second.ApplyNotice(Notice{ID: "late", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, MoneyRef: "m1", Local: p.Price.Local}}, routes, "CLM-1", at)
 	if paid.Status != Completed || paid.End.Captured != 1 || !paid.Following() {
 		t.Errorf("the first provider's page was paid after all: %s", paid)
 	}
-	twice, change := paid.Look(Outcome{Kind: Approved, MoneyRef: "m2", Local: p.Price.Local}, "CLM-2", at)
+	twice, change := paid.ApplyLook(Outcome{Kind: Approved, MoneyRef: "m2", Local: p.Price.Local}, "CLM-2", at)
 	if len(change.Claims) != 1 || change.Transfers[0].Amount(ledger.Suspense) == 0 {
 		t.Errorf("and the second one too: %s, %+v", twice, change.Transfers)
 	}
-	nobody, _ := p.Resolve(Outcome{Kind: Unavailable}, Cascade{}, at)
+	nobody, _ := p.ApplyAnswer(Outcome{Kind: Unavailable}, Cascade{}, at)
 	if nobody.Status != Failed || nobody.End.Failure.Code != "card_declined" || nobody.End.Failure.Decline != "do_not_honor" {
 		t.Errorf("no other provider takes it: %s", nobody)
 	}
@@ -183,12 +183,12 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 		}
 	}
 	untried := sent(t, cardRail(), 2550)
-	untried, _ = untried.Resolve(refusedAt(), routes, noon)
+	untried, _ = untried.ApplyAnswer(refusedAt(), routes, noon)
 	if _, _, err := routes.TryAgain(untried, Outcome{Kind: Lapsed}, at); err == nil {
 		t.Error("a page that nobody used is tried again")
 	}
 	risky := sent(t, cardRail(), 2550)
-	risky, _ = risky.Resolve(refusedAt(decline.FraudSuspected), routes, noon)
+	risky, _ = risky.ApplyAnswer(refusedAt(decline.FraudSuspected), routes, noon)
 	if _, _, err := routes.TryAgain(risky, Outcome{Kind: Lapsed}, at); err == nil {
 		t.Error("a charge that was blocked as a risk is tried again")
 	}
@@ -197,7 +197,7 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 // The shopper's time begins again with the next page. What is not known of it is queried with pauses, however late it is.
 func TestRetryHasATimeOfItsOwn(t *testing.T) {
 	p := sent(t, cardRail(), 2550)
-	p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon)
+	p, _ = p.ApplyAnswer(refusedAt(decline.DoNotHonor), routes, noon)
 	at := noon.Add(29 * time.Minute)
 	p, _, err := routes.TryAgain(p, Outcome{Kind: Lapsed}, at)
 	if err != nil || p.Times.Expires != at.Add(30*time.Minute) {
@@ -205,7 +205,7 @@ func TestRetryHasATimeOfItsOwn(t *testing.T) {
 	}
 	for range 100 {
 		at = p.Work.DueAt
-		if p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, at); !p.Work.DueAt.After(at) {
+		if p, _ = p.ApplyAnswer(Outcome{Kind: Unknown}, routes, at); !p.Work.DueAt.After(at) {
 			t.Fatalf("after %s the payment is due at once, again and again: %s", at.Sub(noon), p)
 		}
 	}

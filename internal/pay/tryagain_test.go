@@ -16,8 +16,8 @@ func onPage(t *testing.T, reasons ...decline.Reason) Payment {
 	t.Helper()
 	p := sent(t, cardRail(), 2550)
 	p.Page.Hosted = true
-	p, _ = p.Resolve(refusedAt(), routes, noon)
-	p, _ = p.Resolve(refusedAt(reasons...), routes, noon.Add(time.Minute))
+	p, _ = p.ApplyAnswer(refusedAt(), routes, noon)
+	p, _ = p.ApplyAnswer(refusedAt(reasons...), routes, noon.Add(time.Minute))
 	return p
 }
 
@@ -59,8 +59,8 @@ func TestNoPaymentWaitsForARetryThatIsRefused(t *testing.T) {
 	c := retried
 	c.Retry.Reasons = []decline.Reason{decline.FraudSuspected}
 	p := sent(t, cardRail(), 2550)
-	p, _ = p.Resolve(refusedAt(), c, noon)
-	p, _ = p.Resolve(Outcome{Kind: Declined, Code: decline.FraudSuspected.Meaning().Code, Decline: string(decline.FraudSuspected)}, c, noon.Add(time.Minute))
+	p, _ = p.ApplyAnswer(refusedAt(), c, noon)
+	p, _ = p.ApplyAnswer(Outcome{Kind: Declined, Code: decline.FraudSuspected.Meaning().Code, Decline: string(decline.FraudSuspected)}, c, noon.Add(time.Minute))
 	if p.Status != Failed {
 		t.Errorf("it waits, and the shopper cannot try again (%v): %s", CheckRetry(p), p)
 	}
@@ -70,7 +70,7 @@ func TestNoPaymentWaitsForARetryThatIsRefused(t *testing.T) {
 func TestWayIsChangedAfterARefusalThatEndedThePage(t *testing.T) {
 	o := Outcome{Kind: Declined, Code: decline.DoNotHonor.Meaning().Code, Decline: string(decline.DoNotHonor), Soft: true}
 	p := onPage(t)
-	p, _ = p.Resolve(o, retried, noon.Add(time.Minute))
+	p, _ = p.ApplyAnswer(o, retried, noon.Add(time.Minute))
 	if p.Status != Pending || CheckRetry(p) != nil {
 		t.Fatalf("it does not wait: %s", p)
 	}

@@ -69,7 +69,7 @@ func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := PayoutOutcome{Kind: PayoutReturned, Local: money.New(100_00, money.BRL)}
-	again, change, v := booked.Told(PayoutNotice{ID: "n1", Reference: booked.Reference(), Outcome: o}, "one", o, noon)
+	again, change, v := booked.ApplyPayoutNotice(PayoutNotice{ID: "n1", Reference: booked.Reference(), Outcome: o}, "one", o, noon)
 	if v == Applied {
 		t.Errorf("the operator booked the return of 100 BRL; the provider's news of it books it again: returned %d of %d, %d transfers", again.Returned, w.Net(), len(change.Transfers))
 	}
@@ -87,14 +87,14 @@ func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
 	if two, _, err := WordReturned.ResolvePayout(named, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R2"}, noon); err != nil || two.ReturnedLocal != 200_00 {
 		t.Errorf("another part of the same amount: %d, %v", two.ReturnedLocal, err)
 	}
-	first, _, _ := w.Told(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	first, _, _ := w.ApplyPayoutNotice(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
 	if _, _, err := WordReturned.ResolvePayout(first, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R1"}, noon); err == nil {
 		t.Error("what the provider reported is booked again by the operator")
 	}
 	if two, _, err := WordReturned.ResolvePayout(first, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R1", Forced: true}, noon); err != nil || two.Returns != 2 {
 		t.Errorf("another part, by force: %d parts, %v", two.Returns, err)
 	}
-	second, _, v := first.Told(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	second, _, v := first.ApplyPayoutNotice(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: o}, "one", o, noon)
 	if v == Applied {
 		t.Errorf("told twice under two ids: returned %d", second.Returned)
 	}
@@ -105,16 +105,16 @@ func TestPartThatCameBackBeforeThePaymentWasReported(t *testing.T) {
 	w := Withdrawal{ID: "wdr_1", Version: 3, Status: WithdrawalProcessing, Amount: 100_00, Round: 1}
 	w.Local, w.Payout.Provider = money.New(540_00, money.BRL), "one"
 	o := PayoutOutcome{Kind: PayoutReturned, Local: money.New(100_00, money.BRL)}
-	next, change, v := w.Told(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	next, change, v := w.ApplyPayoutNotice(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
 	if v != Applied || next.Status != WithdrawalDone || next.ReturnedLocal != 100_00 || next.Version != 4 || len(change.Withdrawals) != 1 || len(change.Events) != 2 {
 		t.Errorf("%s: %+v, %d events", v, next, len(change.Events))
 	}
 	paid := PayoutOutcome{Kind: PayoutPaid, Local: w.Local}
-	if _, change, v := next.Told(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: paid}, "one", paid, noon); v != Ignored || len(change.Transfers) > 0 {
+	if _, change, v := next.ApplyPayoutNotice(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: paid}, "one", paid, noon); v != Ignored || len(change.Transfers) > 0 {
 		t.Errorf("later news that it arrived is %s", v)
 	}
 	o.Local = money.New(600_00, money.BRL)
-	if _, _, v := w.Told(PayoutNotice{ID: "n3", Reference: w.Reference(), Outcome: o}, "one", o, noon); v == Applied {
+	if _, _, v := w.ApplyPayoutNotice(PayoutNotice{ID: "n3", Reference: w.Reference(), Outcome: o}, "one", o, noon); v == Applied {
 		t.Error("more came back than was paid")
 	}
 }

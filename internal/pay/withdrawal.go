@@ -282,18 +282,18 @@ func (w Withdrawal) Hold(reason string, until, now time.Time) Change {
 	return Change{Withdrawals: []Withdrawal{w}}
 }
 
-// Heard is Resolve for the answer to a call or query; before is the withdrawal as it was at the call.
+// ApplyPayoutAnswer is ApplyPayoutOutcome for the answer to a call or query; before is the withdrawal as it was at the call.
 // If it was sent again since, only "accepted" or better counts: one of two calls may be refused.
-func (w Withdrawal) Heard(before Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
+func (w Withdrawal) ApplyPayoutAnswer(before Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
 	if before.Round != w.Round || before.Payout.Batch != w.Payout.Batch || before.Payout.Calls != w.Payout.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
 	}
-	return w.Resolve(o, now)
+	return w.ApplyPayoutOutcome(o, now)
 }
 
-// Resolve applies a provider's answer to a withdrawal that was sent. It reports whether there was
+// ApplyPayoutOutcome applies a provider's answer to a withdrawal that was sent. It reports whether there was
 // something to apply. A withdrawal that has ended does not change.
-func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
+func (w Withdrawal) ApplyPayoutOutcome(o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
 	if w.Status != WithdrawalProcessing {
 		return w, Change{}, false
 	}
@@ -440,29 +440,59 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }
 
-// ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
-//
-// Errors: conflict_state if its end is known, if it was never sent and the finding is that it
-// arrived, or if the return is in the books (details.reason known); invalid_request for a part that
-// does not fit.
-func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, now time.Time) (Withdrawal, Change, error) {
-	if o.ProviderRef != "" {
-		w.Payout.ProviderRef = o.ProviderRef
+// moveFloat books a step of the withdrawal in its account's float. It returns nothing if no float
+// is kept.
+func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Account, now time.Time) []ledger.Transfer {
+	if w.Payout.Float.Minor == 0 {
+		return nil
 	}
-	switch {
-	case word == WordPaid && w.Status == WithdrawalProcessing:
-		next, change := w.complete(now)
-		return next, change, nil
-	case word == WordReturned && w.Status == WithdrawalDone:
-		if err := w.isNew(back); err != nil {
-			return w, Change{}, err
-		}
-		w.ReturnRefs = append(slices.Clip(w.ReturnRefs), back.Ref)
-		return w.returnPart(back.Part, PayoutOutcome{}, now)
-	case word == WordNotPaid && w.Open():
-		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
-		return next, change, nil
+	return []ledger.Transfer{{
+		ID:       fmt.Sprintf("tr_%s-float-%d-%s", w.suffix(), w.Round+1, step),
+		Merchant: ledger.FloatOwner(w.Payout.Provider, string(w.Payout.Float.Currency)), Live: w.Live, Kind: kind, Local: w.Payout.Float, At: now,
+		Postings: ledger.Post(
+			ledger.Posting{Account: from, Amount: -w.Payout.Float.Minor},
+			ledger.Posting{Account: to, Amount: w.Payout.Float.Minor},
+		),
+	}}
+}
+
+// freeFloat returns the withdrawal's money, which was not paid, to the float.
+func (w Withdrawal) freeFloat(now time.Time) (Withdrawal, []ledger.Transfer) {
+	back := w.moveFloat("back", ledger.FloatBack, ledger.FloatCommitted, ledger.Float, now)
+	w.Payout.Float = money.Amount{}
+	return w, back
+}
+
+// Reference is our name of the withdrawal at the payout provider, and its idempotency key there. It
+// differs for each account in turn, and stays the same for repeated calls.
+func (w Withdrawal) Reference() string {
+	if w.Round == 0 {
+		return w.suffix()
 	}
-	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
-		Details: problem.Details{From: string(w.Status), Action: string(word)}}
+	return fmt.Sprintf("%s-%d", w.suffix(), w.Round+1)
+}
+
+// passOn makes a withdrawal pending again, for another account: this one proved that it did not
+// pay.
+func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
+	tried := append(slices.Clone(w.Tried), PayoutAttempt{
+		Account: w.Payout.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.Payout.ProviderRef), Code: o.Code, Message: o.Message,
+		Why: w.Payout.Why, Passed: w.Payout.Passed, Started: w.Payout.SentAt.UnixMicro(), Ended: now.UnixMicro(),
+	})
+	w, float := w.freeFloat(now)
+	w = w.next(now)
+	w.Tried = tried[max(0, len(tried)-attemptsKept):]
+	w.Round++
+	w.Status, w.DueAt, w.Payout, w.Waiting = WithdrawalPending, now, Payout{}, ""
+	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
+}
+
+// misfits reports whether the provider reports an amount other than the withdrawal's. What arrives of a token is not known, so only
+// what comes back of it is compared, in USD.
+func (w Withdrawal) misfits(o PayoutOutcome) bool {
+	asked := w.Local
+	if asked == (money.Amount{}) && o.Kind == PayoutReturned {
+		asked = money.New(w.Net(), money.USD)
+	}
+	return o.Local != (money.Amount{}) && asked != (money.Amount{}) && o.Local != asked
 }

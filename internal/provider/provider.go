@@ -74,7 +74,7 @@ type Provider interface {
 	Charge(ctx context.Context, r Request) pay.Outcome
 	// Query asks for the state of a charge, by our reference. pay.Missing proves that the
 	// provider never had it. If the provider does not answer, the outcome is Unknown, never
-	// Errored or Unavailable, which would mean that there is no charge: see pay.Outcome.Asked.
+	// Errored or Unavailable, which would mean that there is no charge: see pay.Outcome.AsQueried.
 	Query(ctx context.Context, r Request) pay.Outcome
 	// Refund refunds a charge. Two calls with one reference refund once. Approved: the shopper
 	// has the money or is certain to get it. Awaiting: the provider accepted the refund and

@@ -75,7 +75,7 @@ func (h *Health) Finished(p pay.Payment, rail string, now time.Time) {
 	band := Band(p.Price.Amount)
 	for _, a := range p.Attempts {
 		of := kind{seat{a.Provider, rail}, band}
-		said, at, called := a.Called()
+		said, at, called := a.CallResult()
 		switch fate := pay.FateOf(&p, a.Order); {
 		case fate != pay.FatePaid && fate != pay.FateRefused, called && said != pay.Awaiting:
 		case p.Way.Sync:

@@ -73,9 +73,9 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 func TestOpenPaymentsOfAnAccountAreCounted(t *testing.T) { // one waits, one is in progress, one has failed
 	each(t, func(t *testing.T, s *store.Store) {
 		stored(t, s, "A")
-		_, change := stored(t, s, "B").Resolve(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
+		_, change := stored(t, s, "B").ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
 		must(t, s.Commit(ctx, change))
-		_, change = stored(t, s, "C").Resolve(pay.Outcome{Kind: pay.Declined}, routes, noon)
+		_, change = stored(t, s, "C").ApplyAnswer(pay.Outcome{Kind: pay.Declined}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		for account, want := range map[string]int{"one": 2, "two": 0, "on": 0, "on_": 0, "o%": 0} {
 			n, err := s.Accounts().OpenAt(ctx, account)

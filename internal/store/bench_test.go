@@ -42,7 +42,7 @@ func BenchmarkPayment(b *testing.B) {
 						b.Error(err)
 						return
 					}
-					_, change = p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+					_, change = p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 					change.Events[0].Payload = benchPayload
 					if err := s.Commit(ctx, change); err != nil {
 						b.Error(err)

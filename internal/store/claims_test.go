@@ -23,7 +23,7 @@ import (
 // completed writes a captured payment of 25.50 USD.
 func completed(t *testing.T, s *store.Store, id string) pay.Payment {
 	t.Helper()
-	p, change := stored(t, s, id).Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+	p, change := stored(t, s, id).ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 	must(t, s.Commit(ctx, payload(change)))
 	return p
 }
@@ -43,7 +43,7 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		p := completed(t, s, "A")
 		p, claim, change := refund(t, s, p, "CLM-1", 5000)
 		must(t, s.Commit(ctx, change))
-		claim, change = claim.Called(p, pay.Outcome{Kind: pay.Unknown, ProviderRef: "their-1"}, noon.Add(time.Second))
+		claim, change = claim.ApplyRefundOutcome(p, pay.Outcome{Kind: pay.Unknown, ProviderRef: "their-1"}, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
 		got, err := s.Claims().Get(ctx, acme, claim.ID)
 		must(t, err)
@@ -70,7 +70,7 @@ func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
 		n := pay.Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: pay.Outcome{Played: true}}
-		_, change := p.Confirm(n, routes, "CLM-1", noon)
+		_, change := p.ApplyNotice(n, routes, "CLM-1", noon)
 		must(t, s.Commit(ctx, payload(change)))
 		content := bytes.Repeat([]byte{0, 0xff, '"', '\n'}, pay.MaxEvidenceFile/4)
 		_, change, err := change.Claims[0].Submit(change.Payments[0], pay.Evidence{ID: "ev_1", Kind: "receipt", File: &pay.EvidenceFile{Name: "ü", Type: "image/png"}}, content, noon)
@@ -141,7 +141,7 @@ func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay
 	claims, err := s.Claims().Of(ctx, []string{payment})
 	must(t, err)
 	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
-	_, change := n.Contest(p, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
+	_, change := n.ApplyDispute(p, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
 	return payload(change)
 }
 

@@ -34,7 +34,7 @@ func takeOn(t *testing.T, s *store.Store, at time.Time, ways ...pay.OutcomeKind)
 			t.Error(err)
 			return
 		}
-		_, change = p.Resolve(pay.Outcome{Kind: outcome}, routes, at)
+		_, change = p.ApplyAnswer(pay.Outcome{Kind: outcome}, routes, at)
 		if err := s.Commit(ctx, payload(change)); err != nil {
 			t.Error(err)
 		}

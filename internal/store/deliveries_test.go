@@ -18,7 +18,7 @@ import (
 func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 	t.Helper()
 	p := stored(t, s, name)
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
+	_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, at)
 	must(t, s.Commit(ctx, payload(change)))
 }
 

@@ -124,7 +124,7 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 			Merchants: []merchants.Merchant{{ID: other.Merchant, Version: 1, Name: "Other", Tier: merchants.Standard, CreatedAt: noon}},
 			Shops:     []merchants.Shop{{ID: other.Shop, Version: 1, Merchant: other.Merchant, Name: "Other", Slug: "other", CreatedAt: noon}},
 		}))
-		_, change := other.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		_, change := other.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		completedAt(t, s, "beside", noon)
 		if steps := spread(t, s); steps != 3 {
@@ -149,7 +149,7 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		subscribe(t, s, "completed", string(webhooks.PaymentRefunded), string(webhooks.PaymentCompleted))
 		subscribe(t, s, "failed", string(webhooks.PaymentFailed))
 		p := stored(t, s, "A")
-		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 
 		due, err := s.Deliveries().Lease(ctx, noon.Add(29*time.Second), noon, 10)

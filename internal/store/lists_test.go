@@ -49,7 +49,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 		for _, outcome := range ways[random.IntN(len(ways))] {
 			p, err = s.Payments().Get(ctx, acme, p.ID)
 			must(t, err)
-			p, change = p.Resolve(pay.Outcome{Kind: outcome}, routes, at)
+			p, change = p.ApplyAnswer(pay.Outcome{Kind: outcome}, routes, at)
 			must(t, s.Commit(ctx, payload(change)))
 		}
 		all = append(all, p)

@@ -51,7 +51,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
 		must(t, s.Commit(ctx, change))
-		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
+		out, change, _ = out.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		if got, err := s.Withdrawals().Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)

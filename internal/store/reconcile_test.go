@@ -18,7 +18,7 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 		moments := []int{0, 1, 1, 1, 1, 2, 3}
 		for i, after := range moments {
 			p := stored(t, s, fmt.Sprint("P", i))
-			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon.Add(time.Duration(after)*time.Second))
+			_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon.Add(time.Duration(after)*time.Second))
 			must(t, s.Commit(ctx, payload(change)))
 		}
 		for _, limit := range []int{1, 2, 3, 100} {

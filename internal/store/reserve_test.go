@@ -35,7 +35,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)
-	_, change := gathered.Close(lines, nil, have, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+	_, change := gathered.Close(lines, nil, have, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon.Add(time.Hour))
 	must(t, s.Commit(ctx, payload(change)))
 	return list, day(t, s, list[0])
 }

@@ -51,7 +51,7 @@ func TestPaymentsBetweenAreReadById(t *testing.T) {
 		for _, id := range []string{"C", "A", "D"} {
 			stored(t, s, id)
 		}
-		_, change := stored(t, s, "B").Resolve(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
+		_, change := stored(t, s, "B").ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
 		must(t, s.Commit(ctx, change))
 		read := func(live bool, after, before string, limit int) (ids string) {
 			t.Helper()

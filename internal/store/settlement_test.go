@@ -24,7 +24,7 @@ var books = merchants.Scope{Merchant: acme.Merchant}
 func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 	t.Helper()
 	p := stored(t, s, id)
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+	_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 	must(t, s.Commit(ctx, payload(change)))
 	return pay.Unsettled{Transfer: change.Transfers[0], Captured: noon}
 }
@@ -61,7 +61,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		balances, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		full, more := got.Gather(nil, done)
-		full, change = full.Close(more, nil, balances, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
+		full, change = full.Close(more, nil, balances, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		if got, err = s.Settlements().Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
 			t.Errorf("read\n%+v\nwrote\n%+v (%v)", got, full, err)
@@ -78,7 +78,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
-		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []merchants.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
+		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon.Add(time.Hour)))))
 		if d, err := s.Settlements().Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt reads as %q (%v)", d.Body, err)
 		}
@@ -109,7 +109,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		answers := make(chan error, 8)
 		for range 8 {
-			_, change := gathered.Close(lines, nil, balances, []merchants.Shop{{ID: acme.Shop}}, noon)
+			_, change := gathered.Close(lines, nil, balances, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon)
 			go func() { answers <- s.Commit(ctx, payload(change)) }()
 		}
 		won := 0
@@ -141,7 +141,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		before, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
-		_, change := gathered.Close(lines, nil, before, []merchants.Shop{{ID: acme.Shop}}, noon)
+		_, change := gathered.Close(lines, nil, before, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon)
 
 		p, err := s.Payments().Any(ctx, capture.Payment)
 		must(t, err)
@@ -153,7 +153,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		}
 		after, err := s.Books().Balances(ctx, books)
 		must(t, err)
-		closed, change := gathered.Close(lines, nil, after, []merchants.Shop{{ID: acme.Shop}}, noon)
+		closed, change := gathered.Close(lines, nil, after, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		if got := balance(t, s, ledger.Pending); got != 0 || closed.Moved != after[ledger.Pending] {
 			t.Errorf("moved %d of %d, pending is %d", closed.Moved, after[ledger.Pending], got)
@@ -300,7 +300,7 @@ func TestPaymentSettlesByItsOwnTerms(t *testing.T) {
 		for id, delay := range map[string]time.Duration{"A": 48 * time.Hour, "B": 24 * time.Hour, "C": 48 * time.Hour, "D": 24 * time.Hour} {
 			p := stored(t, s, id)
 			p.Terms.Delay = delay
-			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 			due[change.Transfers[0].ID] = change.Transfers[0].Settles
 			must(t, s.Commit(ctx, payload(change)))
 		}

@@ -59,7 +59,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		var ends []pay.Change
 		for i := range payments {
 			p := stored(t, s, fmt.Sprint("A", i))
-			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 			ends = append(ends, payload(change))
 		}
 		var all sync.WaitGroup
@@ -135,7 +135,7 @@ func TestShareIsSmallInCompany(t *testing.T) {
 		defer s.Close()
 		var all sync.WaitGroup
 		commit := func(p pay.Payment) {
-			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 			all.Go(func() { must(t, s.Commit(ctx, payload(change))) })
 			synctest.Wait()
 		}

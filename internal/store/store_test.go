@@ -133,7 +133,7 @@ func TestEveryStatementIsPreparedOnBothEngines(t *testing.T) {
 func TestPaymentComesBackAsItWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		p, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting, FormURL: "https://x/y?a=\"ü\"", Data: pay.PaymentData{QRCode: "0002"}}, routes, noon.Add(time.Second))
+		p, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting, FormURL: "https://x/y?a=\"ü\"", Data: pay.PaymentData{QRCode: "0002"}}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
 		got, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
@@ -167,10 +167,10 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 func TestStaleChangeWritesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		_, first := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		_, first := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(first)))
 		before := balance(t, s, ledger.Pending)
-		_, second := p.Resolve(pay.Outcome{Kind: pay.Declined}, routes, noon)
+		_, second := p.ApplyAnswer(pay.Outcome{Kind: pay.Declined}, routes, noon)
 		if err := s.Commit(ctx, payload(second)); !errors.Is(err, store.ErrStale) {
 			t.Fatalf("second decision on the same version: %v, want ErrStale", err)
 		}
@@ -190,7 +190,7 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 func TestRaceForOnePayment(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+		_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		change = payload(change)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -285,7 +285,7 @@ func TestFloorHoldsUnderRaces(t *testing.T) {
 func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		next, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
+		next, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, routes, noon)
 		change.Floors = []ledger.Floor{{Merchant: acme.Merchant, Account: ledger.Available, Min: 1}}
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrInsufficient) {
 			t.Fatalf("floor of 1 on an empty balance: %v, want ErrInsufficient", err)
@@ -341,7 +341,7 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 		for i := range 9 {
 			p := stored(t, s, fmt.Sprintf("%026d", i))
 			if i%3 == 0 {
-				_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+				_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 				must(t, s.Commit(ctx, payload(change)))
 			}
 		}

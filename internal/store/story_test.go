@@ -38,15 +38,15 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "all", webhooks.AllEvents)
 		p := stored(t, s, "A")
-		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
+		p, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		p, change = p.Resolve(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
+		p, change = p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
 		must(t, s.Commit(ctx, payload(change)))
 		pending, err := s.Story(ctx, p.ID)
 		must(t, err)
 		golden(t, "story-pending.txt", pending)
 
-		p, change = p.Confirm(pay.Notice{
+		p, change = p.ApplyNotice(pay.Notice{
 			ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Approved, Local: p.Price.Local},
 		}, routes, "CLM-0", noon.Add(time.Minute))
 		must(t, s.Commit(ctx, payload(change)))
@@ -54,7 +54,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		p, claim, change, err := p.Refund(pay.NewRefund{ID: "CLM-1", Amount: money.New(5000, money.BRL), Reason: "requested_by_customer"}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, payload(change)))
-		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved, ProviderRef: "their-refund-8"}, noon.Add(time.Hour))
+		_, change = claim.ApplyRefundOutcome(p, pay.Outcome{Kind: pay.Approved, ProviderRef: "their-refund-8"}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		due, err := s.Deliveries().Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
@@ -78,13 +78,13 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 func TestStoryAnswersTheMerchantsQuestions(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
-		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
+		p, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		p, change = p.Resolve(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
+		p, change = p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		p, change = p.Confirm(pay.Notice{ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Lapsed}}, routes, "CLM-0", noon.Add(time.Hour))
+		p, change = p.ApplyNotice(pay.Notice{ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Lapsed}}, routes, "CLM-0", noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		p, change = p.Confirm(pay.Notice{ID: "ntf_2", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{
+		p, change = p.ApplyNotice(pay.Notice{ID: "ntf_2", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{
 			Kind: pay.Approved, Local: p.Price.Local, MoneyRef: "their-money-9",
 		}}, routes, "CLM-9", noon.Add(2*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
@@ -123,9 +123,9 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 
 		sent, change := out["wdr_A"].Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))
-		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "their-7"}, noon.Add(time.Minute))
+		sent, change, _ = sent.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "their-7"}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))
-		_, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed", Message: "032180000118359719 of Ana Souza is closed"}, noon.Add(time.Hour))
+		_, change, _ = sent.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed", Message: "032180000118359719 of Ana Souza is closed"}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		failed, err := s.Story(ctx, "wdr_A")
 		must(t, err)
@@ -136,10 +136,10 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 
 		sent, change = out["wdr_A2"].Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, noon.Add(time.Minute))
 		must(t, s.Commit(ctx, change))
-		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "their-8", Local: sent.Local}, noon.Add(2*time.Minute))
+		sent, change, _ = sent.ApplyPayoutOutcome(pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "their-8", Local: sent.Local}, noon.Add(2*time.Minute))
 		must(t, s.Commit(ctx, change))
 		back := pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}
-		_, change, _ = sent.Told(pay.PayoutNotice{ID: "ntf_1", Reference: sent.Reference(), Outcome: back}, "bank", back, noon.Add(48*time.Hour))
+		_, change, _ = sent.ApplyPayoutNotice(pay.PayoutNotice{ID: "ntf_1", Reference: sent.Reference(), Outcome: back}, "bank", back, noon.Add(48*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		returned, err := s.Story(ctx, "wdr_A2")
 		must(t, err)

@@ -89,7 +89,7 @@ func newAttempt(a pay.Attempt) Attempt {
 	if a.Ended > 0 {
 		told.EndedAt = moment(time.UnixMicro(a.Ended))
 	}
-	if _, at, called := a.Called(); called {
+	if _, at, called := a.CallResult(); called {
 		took := at.Sub(told.StartedAt.Time).Milliseconds()
 		told.DurationMs = &took
 	}

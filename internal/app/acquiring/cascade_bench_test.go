@@ -64,7 +64,7 @@ func cascades(b *testing.B, order routing.Order) {
 		for _, answer := range answers {
 			attempt, _ := p.Attempts.Current()
 			o := a.Watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
-			p, _ = p.Resolve(o, routes, a.Now())
+			p, _ = p.ApplyAnswer(o, routes, a.Now())
 		}
 		if p.Status != pay.Completed || len(p.Attempts) != 2 {
 			b.Fatalf("a cascade ended in %s", p)

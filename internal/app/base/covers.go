@@ -8,9 +8,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
-// SettlementsFor returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out
-// (AUTH-17). made are withdrawals that may not be stored yet.
-func SettlementsFor(ctx context.Context, b *Base, scope merchants.Scope, list []pay.Settlement, made []pay.Withdrawal) ([]pay.Settlement, error) {
+// AudienceOf reads which shops see settlements of a merchant, and whose the withdrawals are that pay these out.
+func AudienceOf(ctx context.Context, b *Base, merchant string, list ...pay.Settlement) (pay.Audience, error) {
+	shops, err := b.Store.Merchants().Shops(ctx, merchant)
+	to := pay.Audience{Shops: shops}
 	var ids []string
 	for _, s := range list {
 		ids = append(ids, s.Withdrawals()...)
@@ -18,25 +19,31 @@ func SettlementsFor(ctx context.Context, b *Base, scope merchants.Scope, list []
 			ids = append(ids, s.Payout)
 		}
 	}
-	if scope.Shop == "" || len(ids) == 0 {
-		return list, nil
-	}
-	shops, err := b.Store.Merchants().Shops(ctx, scope.Merchant)
-	if err != nil || len(shops) < 2 {
-		return list, err
+	if err != nil || len(shops) < 2 || len(ids) == 0 {
+		return to, err
 	}
 	slices.Sort(ids)
-	stored, err := b.Store.Withdrawals().ByID(ctx, slices.Compact(ids))
+	made, err := b.Store.Withdrawals().ByID(ctx, slices.Compact(ids))
+	to.Of = map[string]string{}
+	for _, w := range made {
+		to.Of[w.ID] = w.Shop
+	}
+	return to, err
+}
+
+// SettlementsFor returns settlements as a scope sees them (AUTH-17).
+func SettlementsFor(ctx context.Context, b *Base, scope merchants.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
+	paid := func(s pay.Settlement) bool { return s.Payout != "" || len(s.Covers) > 0 }
+	if scope.Shop == "" || !slices.ContainsFunc(list, paid) {
+		return list, nil
+	}
+	to, err := AudienceOf(ctx, b, scope.Merchant, list...)
 	if err != nil {
 		return nil, err
 	}
-	mine := map[string]bool{}
-	for _, w := range append(stored, made...) {
-		mine[w.ID] = w.Shop == scope.Shop
-	}
 	seen := make([]pay.Settlement, 0, len(list))
 	for _, s := range list {
-		seen = append(seen, s.Showing(func(withdrawal string) bool { return mine[withdrawal] }))
+		seen = append(seen, to.Show(s, scope.Shop))
 	}
 	return seen, nil
 }

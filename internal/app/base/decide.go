@@ -9,12 +9,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Commit writes a change. Its events contain the cause. It logs notices that need the operator.
+// Commit writes a change, and reads nothing. Its events contain the cause. It logs notices that need the operator.
+//
+// What an event shows beside its object is in the change: the payment of payment.refunded has its settlement (SettledAs), and a
+// settlement hides what its shop does not see (AudienceOf).
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i := range change.Events {
 		e := &change.Events[i]
@@ -23,7 +25,7 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 			continue
 		}
 		var err error
-		if e.Payload, err = b.payload(ctx, e, change.Withdrawals, cause); err != nil {
+		if e.Payload, err = b.payload(e, cause); err != nil {
 			return fmt.Errorf("event %s: %w", e.ID, err)
 		}
 	}
@@ -40,27 +42,13 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 	return nil
 }
 
-// payloadOf makes the payload of an event that needs nothing but its own snapshot, when it is asked for.
+// payloadOf makes the payload of an event when it is asked for.
 func (b *Base) payloadOf(e *pay.Event, cause view.Cause) func() ([]byte, error) {
-	return func() ([]byte, error) { return view.NewEvent(e, cause, b.CheckoutURL) }
+	return func() ([]byte, error) { return b.payload(e, cause) }
 }
 
-// payload makes an event's payload. withdrawals are those of the same change.
-func (b *Base) payload(ctx context.Context, e *pay.Event, withdrawals []pay.Withdrawal, cause view.Cause) ([]byte, error) {
-	if e.Type == webhooks.PaymentRefunded { // no other event comes after the capture is settled
-		one := []pay.Payment{*e.Payment}
-		if err := b.SettledAs(ctx, one); err != nil {
-			return nil, err
-		}
-		e.Payment = &one[0]
-	}
-	if e.Settlement != nil {
-		seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, withdrawals)
-		if err != nil {
-			return nil, err
-		}
-		e.Settlement = &seen[0]
-	}
+// payload makes an event's payload from its own snapshot.
+func (b *Base) payload(e *pay.Event, cause view.Cause) ([]byte, error) {
 	if e.Session != nil {
 		cause.SessionToken = b.SessionToken(e.Session.ID)
 	}

@@ -63,3 +63,10 @@ func (b *Base) SettledAs(ctx context.Context, list []pay.Payment) error {
 	}
 	return nil
 }
+
+// Settled is SettledAs of one payment. A payment that a refund is decided of has it: the refund's event shows it.
+func (b *Base) Settled(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	one := []pay.Payment{p}
+	err := b.SettledAs(ctx, one)
+	return one[0], err
+}

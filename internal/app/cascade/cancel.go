@@ -18,7 +18,7 @@ func (c *Cascade) EndCharge(ctx context.Context, p pay.Payment, attempt pay.Atte
 	if o, can := c.Cancel(ctx, p, attempt); can && o.Kind != pay.Awaiting {
 		return o
 	}
-	return attempt.Heard(c.Ask(ctx, p, attempt, true))
+	return attempt.UnlessListed(c.Ask(ctx, p, attempt, true))
 }
 
 // Cancel asks an attempt's provider to end its charge, so that it cannot be paid any more. The
@@ -32,14 +32,14 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	ctx, done := context.WithTimeout(ctx, pay.CallTimeout)
 	defer done()
 	ctx, call := c.Calling(ctx, base.OpCancel, attempt.Provider, p.Reference(attempt.Order))
-	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).Asked()), true
+	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).AsQueried()), true
 }
 
 // CancelBy commits the provider's answer for a payment that is Canceling, and returns the payment,
 // even if another node has moved it meanwhile.
 func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
 	if o.Kind == pay.Approved || o.Kind == pay.Reversed || o.Kind == pay.Declined {
-		next, mine, err := c.Settle(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
+		next, mine, err := c.ApplyAnswer(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
 		if err != nil || mine {
 			return next, err
 		}

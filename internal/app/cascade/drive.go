@@ -19,8 +19,9 @@ import (
 // TakeAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
 // create call replies with it.
 func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	asked := regained(p)
 	p, err := c.Drive(ctx, p, routes, cause)
-	if err == nil {
+	if err == nil && !asked {
 		p, err = c.finish(ctx, p, cause)
 	}
 	return p, c.Unfinished(p, err)
@@ -100,6 +101,9 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 // Drive calls providers until the payment waits for somebody else. Each call is made between two
 // commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	if regained(p) {
+		return c.askAfter(ctx, p)
+	}
 	for range 2 * (len(routes.Routes) + 1) {
 		attempt, ok := p.Attempts.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || c.Shut() {
@@ -108,7 +112,7 @@ func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 		var err error
 		mine := false
 		if c.mayCall(ctx, p, attempt) {
-			p, mine, err = c.Settle(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
+			p, mine, err = c.ApplyAnswer(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
 			p, mine, err = c.resend(ctx, p)
 		}
@@ -176,11 +180,11 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	}
 }
 
-// Settle commits the outcome of an attempt. If a notification came first, the outcome is treated as
+// ApplyAnswer commits the outcome of an attempt. If a notification came first, the outcome is treated as
 // another notification, so that no news is lost. mine is true if the payment is as this call wrote
 // it: only then does the caller make its next call. asked is the time of a query, in the database's
 // clock; zero for a call.
-func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
+func (c *Cascade) ApplyAnswer(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := base.Again(func() error {
 		o, err := c.proved(ctx, read, said, asked, &routes)
@@ -193,18 +197,18 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		current, _ := read.Attempts.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
-			next, change = read.Resolve(o, routes, now)
+			next, change = read.ApplyAnswer(o, routes, now)
 		case o.Kind == pay.Approved || o.Kind == pay.Reversed || len(o.Also) > 0 && current.Order != attempt.Order:
-			next, change = read.Confirm(pay.Notice{
+			next, change = read.ApplyNotice(pay.Notice{
 				// Only the writer of this version can write it, so it cannot exist already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
 			}, routes, c.NewID(pay.ClaimPrefix, now), now)
 		case read.Following() && current.Order == attempt.Order:
-			next, change = read.Look(o, c.NewID(pay.ClaimPrefix, now), now)
+			next, change = read.ApplyLook(o, c.NewID(pay.ClaimPrefix, now), now)
 		default:
 			p = read
-			return c.deny(ctx, read, attempt.Order, said, cause)
+			return c.keepContradiction(ctx, read, attempt.Order, said, cause)
 		}
 		err = c.Commit(ctx, change, cause)
 		if err == nil {
@@ -236,9 +240,9 @@ func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, aske
 		return o, nil
 	}
 	if asked.IsZero() {
-		o = attempt.Answered(o)
+		o = attempt.ProvedByCall(o)
 	} else {
-		o = attempt.Proved(o, asked)
+		o = attempt.ProvedByQuery(o, asked)
 	}
 	if p.Status == pay.Processing {
 		routes.By, err = c.Store.Hold(ctx)
@@ -259,9 +263,9 @@ func (c *Cascade) AssignClaims(p pay.Payment, o *pay.Outcome, routes *pay.Cascad
 	}
 }
 
-// deny keeps a provider's answer that contradicts the operator's resolution, for the operator.
-func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
-	change, denied := said.Denies(p, order, c.TimeOf(p.Scope))
+// keepContradiction keeps a provider's answer that contradicts the operator's resolution, for the operator.
+func (c *Cascade) keepContradiction(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
+	change, denied := said.Contradiction(p, order, c.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := c.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, c.Request(p, attempt)).Asked())
+	o := call.Heard(asking, upstream.Query(asking, c.Request(p, attempt)).AsQueried())
 	c.lanes.Heard(ctx, attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
@@ -41,11 +41,11 @@ func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) erro
 	return err
 }
 
-// look commits a provider's answer about a payment that ended unpaid.
-func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
+// applyLook commits a provider's answer about a payment that ended unpaid.
+func (c *Cascade) applyLook(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	now := c.TimeOf(p.Scope)
 	c.AssignClaims(p, &o, &pay.Cascade{})
-	_, change := p.Look(o, c.NewID(pay.ClaimPrefix, now), now)
+	_, change := p.ApplyLook(o, c.NewID(pay.ClaimPrefix, now), now)
 	return c.looked(ctx, change)
 }
 

@@ -25,9 +25,7 @@ func (c *Cascade) Payment(ctx context.Context, scope merchants.Scope, id string)
 	if err != nil {
 		return p, err
 	}
-	one := []pay.Payment{p}
-	err = c.SettledAs(ctx, one)
-	return one[0], err
+	return c.Settled(ctx, p)
 }
 
 // NoTransaction is the error if a shop has no such payment: transaction_not_found.

@@ -2,19 +2,33 @@ package cascade
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Regain gives a new payment the id, the amount and the attempt that a provider's list has for the
+// Begin returns the change that creates a payment, for the request with the mark: with the intent of its first attempt, or with the
+// attempt that a provider made for the same request before a restore. replayed: it is that one, and is queried.
+//
+// Errors: conflict_state, idempotency_conflict if the found one cannot be this payment.
+func (c *Cascade) Begin(ctx context.Context, p pay.Payment, mark base.Mark, routes pay.Cascade, now time.Time) (_ pay.Payment, change pay.Change, replayed bool, err error) {
+	at, tries, found, err := c.FoundOf(ctx, mark, pay.FoundCharge)
+	switch {
+	case err != nil:
+		return p, change, false, err
+	case found:
+		p, change, err = c.regain(p, at, tries, routes.By, now)
+		return p, change, err == nil, err
+	}
+	p, change = p.Begin(routes, now)
+	return p, change, false, nil
+}
+
+// regain gives a new payment the id, the amount and the attempt that a provider's list has for the
 // same request. tries are the earlier attempts.
-func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, now time.Time) (pay.Payment, pay.Change, error) {
+func (c *Cascade) regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, now time.Time) (pay.Payment, pay.Change, error) {
 	object, order, ok := pay.ParseReference(at.Reference)
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is not one of our charges", at.ID())
@@ -39,29 +53,15 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.
 	return p, change, nil
 }
 
-// RegainPayment answers a create call that was carried out in the lost window. The provider is
-// queried, and not called.
-func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
-	now := c.TimeOf(p.Scope)
-	p, change, err := c.Regain(p, at, tries, by, now)
-	if err != nil {
-		return p, err
-	}
-	change.Once = i.Guard(p.Scope, p.ID, now)
-	err = c.Commit(ctx, change, cause)
-	if errors.Is(err, store.ErrDuplicate) || errors.Is(err, store.ErrStale) { // the same request at the same time
-		return c.Repeat(ctx, p.Scope, i)
-	}
-	if err != nil {
-		return p, err
-	}
-	c.Log.Info("a payment that the database had lost was recovered", "payment", p.ID)
-	p, err = c.AskAfter(context.WithoutCancel(ctx), p)
-	return p, c.Unfinished(p, err)
+// regained reports whether the payment was begun with an attempt that a provider had made already.
+func regained(p pay.Payment) bool {
+	attempt, _ := p.Attempts.Current()
+	return p.Status == pay.Processing && attempt.Found && attempt.Status == pay.Sending
 }
 
-// AskAfter queries a payment that this node has in hand and has not called.
-func (c *Cascade) AskAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+// askAfter queries a payment that was regained: it was not called by this node.
+func (c *Cascade) askAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+	c.Log.Info("a payment that the database had lost was recovered", "payment", p.ID)
 	if err := c.query(ctx, p, true); err != nil {
 		return p, err
 	}

@@ -63,9 +63,9 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	if p.Following() {
 		return c.follow(ctx, p, attempt, may, asked)
 	}
-	o := attempt.Heard(c.Ask(ctx, p, attempt, may))
+	o := attempt.UnlessListed(c.Ask(ctx, p, attempt, may))
 	if p.Looking() {
-		return c.look(ctx, p, o)
+		return c.applyLook(ctx, p, o)
 	}
 	expired := p.Overdue(c.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
@@ -86,7 +86,7 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(asked) {
 		return c.callAgain(ctx, p, routes)
 	}
-	p, mine, err := c.Settle(ctx, p, attempt, o, asked, routes, view.Cause{})
+	p, mine, err := c.ApplyAnswer(ctx, p, attempt, o, asked, routes, view.Cause{})
 	if err != nil || !mine {
 		return err
 	}
@@ -99,13 +99,13 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 // follow queries the provider about the last attempt of a payment that an earlier attempt completed,
 // and ends its charge if it can. Nobody wants the charge, so the query must not make it.
 func (c *Cascade) follow(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool, asked time.Time) error {
-	o := attempt.Proved(attempt.Heard(c.Ask(provider.Looking(ctx), p, attempt, may)), asked)
+	o := attempt.ProvedByQuery(attempt.UnlessListed(c.Ask(provider.Looking(ctx), p, attempt, may)), asked)
 	if o.Kind == pay.Awaiting {
 		if said, can := c.Cancel(ctx, p, attempt); can && said.Kind != pay.Unknown {
 			o = said
 		}
 	}
-	return c.look(ctx, p, o)
+	return c.applyLook(ctx, p, o)
 }
 
 // askLeft queries the providers of the pages that the shopper left for another try: one may have taken money although it said that its
@@ -113,17 +113,17 @@ func (c *Cascade) follow(ctx context.Context, p pay.Payment, attempt pay.Attempt
 func (c *Cascade) askLeft(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	for _, left := range pay.Left(p) {
 		asking := provider.Looking(ctx)
-		o := left.Heard(c.Ask(asking, p, left, c.lanes.May(left.Provider)))
+		o := left.UnlessListed(c.Ask(asking, p, left, c.lanes.May(left.Provider)))
 		if o.Kind == pay.Awaiting {
 			if said, can := c.Cancel(ctx, p, left); can && said.Kind != pay.Unknown {
 				o = said
 			}
 		}
 		if o.Kind != pay.Approved && o.Kind != pay.Reversed && len(o.Also) == 0 {
-			p.Attempts = p.Attempts.Heard(left.Order, o.Kind != pay.Unknown)
+			p.Attempts = p.Attempts.CountQuery(left.Order, o.Kind != pay.Unknown)
 			continue
 		}
-		next, _, err := c.Settle(ctx, p, left, o, time.Time{}, c.providers.Routes(p), view.Cause{})
+		next, _, err := c.ApplyAnswer(ctx, p, left, o, time.Time{}, c.providers.Routes(p), view.Cause{})
 		if err != nil {
 			return p, err
 		}

@@ -207,8 +207,8 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 			return c, nil
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: the decision was about that refund
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
-		case c.Otherwise(v) != "" && !r.Force:
-			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
+		case c.Contradiction(v) != "" && !r.Force:
+			return c, base.SaidOtherwise(c.Contradiction(v), c.Status, string(v))
 		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(node.At):
 			return c, base.CallOnItsWay(c.Status, string(v))
 		}
@@ -296,33 +296,40 @@ func (rf *Claims) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb
 // decideClaim commits a decision about a claim, in the hands of this node, and makes the refund if
 // the decision is the intent of one.
 func (rf *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
-	c, err := rf.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+	decided, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		by, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		return decide(c.InHandOf(by), p)
 	})
-	if err != nil || !c.Calling() {
-		return c, err
+	if err != nil || !decided.claim.Calling() {
+		return decided.claim, err
 	}
-	return rf.FinishRefund(ctx, c, cause), nil
+	return rf.FinishRefund(ctx, decided, cause), nil
 }
 
-// onClaim reads a claim with its payment, calls decide, and commits. An empty Change writes
-// nothing.
-func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
-	err = base.Again(func() error {
-		read, err := rf.Store.Claims().Any(ctx, id)
-		if err != nil {
-			return err
+// onClaim is decideOn for a claim that is read first.
+func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+	decided, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: id}}, cause, decide)
+	return decided.claim, err
+}
+
+// decideOn calls decide with a claim and its payment, and commits. It reads them if the payment is not known, and when they were
+// changed meanwhile. An empty Change writes nothing.
+func (rf *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c Claimed, err error) {
+	id := known.claim.ID
+	err = base.Again(func() (err error) {
+		if known.payment.ID == "" {
+			if known.claim, err = rf.Store.Claims().Any(ctx, id); err != nil {
+				return err
+			}
+			if known.payment, err = rf.Store.Payments().Any(ctx, known.claim.Payment); err != nil {
+				return err
+			}
 		}
-		p, err := rf.Store.Payments().Any(ctx, read.Payment)
-		if err != nil {
-			return err
-		}
-		c = read // until the decision is written
-		next, change, err := decide(read, p)
+		c, known = known, Claimed{} // until the decision is written
+		next, change, err := decide(c.claim, c.payment)
 		if err != nil {
 			return err
 		}
@@ -331,7 +338,10 @@ func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, deci
 				return err
 			}
 		}
-		c = next
+		c.claim = next
+		for _, p := range change.Payments {
+			c.payment = p
+		}
 		return nil
 	})
 	return c, err
@@ -386,7 +396,7 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 	}
 	if c.Calling() {
 		mine := false
-		c, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		sent, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			if mine = c.Calling() && !c.Unanswered(); !mine {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
@@ -400,7 +410,7 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 		if err != nil || !mine {
 			return err
 		}
-		_, err = rf.makeRefund(ctx, c, view.Cause{})
+		_, err = rf.makeRefund(ctx, sent, view.Cause{})
 		return err
 	}
 	if c.Kind == pay.ChargebackClaim {

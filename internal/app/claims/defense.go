@@ -99,7 +99,7 @@ func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request p
 	call.Ended(calling, string(answer.Kind), answer.Code)
 	rf.evidence.Heard(ctx, to.account, answer.Kind != pay.DefenseUnknown)
 	before := c.Defense
-	c, err := rf.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.Heard(before, answer) })
+	c, err := rf.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.ApplyEvidenceAnswer(before, answer) })
 	rf.tellOperator(ctx, c)
 	return c, err
 }

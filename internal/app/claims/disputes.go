@@ -59,11 +59,11 @@ func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := rf.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).Asked())
+	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).AsQueried())
 	if o.Kind != pay.Approved {
 		return nil
 	}
-	_, _, err = rf.cascade.Settle(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, rf.providers.Routes(p), cause)
+	_, _, err = rf.cascade.ApplyAnswer(context.WithoutCancel(ctx), p, attempt, o, time.Time{}, rf.providers.Routes(p), cause)
 	return err
 }
 
@@ -144,7 +144,7 @@ func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (_ pay.Claim, lap
 			if c = read; c.Status.Terminal() {
 				return nil
 			}
-			_, change := c.Heard(p, claims, answer, rf.ClaimIDs(now), now)
+			_, change := c.ApplyDisputeAnswer(p, claims, answer, rf.ClaimIDs(now), now)
 			if err := rf.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}

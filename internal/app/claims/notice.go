@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Told applies a provider's notice about a refund. known is false if no refund of ours has its
+// ApplyRefundNotice applies a provider's notice about a refund. known is false if no refund of ours has its
 // reference.
-func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
+func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
 		return true, acquiring.ErrNotOurs
@@ -38,10 +38,10 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (kno
 		}
 		notice := n
 		if c.Calling() { // otherwise the notice is compared with the refund's end
-			notice.Outcome = c.Call.Told(n.Outcome.Asked(), node.At)
+			notice.Outcome = c.Call.ProvedByNotice(n.Outcome.AsQueried(), node.At)
 		}
 		now := rf.TimeOf(c.Scope)
-		_, change := c.ConfirmRefund(p, notice, rf.NewID(pay.ClaimPrefix, now), now)
+		_, change := c.ApplyRefundNotice(p, notice, rf.NewID(pay.ClaimPrefix, now), now)
 		err = rf.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
@@ -54,17 +54,20 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (kno
 	return true, err
 }
 
-// GiveBack decides about a provider's list of what it gave back of a payment.
+// ApplyRefundList decides about a provider's list of what it gave back of a payment.
 //
 // Errors: service_unavailable while one of the refunds may be one of ours whose call is on its way:
 // the provider has to send the notice again.
-func (rf *Claims) GiveBack(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Change, error) {
+func (rf *Claims) ApplyRefundList(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Change, error) {
 	claims, err := rf.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
 	node, err := rf.Store.Hold(ctx)
 	if err != nil {
+		return p, pay.Change{}, err
+	}
+	if p, err = rf.Settled(ctx, p); err != nil {
 		return p, pay.Change{}, err
 	}
 	if n.Waits(p, claims, node.At) {
@@ -77,7 +80,7 @@ func (rf *Claims) GiveBack(ctx context.Context, p pay.Payment, n pay.Notice) (pa
 			ids = append(ids, rf.NewID(pay.ClaimPrefix, now))
 		}
 	}
-	next, change := n.GiveBack(p, claims, ids, now)
+	next, change := n.ApplyRefundList(p, claims, ids, now)
 	return next, change, nil
 }
 
@@ -105,6 +108,9 @@ func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (cl
 		}
 		local, err := parseLocal(b.Amount, p.Price.Local.Currency)
 		if err != nil {
+			return err
+		}
+		if p, err = rf.Settled(ctx, p); err != nil {
 			return err
 		}
 		claims, err := rf.Contested(ctx, p)

@@ -66,36 +66,45 @@ func (rf *Claims) Refund(ctx context.Context, scope merchants.Scope, n NewRefund
 	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
-	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
-	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
-		return r, false, err
-	}
-	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
-		return r, false, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
-	}
-	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
-	if err != nil {
-		return r, false, err
-	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
-	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	if at, _, found, err := rf.FoundOf(ctx, n.Idempotency.Mark(rf.Vault, scope), pay.FoundRefund); err != nil || found {
-		if err != nil {
-			return r, false, err
-		}
-		r, err = rf.regainRefund(ctx, p, asked, at, n, cause)
-		return r, err == nil, err
-	}
-	_, claim, _, err := rf.OpenRefund(ctx, p, asked, rf.providerRefunds, n.By, n.Idempotency, cause)
+	made, err := rf.requestRefund(ctx, scope, n, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
 	if err != nil {
 		return r, false, err
 	}
-	rf.FinishRefund(ctx, claim, cause)
-	return claim.Opened(), false, nil
+	if !made.replayed {
+		rf.FinishRefund(ctx, made, cause)
+	}
+	return made.claim.Opened(), made.replayed, nil
 }
+
+// requestRefund commits the intent of a refund. It reads the payment once, in its turn.
+func (rf *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n NewRefund, cause view.Cause) (made Claimed, err error) {
+	done, err := rf.opening.Lock(ctx, turnOf(scope, n.Payment))
+	if err != nil {
+		return made, err
+	}
+	defer done()
+	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
+	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
+		return made, err
+	}
+	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
+		return made, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
+	}
+	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
+	if err != nil {
+		return made, err
+	}
+	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
+	made, _, err = rf.openRefund(ctx, p, asked, rf.providerRefunds, n.By, n.Idempotency, cause)
+	return made, err
+}
+
+// turnOf is the key of a payment's turn. Others than its merchant, who may guess its id, do not wait in it.
+func turnOf(scope merchants.Scope, payment string) string { return scope.Merchant + " " + payment }
 
 // providerRefunds returns an error if the provider that has a payment's money refunds none of its method.
 //
@@ -112,11 +121,11 @@ func (rf *Claims) providerRefunds(p pay.Payment) error {
 
 // FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
 // caller no longer waits, and even if its outcome cannot be written.
-func (rf *Claims) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
-	made, err := rf.makeRefund(context.WithoutCancel(ctx), c, cause)
+func (rf *Claims) FinishRefund(ctx context.Context, of Claimed, cause view.Cause) pay.Claim {
+	made, err := rf.makeRefund(context.WithoutCancel(ctx), of, cause)
 	if err != nil {
-		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
-		return c
+		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", of.claim.ID, "error", err)
+		return of.claim
 	}
 	return made
 }
@@ -148,20 +157,54 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	return amount, nil
 }
 
-// OpenRefund commits the intent of a refund. If the payment or the balance changed meanwhile, it
-// decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the
-// payment's present state; nil never does. Without an actor there is no audit entry.
-func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
-	done, err := rf.opening.Lock(ctx, p.ID)
+// Claimed is a claim with its payment, as they were read, or as they were written a moment ago. What is decided of it is read again
+// only if it was changed meanwhile.
+type Claimed struct {
+	claim   pay.Claim
+	payment pay.Payment // zero: to be read
+	// replayed: an earlier request made the refund, or a provider has it of one. It is not requested.
+	replayed bool
+}
+
+// Payment is the payment.
+func (c Claimed) Payment() pay.Payment { return c.payment }
+
+// OpenRefund is requestRefund for the sandbox, without a key. may can refuse the refund of the payment's present state.
+func (rf *Claims) OpenRefund(ctx context.Context, scope merchants.Scope, payment string, n pay.NewRefund, may func(pay.Payment) error, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	done, err := rf.opening.Lock(ctx, turnOf(scope, payment))
 	if err != nil {
-		return next, claim, nil, err
+		return made, nil, err
 	}
 	defer done()
-	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
-		return next, claim, nil, err
+	p, err := rf.cascade.Payment(ctx, scope, payment)
+	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
+		return made, nil, err
 	}
-	fixed := n.ID
+	return rf.openRefund(ctx, p, n, may, audit.Actor{}, base.Idempotency{}, cause)
+}
+
+// openRefund commits the intent of a refund, unless a provider has made it for the same request before a restore: see decideRefund.
+func (rf *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	if made, err := rf.regainRefund(ctx, p, n, by, i, cause); err != nil || made.replayed {
+		return made, nil, err
+	}
+	return rf.decideRefund(ctx, p, n, may, by, i, cause)
+}
+
+// decideRefund commits the intent of a refund of a payment that was read with its settlement. If the payment or the balance changed
+// meanwhile, it reads and decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the payment's
+// present state; nil never does. Without an actor there is no audit entry.
+func (rf *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	fixed, changed := n.ID, false
 	err = base.Again(func() (err error) {
+		if changed {
+			if p, err = rf.Store.Payments().Any(ctx, p.ID); err == nil {
+				p, err = rf.Settled(ctx, p)
+			}
+		}
+		if changed = true; err != nil {
+			return err
+		}
 		if n.Caller, err = rf.Store.Hold(ctx); err != nil {
 			return err
 		}
@@ -170,23 +213,19 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 		if err != nil {
 			return err
 		}
-		read, err := rf.Store.Payments().Any(ctx, p.ID)
-		if err != nil {
-			return err
-		}
 		if may != nil {
-			if err := may(read); err != nil {
+			if err := may(p); err != nil {
 				return err
 			}
 		}
-		if n.Released, err = rf.released(ctx, read); err != nil {
+		if n.Released, err = rf.released(ctx, p); err != nil {
 			return err
 		}
 		if n.ID = fixed; fixed == "" {
 			n.ID = rf.MarkedID(pay.ClaimPrefix, now, i.Mark(rf.Vault, p.Scope))
 		}
-		var change pay.Change
-		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
+		next, claim, change, err := p.Refund(n, balances, now)
+		if err != nil {
 			// The same request may have come first, and be the reason for the error.
 			if _, found, other := rf.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
@@ -197,10 +236,10 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 		if by != (audit.Actor{}) {
 			change.Audit = rf.Audited(by, p.Scope, audit.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
-		events = change.Events
+		made, events = Claimed{claim: claim, payment: next}, change.Events
 		return rf.Commit(ctx, change, cause)
 	})
-	return next, claim, events, err
+	return made, events, err
 }
 
 // released reports whether the release of the payment's reserve has begun. A day that no settlement
@@ -216,11 +255,9 @@ func (rf *Claims) released(ctx context.Context, p pay.Payment) (bool, error) {
 
 // makeRefund requests a refund whose intent this call has committed, and commits the outcome. If it
 // is too late for the call, the refund is left to the sweep, which queries first.
-func (rf *Claims) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
-	to, configured, err := rf.refundAt(ctx, c)
-	if err != nil {
-		return c, err
-	}
+func (rf *Claims) makeRefund(ctx context.Context, of Claimed, cause view.Cause) (pay.Claim, error) {
+	c := of.claim
+	to, configured := rf.refundAt(ctx, c, of.payment)
 	o := pay.Outcome{Kind: c.Call.State} // no call was made, so nothing new is known
 	if configured {
 		mayLeave := rf.Fence(c.Call.Flight)
@@ -232,16 +269,17 @@ func (rf *Claims) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause)
 		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
 	}
-	return rf.called(ctx, c, o, cause)
+	return rf.applyRefundAnswer(ctx, of, o, cause)
 }
 
 // askRefund queries the provider about a refund, if the account may be queried, and commits the
 // answer. If it may not, the outcome is unknown.
 func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
-	to, configured, err := rf.refundAt(ctx, c)
+	p, err := rf.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
+	to, configured := rf.refundAt(ctx, c, p)
 	node, err := rf.Store.Hold(ctx)
 	if err != nil {
 		return c, err
@@ -256,9 +294,9 @@ func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		rf.lanes.Heard(ctx, to.account, o.Asked().Kind != pay.Unknown)
+		rf.lanes.Heard(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
 	}
-	return rf.called(ctx, c, c.Call.Proved(o.Asked(), node.At), view.Cause{})
+	return rf.applyRefundAnswer(ctx, Claimed{claim: c}, c.Call.ProvedByQuery(o.AsQueried(), node.At), view.Cause{})
 }
 
 // refundAccount is the account at which a claim's refund is made.
@@ -269,32 +307,32 @@ type refundAccount struct {
 }
 
 // refundAt finds the account; false if it is not configured.
-func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
-	p, err := rf.Store.Payments().Any(ctx, c.Payment)
-	if err != nil {
-		return refundAccount{}, false, err
-	}
+func (rf *Claims) refundAt(ctx context.Context, c pay.Claim, p pay.Payment) (refundAccount, bool) {
 	attempt, ok := c.Taker(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
-		return refundAccount{}, false, nil
+		return refundAccount{}, false
 	}
 	first, last := c.Call.SentAt()
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: rf.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: first, Last: last,
-	}}, true, nil
+	}}, true
 }
 
-// called commits the outcome of a call or query about the refund; before is the claim as it was at the call.
-func (rf *Claims) called(ctx context.Context, before pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
-	c, err := rf.onClaim(ctx, before.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Answered(p, before, o, rf.TimeOf(c.Scope))
+// applyRefundAnswer commits the outcome of a call or query about the refund; before is the claim as it was at the call.
+func (rf *Claims) applyRefundAnswer(ctx context.Context, before Claimed, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+	known := before
+	if before.claim.Kind != pay.UserDispute { // news of a dispute may have been held back meanwhile, of which only the payment tells
+		known = Claimed{claim: pay.Claim{ID: before.claim.ID}}
+	}
+	c, err := rf.decideOn(ctx, known, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.ApplyRefundAnswer(p, before.claim, o, rf.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator has it already
-		return before, nil
+		return before.claim, nil
 	}
-	return c, err
+	return c.claim, err
 }

@@ -13,28 +13,31 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// regainRefund answers a request for a refund that was made in the lost window.
-func (rf *Claims) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
-	if at.Object != "" { // the operator's list brought it back: only its key is not known
-		claim, err := rf.Store.Claims().Get(ctx, p.Scope, at.Object)
-		if err != nil {
-			return pay.Refund{}, err
+// regainRefund returns the refund that a provider made for the same request in the lost window; replayed if there is one. It is
+// queried, and not requested.
+//
+// Errors: store.ErrDuplicate if the same request was first.
+func (rf *Claims) regainRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by audit.Actor, i base.Idempotency, cause view.Cause) (Claimed, error) {
+	at, _, found, err := rf.FoundOf(ctx, i.Mark(rf.Vault, p.Scope), pay.FoundRefund)
+	if err != nil || !found {
+		return Claimed{}, err
+	}
+	var claim pay.Claim
+	switch {
+	case at.Object != "": // the operator's list brought it back: only its key is not known
+		if claim, err = rf.Store.Claims().Get(ctx, p.Scope, at.Object); err != nil {
+			return Claimed{}, err
 		}
-		err = rf.Store.Commit(ctx, pay.Change{Once: n.Idempotency.Guard(p.Scope, claim.ID, rf.TimeOf(p.Scope))})
+		err = rf.Store.Commit(ctx, pay.Change{Once: i.Guard(p.Scope, claim.ID, rf.TimeOf(p.Scope))})
 		if errors.Is(err, store.ErrDuplicate) {
 			err = nil
 		}
-		return claim.Opened(), err
+	case !n.Amount.IsZero() && n.Amount != at.Local():
+		err = base.OtherThanFound(at)
+	default:
+		claim, err = rf.openFound(ctx, p, n, at, by, i, cause)
 	}
-	if !asked.Amount.IsZero() && asked.Amount != at.Local() {
-		return pay.Refund{}, base.OtherThanFound(at)
-	}
-	claim, err := rf.openFound(ctx, p, asked, at, n.By, n.Idempotency, cause)
-	if errors.Is(err, store.ErrDuplicate) {
-		r, _, err := rf.refundBefore(ctx, p.Scope, n.Idempotency)
-		return r, err
-	}
-	return claim.Opened(), err
+	return Claimed{claim: claim, payment: p, replayed: err == nil}, err
 }
 
 // openFound opens a refund that a provider's list has, and queries it.
@@ -44,14 +47,14 @@ func (rf *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund,
 		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
-	_, opened, _, err := rf.OpenRefund(ctx, p, n, nil, by, i, cause)
+	opened, _, err := rf.decideRefund(ctx, p, n, nil, by, i, cause)
 	if err != nil {
-		return opened, err
+		return opened.claim, err
 	}
-	if _, err := rf.askRefund(context.WithoutCancel(ctx), opened, true); err != nil {
-		rf.Log.Error("a refund's outcome was not written; it is queried again", "claim", opened.ID, "error", err)
+	if _, err := rf.askRefund(context.WithoutCancel(ctx), opened.claim, true); err != nil {
+		rf.Log.Error("a refund's outcome was not written; it is queried again", "claim", opened.claim.ID, "error", err)
 	}
-	return opened, nil
+	return opened.claim, nil
 }
 
 // PlaceRefund assigns a refund that was found at a provider after a restore to its claim, or opens
@@ -70,6 +73,9 @@ func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line
 	p, err := rf.Store.Payments().Any(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
+	}
+	if err == nil {
+		p, err = rf.Settled(ctx, p)
 	}
 	if err != nil {
 		return false, false, err

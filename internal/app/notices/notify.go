@@ -50,16 +50,16 @@ func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notifi
 	}
 	d, _ := l.providers.Connector(account)
 	if listener, ok := d.Payouts.(provider.PayoutListener); ok {
-		return l.payouts.Told(ctx, account, listener, n)
+		return l.payouts.ApplyPayoutNotices(ctx, account, listener, n)
 	}
-	_, _, err := l.Hear(ctx, account, n, nil, view.Cause{})
+	_, _, err := l.ApplyNotices(ctx, account, n, nil, view.Cause{})
 	return err
 }
 
-// Hear is Notify for charges and refunds. It returns the last payment concerned, zero if no notice is about one of
+// ApplyNotices is Notify for charges and refunds. It returns the last payment concerned, zero if no notice is about one of
 // ours, and all events.
 // may can refuse a notice because of the payment's present state; nil refuses nothing.
-func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Notices) ApplyNotices(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
 		return p, nil, acquiring.Unsigned(nil) // nobody learns which accounts there are
@@ -71,7 +71,7 @@ func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notifica
 	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
-		next, told, err := l.take(ctx, account, notice, may, cause)
+		next, told, err := l.applyNotice(ctx, account, notice, may, cause)
 		if errors.Is(err, acquiring.ErrNotOurs) {
 			if err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err); err == nil {
 				continue
@@ -86,8 +86,8 @@ func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notifica
 	return p, events, failed
 }
 
-// take applies one notice.
-func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+// applyNotice applies one notice.
+func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
 		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
@@ -130,7 +130,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		}
 		l.cascade.AssignClaims(read, &notice.Outcome, &routes)
 		now := l.TimeOf(read.Scope)
-		next, change, err := l.apply(ctx, read, notice, routes, now)
+		next, change, err := l.decide(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) 
 	if n.Refund == "" {
 		return n, false, nil
 	}
-	if known, err := l.refunds.Told(ctx, n, cause); known || err != nil {
+	if known, err := l.refunds.ApplyRefundNotice(ctx, n, cause); known || err != nil {
 		return n, known, err
 	}
 	n.Reference, n.Refund, n.Outcome = cmp.Or(n.Reference, n.Refund), "", theirRefund(n.Outcome)
@@ -202,7 +202,7 @@ func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.
 		return n.Outcome, pay.Caller{}, err
 	}
 	if n.Reference == p.Reference(attempt.Order) {
-		n.Outcome = attempt.Told(n.Outcome.Asked(), by.At)
+		n.Outcome = attempt.ProvedByNotice(n.Outcome.AsQueried(), by.At)
 	}
 	if p.Status != pay.Processing {
 		by = pay.Caller{}
@@ -324,21 +324,21 @@ func (l *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) 
 	return pay.LastOpen(told, r), err
 }
 
-// apply applies a notice to a dispute's claims if it is about a dispute, to those of refunds if it
+// decide applies a notice to a dispute's claims if it is about a dispute, to those of refunds if it
 // lists what went back, else to the payment.
-func (l *Notices) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+func (l *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if n.OfRefunds(p) {
-		return l.refunds.GiveBack(ctx, p, n)
+		return l.refunds.ApplyRefundList(ctx, p, n)
 	}
 	if !n.OfDispute() {
-		next, change := p.Confirm(n, routes, l.NewID(pay.ClaimPrefix, now), now)
+		next, change := p.ApplyNotice(n, routes, l.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
 	claims, err := l.refunds.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := n.Contest(p, claims, l.refunds.ClaimIDs(now), now)
+	next, change := n.ApplyDispute(p, claims, l.refunds.ClaimIDs(now), now)
 	return next, change, nil
 }
 

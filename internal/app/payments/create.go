@@ -92,20 +92,16 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 	if routes.By, err = in.Store.Hold(ctx); err != nil {
 		return pay.Payment{}, false, err
 	}
-	if at, tries, found, err := in.FoundOf(ctx, mark, pay.FoundCharge); err != nil || found {
-		if err != nil {
-			return pay.Payment{}, false, err
-		}
-		p, err = in.cascade.RegainPayment(ctx, p, at, tries, routes.By, n.Idempotency, cause)
-		return p, err == nil, err
+	p, change, replayed, err := in.cascade.Begin(ctx, p, mark, routes, now)
+	if err != nil {
+		return pay.Payment{}, false, err
 	}
-	p, change := p.Begin(routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
-	if by.User != "" { // a program's payments are not noted: they are its daily work
+	if by.User != "" && !replayed { // a program's payments are not noted: they are its daily work
 		change.Audit = in.Audited(by.Actor(), scope, audit.PaymentCreated, p.ID, map[string]string{"amount": p.Price.Requested().String()})
 	}
 	err = in.Commit(ctx, change, cause)
-	if errors.Is(err, store.ErrDuplicate) {
+	if errors.Is(err, store.ErrDuplicate) || replayed && errors.Is(err, store.ErrStale) { // the same request at the same time
 		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
@@ -117,7 +113,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
 	p, err = in.cascade.TakeAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
-	return p, false, err
+	return p, replayed && err == nil, err
 }
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written

@@ -321,7 +321,6 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 	var p pay.Payment
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
-	regained := false // the provider has it from before a restore
 	err := base.Again(func() error {
 		read, err := ss.session(ctx, token)
 		if err != nil {
@@ -346,16 +345,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		if routes.By, err = ss.Store.Hold(ctx); err != nil {
 			return err
 		}
-		var change pay.Change
-		at, tries, found, err := ss.FoundOf(ctx, ss.chosenMark(read), pay.FoundCharge)
-		if err != nil {
-			return err
-		}
-		if regained = found; found {
-			created, change, err = ss.cascade.Regain(created, at, tries, routes.By, now)
-		} else {
-			created, change = created.Begin(routes, now)
-		}
+		created, change, _, err := ss.cascade.Begin(ctx, created, ss.chosenMark(read), routes, now)
 		if err != nil {
 			return err
 		}
@@ -374,10 +364,6 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		return s, p, err
 	}
 	// From here we must finish the payment, even if the customer no longer waits.
-	if regained {
-		p, err = ss.cascade.AskAfter(ctx, p)
-		return s, p, ss.cascade.Unfinished(p, err)
-	}
 	p, err = ss.cascade.Take(context.WithoutCancel(ctx), p, routes, cause)
 	return s, p, err
 }

@@ -415,7 +415,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
 			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
 		}
-		_, change, verdict := w.Told(notice, account, answer.Outcome, bf.TimeOf(w.Scope))
+		_, change, verdict := w.ApplyPayoutNotice(notice, account, answer.Outcome, bf.TimeOf(w.Scope))
 		err = bf.Commit(ctx, change, view.Cause{})
 		switch {
 		case errors.Is(err, store.ErrDuplicate): // this line was imported before

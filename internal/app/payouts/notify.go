@@ -15,11 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Told applies a payout provider's notification. Each notice is applied at most once, by the same
+// ApplyPayoutNotices applies a payout provider's notification. Each notice is applied at most once, by the same
 // code as the answers to queries.
 //
 // Errors: those of acquiring.Providers.RefuseNotice, service_unavailable.
-func (po *Payouts) Told(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+func (po *Payouts) ApplyPayoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
 	n.Asks = func(ctx context.Context, reference, own string) error { return po.mayAsk(ctx, account, reference, own) }
 	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
@@ -101,7 +101,7 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 		if err != nil {
 			return err
 		}
-		_, change, _ := w.Told(n, account, w.Payout.ProvedPayout(n.Outcome, node.At), po.TimeOf(w.Scope))
+		_, change, _ := w.ApplyPayoutNotice(n, account, w.Payout.PayoutProvedByQuery(n.Outcome, node.At), po.TimeOf(w.Scope))
 		err = po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil

@@ -8,9 +8,26 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
+
+// openWithdrawal is decideWithdrawal, with the payout that an account has of the same request from before a restore, if it has one.
+func (po *Payouts) openWithdrawal(ctx context.Context, scope merchants.Scope, n NewWithdrawal, terms merchants.Terms, now time.Time) (pay.Withdrawal, pay.Change, error) {
+	at, _, found, err := po.FoundOf(ctx, po.mark(n, scope), pay.FoundPayout)
+	if err != nil {
+		return pay.Withdrawal{}, pay.Change{}, err
+	}
+	if found {
+		n.id, _, _ = pay.ParsePayoutReference(at.Reference)
+	}
+	made, change, err := po.decideWithdrawal(ctx, scope, n, terms, now)
+	if err != nil || !found {
+		return made, change, err
+	}
+	return po.regainNewPayout(ctx, made, change, at, now)
+}
 
 // regainNewPayout gives a new withdrawal the amount and the round that an account's list has for the same
 // request.

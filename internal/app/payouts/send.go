@@ -121,7 +121,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	o := w.Asked(w.Payout.ProvedPayout(po.ask(ctx, account, to, request), node.At))
+	o := w.UnlessListed(w.Payout.PayoutProvedByQuery(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
 		return po.sendPayout(ctx, w, route, to, o.Kind == pay.PayoutMissing)
@@ -234,7 +234,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 	w := before
 	return base.Again(func() error {
 		now := po.TimeOf(w.Scope)
-		if contrary, known := w.Contrary(before, o, now); known {
+		if contrary, known := w.Contradiction(before, o, now); known {
 			err := po.Store.Commit(ctx, contrary)
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
@@ -245,7 +245,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 				return err
 			}
 		}
-		next, change, ok := w.Heard(before, o, now)
+		next, change, ok := w.ApplyPayoutAnswer(before, o, now)
 		if !ok {
 			return nil
 		}

@@ -100,21 +100,9 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope merch
 		return pay.Withdrawal{}, err
 	}
 	now := po.TimeOf(scope)
-	at, _, found, err := po.FoundOf(ctx, po.mark(n, scope), pay.FoundPayout)
-	if err != nil {
-		return pay.Withdrawal{}, err
-	}
-	if found {
-		n.id, _, _ = pay.ParsePayoutReference(at.Reference)
-	}
-	made, change, err := po.decideWithdrawal(ctx, scope, n, terms, now)
+	made, change, err := po.openWithdrawal(ctx, scope, n, terms, now)
 	if err != nil {
 		return made, err
-	}
-	if found {
-		if made, change, err = po.regainNewPayout(ctx, made, change, at, now); err != nil {
-			return made, err
-		}
 	}
 	change.Audit = po.Audited(by, scope, audit.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 	change.Once = n.Idempotency.Guard(scope, made.ID, now)

@@ -14,7 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -121,7 +120,7 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 	n.ID, n.Reference, n.Simulated = sb.NewID("ntf_", sb.TimeOf(p.Scope)), p.Reference(attempt.Order), true
 	next = p
 	for _, sent := range upstream.Send(n) {
-		read, told, err := sb.listener.Hear(ctx, attempt.Provider, sent, may, cause)
+		read, told, err := sb.listener.ApplyNotices(ctx, attempt.Provider, sent, may, cause)
 		var shown *problem.Error
 		if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 			continue // a simulated fault: the notification was refused, and the payment does not change
@@ -140,11 +139,10 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 
 // refund gives back all that is left, by the code of a refund call.
 func (sb *Sandbox) refund(ctx context.Context, p pay.Payment, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	next, claim, events, err := sb.refunds.OpenRefund(ctx, p, pay.NewRefund{Reason: "requested_by_customer", Played: true},
-		Refunded.allows, audit.Actor{}, base.Idempotency{}, cause)
+	made, events, err := sb.refunds.OpenRefund(ctx, p.Scope, p.ID, pay.NewRefund{Reason: "requested_by_customer", Played: true}, Refunded.allows, cause)
 	if err != nil {
 		return p, nil, err
 	}
-	sb.refunds.FinishRefund(ctx, claim, cause)
-	return next, events, nil
+	sb.refunds.FinishRefund(ctx, made, cause)
+	return made.Payment(), events, nil
 }

@@ -48,7 +48,7 @@ func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	shops, err := e.Store.Merchants().Shops(ctx, s.Merchant)
+	to, err := base.AudienceOf(ctx, e.Base, s.Merchant, s)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	return e.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, e.TimeOf(s.Scope)), view.Cause{})
+	return e.Commit(ctx, s.Receipt(pdf, control.Automatic, to, e.TimeOf(s.Scope)), view.Cause{})
 }
 
 func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
@@ -102,7 +102,7 @@ func (e *Settlements) Get(ctx context.Context, scope merchants.Scope, id string)
 
 // For returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out.
 func (e *Settlements) For(ctx context.Context, scope merchants.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
-	return base.SettlementsFor(ctx, e.Base, scope, list, nil)
+	return base.SettlementsFor(ctx, e.Base, scope, list)
 }
 
 // PaidBy reads the settlements that a withdrawal pays out, oldest first.

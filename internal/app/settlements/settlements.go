@@ -147,7 +147,7 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	shops, err := e.Store.Merchants().Shops(ctx, s.Merchant)
+	to, err := base.AudienceOf(ctx, e.Base, s.Merchant, s)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -155,7 +155,7 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	next, change := s.Close(lines, held, have, shops, now)
+	next, change := s.Close(lines, held, have, to, now)
 	return next, change, nil
 }
 

@@ -90,7 +90,7 @@ func outcome(a pay.Attempt) string {
 func called(a pay.Attempt) string {
 	started := time.UnixMicro(a.Started).UTC()
 	text := "called " + started.Format("2006-01-02T15:04:05.000Z")
-	kind, at, ok := a.Called()
+	kind, at, ok := a.CallResult()
 	if !ok {
 		return text + ", and the result of the call is unknown"
 	}

@@ -357,7 +357,7 @@ func TestOtherMoneyOfTheFirstPageIsLate(t *testing.T) {
 		s.hears(t, id, 2)
 		p := s.is(t, id, pay.Completed, 2)
 		o := pay.Outcome{Kind: pay.Lapsed, Also: []pay.Money{{Ref: "half", ProviderRef: "half", Local: money.New(54_00, "BRL")}}}
-		_, _, err := s.App.Cascade.Settle(ctx, p, p.Attempts[0], o, time.Time{}, pay.Cascade{}, view.Cause{})
+		_, _, err := s.App.Cascade.ApplyAnswer(ctx, p, p.Attempts[0], o, time.Time{}, pay.Cascade{}, view.Cause{})
 		harness.Must(t, err)
 		claims, _, err := s.App.Claims.List(ctx, p.Scope, harness.ClaimsOf(id))
 		harness.Must(t, err)

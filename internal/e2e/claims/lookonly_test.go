@@ -40,7 +40,7 @@ func (p *repeater) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if provider.OnlyLooks(ctx) {
 		return pay.Outcome{Kind: pay.Unknown}
 	}
-	return p.Refund(ctx, r).Asked()
+	return p.Refund(ctx, r).AsQueried()
 }
 
 // The operator saw in the provider's books that a refund never arrived, and rejects it. The service

@@ -145,7 +145,7 @@ func get(b *testing.B, url, key string) {
 	}
 }
 
-// sampleDoc is a payment's doc column, as Create and Resolve write it.
+// sampleDoc is a payment's doc column, as Create and ApplyAnswer write it.
 const sampleDoc = `{"buyer":{"name":"Ana Souza","ip":"203.0.113.7"},` +
 	`"fees":{"Platform":31,"Provider":25,"Network":0,"Flat":0},"reserve":128,"delay":172800000000000,"window":86400000000000,` +
 	`"formUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6","data":{"QRCode":"00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-426655440000"},` +

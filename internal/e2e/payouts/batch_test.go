@@ -33,7 +33,7 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}
 	p, _ = p.Begin(routes, at)
 	p.Version, p.Stored = 0, "" // the test writes only its last state
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
+	_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, at)
 	for i := range change.Events {
 		change.Events[i].Payload = []byte("{}")
 	}

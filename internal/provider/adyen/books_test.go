@@ -41,7 +41,7 @@ func book(t *testing.T) *books {
 	}
 	p, _ = p.Begin(b.routes, providertest.Noon)
 	r.Reference = p.Reference(1)
-	if b.p, _ = p.Resolve(b.Charge(ctx(), r), b.routes, providertest.Noon); b.p.Status != pay.Pending {
+	if b.p, _ = p.ApplyAnswer(b.Charge(ctx(), r), b.routes, providertest.Noon); b.p.Status != pay.Pending {
 		t.Fatal(b.p)
 	}
 	return b
@@ -73,11 +73,11 @@ func (b *books) apply(i object) pay.Verdict {
 	var change pay.Change
 	switch {
 	case n.OfRefunds(b.p):
-		b.p, change = n.GiveBack(b.p, b.claims, ids[:], providertest.Noon)
+		b.p, change = n.ApplyRefundList(b.p, b.claims, ids[:], providertest.Noon)
 	case n.OfDispute():
-		b.p, change = n.Contest(b.p, b.claims, ids, providertest.Noon)
+		b.p, change = n.ApplyDispute(b.p, b.claims, ids, providertest.Noon)
 	default:
-		b.p, change = b.p.Confirm(n, b.routes, ids[0], providertest.Noon)
+		b.p, change = b.p.ApplyNotice(n, b.routes, ids[0], providertest.Noon)
 	}
 	for _, c := range change.Claims {
 		if at := slices.IndexFunc(b.claims, func(old pay.Claim) bool { return old.ID == c.ID }); at >= 0 {

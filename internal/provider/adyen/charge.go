@@ -190,7 +190,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if provider.OnlyLooks(ctx) {
 		return provider.Unknown("cannot_be_asked")
 	}
-	return p.Charge(ctx, r).Asked()
+	return p.Charge(ctx, r).AsQueried()
 }
 
 // Cancel expires a link. A Pix code or a voucher cannot be canceled.

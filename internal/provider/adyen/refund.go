@@ -58,7 +58,7 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if r.Sent.IsZero() || r.Charge.Now.Sub(r.Sent) > keyLife { // Adyen would make a second refund
 		return provider.Unknown("too_old_to_ask")
 	}
-	return p.Refund(ctx, r).Asked()
+	return p.Refund(ctx, r).AsQueried()
 }
 
 // Refunds implements provider.Refunder: Adyen gives no cash back at a shop.

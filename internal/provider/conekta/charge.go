@@ -106,7 +106,7 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case lost != nil && lost.Kind == pay.Missing && !isID(r.ProviderRef):
 		return missing(r.Sent, r.Now)
 	case lost != nil:
-		return lost.Asked()
+		return lost.AsQueried()
 	}
 	out := a.outcome(o, r.Rail, r.PageURL)
 	if out.Kind == pay.Approved && o.lost(out.MoneyRef) { // it came and went

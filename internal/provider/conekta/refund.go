@@ -266,7 +266,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	before := a.Now()
 	o, lost := a.ask(ctx, r.Charge)
 	if lost != nil {
-		return lost.Asked()
+		return lost.AsQueried()
 	}
 	list, all := o.refunds()
 	if r.RefundRef != "" {

@@ -152,9 +152,9 @@ func TestACoveredMediationIsTheOperators(t *testing.T) {
 		a, f, _ := connect(t)
 		p, r, routes := waiting(t, a)
 		f.Move(r.Reference, providertest.Paid)
-		p, _ = p.Confirm(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
+		p, _ = p.ApplyNotice(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
 		f.Charges[0].payments[0].set("in_mediation", "pending")
-		p, change := tell(t, a, f, r.Reference)[0].Contest(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
+		p, change := tell(t, a, f, r.Reference)[0].ApplyDispute(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
 		status, detail, _ := strings.Cut(state, "/")
 		f.Charges[0].Refunds = append(f.Charges[0].Refunds, providertest.Refund{Local: money.New(100_00, r.Local.Currency)})
 		f.Charges[0].payments[0].set(status, detail)
@@ -163,7 +163,7 @@ func TestACoveredMediationIsTheOperators(t *testing.T) {
 			t.Errorf("%s: the dispute is decided: %+v", state, n)
 		}
 		n := tell(t, a, f, r.Reference)[0]
-		_, change = n.GiveBack(p, change.Claims, []string{"CLM-4", "CLM-5"}, providertest.Noon)
+		_, change = n.ApplyRefundList(p, change.Claims, []string{"CLM-4", "CLM-5"}, providertest.Noon)
 		if got := change.Notices[0].Verdict; got != pay.Mismatched || len(change.Claims) != 0 {
 			t.Errorf("%s: it is %s, with %d claims", state, got, len(change.Claims))
 		}

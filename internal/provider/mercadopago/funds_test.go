@@ -53,7 +53,7 @@ func twoCards(t *testing.T) (a *account, f *fake, line *providertest.Line, p pay
 			t.Fatalf("card %s: %+v", c.method, list)
 		}
 		var change pay.Change
-		if p, change = p.Confirm(list[0], routes, "CLM-1", providertest.Noon); len(change.Claims) != 0 {
+		if p, change = p.ApplyNotice(list[0], routes, "CLM-1", providertest.Noon); len(change.Claims) != 0 {
 			t.Fatalf("claims %v", change.Claims)
 		}
 	}
@@ -105,7 +105,7 @@ func TestAPartThatStaysAloneIsAnotherAmount(t *testing.T) {
 			t.Fatalf("%s: %+v", what, o)
 		}
 		routes.Claim = "CLM-1"
-		p, change := p.Resolve(o, routes, providertest.Noon)
+		p, change := p.ApplyAnswer(o, routes, providertest.Noon)
 		if len(change.Claims) != 1 || change.Claims[0].Local != o.Local || p.Strays[0].MoneyRef != part.ref() {
 			t.Errorf("%s: the claims are %v", what, change.Claims)
 		}
@@ -194,7 +194,7 @@ func TestMoneyThatWentBackInPartIsNotLeftOut(t *testing.T) {
 			t.Fatalf("%s went back in part: %+v", what, o)
 		}
 		o.Also[0].Claim, routes.Claim = "CLM-2", "CLM-1"
-		p, change := p.Resolve(o, routes, providertest.Noon)
+		p, change := p.ApplyAnswer(o, routes, providertest.Noon)
 		if p.Status != pay.Completed || p.Attempts[0].MoneyRef != whole.ref() || len(change.Claims) != 0 {
 			t.Errorf("%s: the payment is %s, by %s, with the claims %v", what, p, p.Attempts[0].MoneyRef, change.Claims)
 		}
@@ -207,7 +207,7 @@ func TestMoneyThatWentBackInPartIsNotLeftOut(t *testing.T) {
 			if len(list) != 1 || !slices.Equal(list[0].Outcome.Also, []pay.Money{{Ref: whole.ref(), ProviderRef: whole.ref(), Local: r.Local}}) {
 				t.Fatalf("%s: %+v", what, list)
 			}
-			next, change := list[0].GiveBack(p, nil, []string{"CLM-3", "CLM-4"}, providertest.Noon)
+			next, change := list[0].ApplyRefundList(p, nil, []string{"CLM-3", "CLM-4"}, providertest.Noon)
 			if next.Status != pay.Completed || len(change.Claims)+len(change.Transfers) != 0 {
 				t.Errorf("%s: a later try: %s, %+v", what, next, change)
 			}
@@ -221,7 +221,7 @@ func TestTwoMoneysThatWentBackInPartAreTheOperators(t *testing.T) {
 	p, r, routes := waitingFor(t, a, "card.BRA")
 	r.ProviderRef = p.Attempts[0].ProviderRef
 	both := []*paid{f.by("visa", 300_00), f.by("master", 300_00)}
-	p, _ = p.Confirm(about(t, a, both[0])[0], routes, "CLM-1", providertest.Noon)
+	p, _ = p.ApplyNotice(about(t, a, both[0])[0], routes, "CLM-1", providertest.Noon)
 	for _, part := range both {
 		part.partly(100_00)
 	}
@@ -232,7 +232,7 @@ func TestTwoMoneysThatWentBackInPartAreTheOperators(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	next, change := p.Confirm(list[0], routes, "CLM-2", providertest.Noon)
+	next, change := p.ApplyNotice(list[0], routes, "CLM-2", providertest.Noon)
 	if next.Status != pay.Completed || len(change.Claims) != 0 || len(change.Notices) != 1 || change.Notices[0].Verdict != pay.Mismatched {
 		t.Errorf("%s, %+v", next, change)
 	}
@@ -250,7 +250,7 @@ func TestMoneyAfterTwoCardsIsMoneyOfItsOwn(t *testing.T) {
 		if len(list) != 1 || list[0].Outcome.MoneyRef != late.ref() || list[0].Outcome.Local.Minor != minor {
 			t.Fatalf("%+v", list)
 		}
-		next, change := p.Confirm(list[0], pay.Cascade{}, "CLM-2", providertest.Noon)
+		next, change := p.ApplyNotice(list[0], pay.Cascade{}, "CLM-2", providertest.Noon)
 		if len(change.Claims) != 1 || change.Claims[0].Local.Minor != minor {
 			t.Errorf("the claims are %v", change.Claims)
 		}
@@ -279,7 +279,7 @@ func TestADisputeOfOneCardIsAboutItsPart(t *testing.T) {
 		if len(list) != 1 || !list[0].Dispute || list[0].Outcome.Local != cards[1].amount || list[0].Outcome.MoneyRef != cards[0].ref() {
 			t.Fatalf("%s: %+v", status, list)
 		}
-		_, change := list[0].Contest(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
+		_, change := list[0].ApplyDispute(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
 		if len(change.Claims) != 1 || change.Claims[0].Local != cards[1].amount || change.Notices[0].Verdict != pay.Applied {
 			t.Errorf("%s: %s, the claims are %v", status, change.Notices[0].Verdict, change.Claims)
 		}

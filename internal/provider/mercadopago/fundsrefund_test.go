@@ -161,7 +161,7 @@ func TestAPanelsRefundOfOneCardIsAPart(t *testing.T) {
 		c.backs = []int{i}
 		c.set("refunded", "refunded")
 		n := about(t, a, c)[0]
-		next, change := n.GiveBack(p, claims, []string{fmt.Sprint("CLM-A", i), fmt.Sprint("CLM-B", i)}, providertest.Noon)
+		next, change := n.ApplyRefundList(p, claims, []string{fmt.Sprint("CLM-A", i), fmt.Sprint("CLM-B", i)}, providertest.Noon)
 		if change.Notices[0].Verdict != pay.Applied || len(change.Claims) != 1 || change.Claims[0].Local != c.amount {
 			t.Errorf("card %s: %s, the claims are %v", c.method, change.Notices[0].Verdict, change.Claims)
 		}

@@ -60,7 +60,7 @@ const noPage = "page_not_found"
 
 // asked is the outcome of a query. A refused query proves nothing.
 func asked(o pay.Outcome) pay.Outcome {
-	return usable(o.Asked())
+	return usable(o.AsQueried())
 }
 
 // The causes of a 404 that say what there is none of.

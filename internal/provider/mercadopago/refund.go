@@ -146,7 +146,7 @@ func (a *account) refundOutcome(back refund, currency money.Currency) pay.Outcom
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	f, lost := a.taken(ctx, r.Charge)
 	if lost != nil {
-		return lost.Asked()
+		return lost.AsQueried()
 	}
 	if len(f) > 1 {
 		return a.queryParts(ctx, f, r)
@@ -157,11 +157,11 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		var back refund
 		switch {
 		case lost != nil:
-			return lost.Asked()
+			return lost.AsQueried()
 		case reply.Status == http.StatusNotFound:
 			return *notFound(reply, noRefund)
 		case reply.Status != http.StatusOK:
-			return refused(reply).Asked()
+			return refused(reply).AsQueried()
 		case read(reply.Body, &back) != nil || string(back.ID) != r.RefundRef:
 			return *provider.Broken()
 		}
@@ -169,7 +169,7 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	}
 	o, _, lost := a.findRefund(ctx, id, r)
 	if lost != nil {
-		return lost.Asked()
+		return lost.AsQueried()
 	}
 	return o
 }

@@ -143,11 +143,11 @@ func (a *account) queryParts(ctx context.Context, f funds, r provider.RefundRequ
 	s, lost := a.gaveBack(ctx, f, r)
 	switch {
 	case lost != nil:
-		return lost.Asked()
+		return lost.AsQueried()
 	case s.known && s.done < r.Local.Minor && provider.OnlyLooks(ctx):
 		return provider.Unknown("refund_not_finished")
 	case s.known && s.done < r.Local.Minor:
-		return a.continueParts(ctx, f, r, s).Asked()
+		return a.continueParts(ctx, f, r, s).AsQueried()
 	case s.known:
 		return s.outcome(a, r)
 	case s.doubt || r.RefundRef != "":

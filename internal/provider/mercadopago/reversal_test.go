@@ -36,7 +36,7 @@ func waitingFor(t *testing.T, a *account, key string) (pay.Payment, provider.Req
 	}
 	p, _ = p.Begin(routes, providertest.Noon)
 	r.Reference = p.Reference(1)
-	p, _ = p.Resolve(a.Charge(context.Background(), r), routes, providertest.Noon)
+	p, _ = p.ApplyAnswer(a.Charge(context.Background(), r), routes, providertest.Noon)
 	if p.Status != pay.Pending {
 		t.Fatal(p)
 	}
@@ -61,7 +61,7 @@ func TestAPaymentThatWasGivenBackDoesNotComplete(t *testing.T) {
 	a, f, _ := connect(t)
 	p, r, routes := waiting(t, a)
 	f.Charges[0].payments[0].set("refunded", "refunded")
-	p, change := p.Confirm(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
+	p, change := p.ApplyNotice(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
 	if p.Status != pay.Failed || p.End.Failure.Code != "reversed" || len(change.Transfers) > 0 {
 		t.Errorf("the payment is %s, with %d transfers", p, len(change.Transfers))
 	}
@@ -75,7 +75,7 @@ func TestARefundInThePanelIsBooked(t *testing.T) {
 	a, f, _ := connect(t)
 	p, r, routes := waiting(t, a)
 	f.Move(r.Reference, providertest.Paid)
-	p, _ = p.Confirm(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
+	p, _ = p.ApplyNotice(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
 	var claims []pay.Claim
 	for i, part := range []int64{100_00, 200_00} {
 		f.Charges[0].Refunds = append(f.Charges[0].Refunds, providertest.Refund{Local: money.New(part, r.Local.Currency)})
@@ -87,7 +87,7 @@ func TestARefundInThePanelIsBooked(t *testing.T) {
 			if !n.OfRefunds(p) {
 				t.Fatalf("the notice lists no refunds: %+v", n)
 			}
-			next, change := n.GiveBack(p, claims, []string{"CLM-A" + string(rune('0'+i)), "CLM-B", "CLM-C"}, providertest.Noon)
+			next, change := n.ApplyRefundList(p, claims, []string{"CLM-A" + string(rune('0'+i)), "CLM-B", "CLM-C"}, providertest.Noon)
 			if got := change.Notices[0].Verdict; got != want {
 				t.Errorf("part %d is %s, want %s", i+1, got, want)
 			}
@@ -118,9 +118,9 @@ func TestAMediationEndsWithThePayment(t *testing.T) {
 		a, f, _ := connect(t)
 		p, r, routes := waiting(t, a)
 		f.Move(r.Reference, providertest.Paid)
-		p, _ = p.Confirm(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
+		p, _ = p.ApplyNotice(tell(t, a, f, r.Reference)[0], routes, "CLM-1", providertest.Noon)
 		f.Charges[0].payments[0].set("in_mediation", "in_process")
-		p, change := tell(t, a, f, r.Reference)[0].Contest(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
+		p, change := tell(t, a, f, r.Reference)[0].ApplyDispute(p, nil, [2]string{"CLM-2", "CLM-3"}, providertest.Noon)
 		c := change.Claims[0]
 		r.ProviderRef = p.Attempts[0].ProviderRef
 		asked := provider.DisputeRequest{Charge: r}
@@ -132,7 +132,7 @@ func TestAMediationEndsWithThePayment(t *testing.T) {
 		if !known {
 			t.Fatalf("%s: the query has no answer", status)
 		}
-		_, change = c.Heard(p, []pay.Claim{c}, &n, [2]string{"CLM-4", "CLM-5"}, providertest.Noon)
+		_, change = c.ApplyDisputeAnswer(p, []pay.Claim{c}, &n, [2]string{"CLM-4", "CLM-5"}, providertest.Noon)
 		if got := change.Claims[0].Status; got != want {
 			t.Errorf("%s: the claim is %s, want %s", status, got, want)
 		}

@@ -92,7 +92,7 @@ func TestAPageIsEndedBeforeTheNextProviderIsTried(t *testing.T) {
 	f.try(f.Charges[0], "visa").set("rejected", "cc_rejected_other_reason")
 	review := f.try(f.Charges[0], "visa").set("in_process", "pending_review_manual")
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: "acc"}, {Provider: "two"}}, Retry: pay.RetryLimits{Times: 1}}
-	p, _ = p.Resolve(a.Query(ctx, r), routes, providertest.Noon)
+	p, _ = p.ApplyAnswer(a.Query(ctx, r), routes, providertest.Noon)
 	unknown := r
 	unknown.ProviderRef = "5000000002" // a payment's
 	f.unlisted = true

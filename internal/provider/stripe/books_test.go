@@ -46,7 +46,7 @@ func openPayment(t *testing.T, b *bench) (a *account, customer string) {
 	b.Lock()
 	b.tick++
 	b.Unlock()
-	a.apply(a.p.Resolve(b.Charge(ctx(), r), pay.Cascade{}, providertest.Noon))
+	a.apply(a.p.ApplyAnswer(b.Charge(ctx(), r), pay.Cascade{}, providertest.Noon))
 	if a.p.Status != pay.Pending {
 		t.Fatalf("the payment is %s", a.p.Status)
 	}
@@ -85,9 +85,9 @@ func (a *account) apply(p pay.Payment, change pay.Change) {
 func (a *account) hear(list []pay.Notice) {
 	for _, n := range append(slices.Clone(list), list...) {
 		if n.OfRefunds(a.p) {
-			a.apply(n.GiveBack(a.p, a.claims, []string{a.claim(), a.claim(), a.claim()}, providertest.Noon))
+			a.apply(n.ApplyRefundList(a.p, a.claims, []string{a.claim(), a.claim(), a.claim()}, providertest.Noon))
 		} else {
-			a.apply(a.p.Confirm(n, pay.Cascade{}, a.claim(), providertest.Noon))
+			a.apply(a.p.ApplyNotice(n, pay.Cascade{}, a.claim(), providertest.Noon))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (a *account) look(b *bench) {
 	for i := range o.Also {
 		o.Also[i].Claim = a.claim()
 	}
-	a.apply(a.p.Look(o, a.claim(), providertest.Noon))
+	a.apply(a.p.ApplyLook(o, a.claim(), providertest.Noon))
 }
 
 // expire ends the payment, as the service does: a query, and a cancel.
@@ -242,12 +242,12 @@ func (a *account) sendBack(b *bench, customer, name string) {
 		if o.Kind != pay.Awaiting {
 			a.t.Fatalf("%s: the refund of %s is %+v", name, r.MoneyRef, o)
 		}
-		c, change = c.Called(a.p, o, providertest.Noon)
+		c, change = c.ApplyRefundOutcome(a.p, o, providertest.Noon)
 		a.apply(a.p, change)
 		a.hear(b.told(a.t, customer, 0))
 		b.endReturn(i, "succeeded")
 		back.RefundRef = c.Call.Ref
-		_, change = a.claims[i].Called(a.p, b.QueryRefund(ctx(), back), providertest.Noon.Add(time.Hour))
+		_, change = a.claims[i].ApplyRefundOutcome(a.p, b.QueryRefund(ctx(), back), providertest.Noon.Add(time.Hour))
 		p := a.p
 		if len(change.Payments) > 0 {
 			p = change.Payments[0]

@@ -87,7 +87,7 @@ func (c *client) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.
 func (c *client) refundsOf(ctx context.Context, reference string) (list []refundReply, more bool, lost *pay.Outcome) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(reference)+"/refund", nil)
 	if failed != nil {
-		o := failed.Asked()
+		o := failed.AsQueried()
 		return nil, false, &o
 	}
 	if !good(answer) {

@@ -75,7 +75,7 @@ func call(p pay.Payment, i int) (said pay.OutcomeKind, at time.Time, ok bool) {
 		// shopper's time began with that call.
 		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Way.Window).UnixMicro()
 	}
-	return a.Called()
+	return a.CallResult()
 }
 
 // length is how long a real try took.

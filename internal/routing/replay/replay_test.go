@@ -72,19 +72,19 @@ func ends(p pay.Payment, word string, c pay.Cascade, at time.Time) pay.Payment {
 	switch word {
 	case "running":
 	case "late": // a voucher that is paid an hour later
-		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, c, at)
-		p, _ = p.Resolve(pay.Outcome{Kind: pay.Approved}, c, at.Add(time.Hour))
+		p, _ = p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, c, at)
+		p, _ = p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, c, at.Add(time.Hour))
 	case "lapsed":
-		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, c, at)
+		p, _ = p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, c, at)
 		p, _ = p.Expire(pay.Outcome{Kind: pay.Lapsed}, at.Add(2*time.Hour))
 	case "misfit": // another amount was paid
 		other := pay.Outcome{Kind: pay.Approved, Local: p.Price.Local.Add(p.Price.Local)}
-		p, _ = p.Resolve(other, c, at)
-		p, _ = p.Resolve(other, c, at.Add(2*time.Hour))
+		p, _ = p.ApplyAnswer(other, c, at)
+		p, _ = p.ApplyAnswer(other, c, at.Add(2*time.Hour))
 	case "slow": // and down in the end
-		p, _ = p.Resolve(pay.Outcome{Kind: pay.Unavailable}, c, at.Add(12*time.Second))
+		p, _ = p.ApplyAnswer(pay.Outcome{Kind: pay.Unavailable}, c, at.Add(12*time.Second))
 	default:
-		p, _ = p.Resolve(outcomes[word], c, at)
+		p, _ = p.ApplyAnswer(outcomes[word], c, at)
 	}
 	return p
 }
@@ -292,7 +292,7 @@ func page(text string) pay.Payment {
 	p.Status, p.End, p.Way.Sync = pay.Processing, pay.PaymentEnd{}, true
 	p, _ = p.Begin(cascade, noon)
 	if refused {
-		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, cascade, noon)
+		p, _ = p.ApplyAnswer(pay.Outcome{Kind: pay.Awaiting}, cascade, noon)
 		try := decline.Try{ID: "1", Reason: decline.DoNotHonor, Soft: word == "soft"}
 		p, _ = p.Expire(pay.Outcome{Kind: pay.Lapsed, Tries: []decline.Try{try}}, noon.Add(2*time.Hour))
 		return p

@@ -103,41 +103,41 @@ func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
 
 // paymentDoc holds what no list filters by.
 type paymentDoc struct {
-	Buyer     buyerDoc          `json:"buyer,omitzero"`
+	Buyer     buyerDoc             `json:"buyer,omitzero"`
 	Fees      merchants.Fees       `json:"fees"`
-	Reserve   int64             `json:"reserve,omitempty"`
-	Delay     time.Duration     `json:"delay"`
-	Window    time.Duration     `json:"window"`
-	Sync      bool              `json:"sync,omitempty"`
-	Hosted    bool              `json:"hosted,omitempty"`
-	Opened    int64             `json:"opened,omitempty"` // microseconds UTC
-	Strict    bool              `json:"redirect,omitempty"`
-	Asks      string            `json:"asks,omitempty"`
-	ReturnURL string            `json:"returnUrl,omitempty"`
-	Lang      string            `json:"lang,omitempty"`
-	FormURL   string            `json:"formUrl,omitempty"`
-	Data      pay.PaymentData   `json:"data,omitzero"`
-	Attempts  []pay.Attempt     `json:"attempts,omitempty"`
-	Answered  pay.Status        `json:"answered,omitempty"`
-	Action    string            `json:"simulate,omitempty"`
-	Failure   *pay.Failure      `json:"failure,omitempty"`
-	Disputed  bool              `json:"disputed,omitempty"`
-	Challenge bool              `json:"challenge,omitempty"`
-	Captured  int               `json:"captured,omitempty"`
-	Given     pay.Parts         `json:"given,omitzero"`
+	Reserve   int64                `json:"reserve,omitempty"`
+	Delay     time.Duration        `json:"delay"`
+	Window    time.Duration        `json:"window"`
+	Sync      bool                 `json:"sync,omitempty"`
+	Hosted    bool                 `json:"hosted,omitempty"`
+	Opened    int64                `json:"opened,omitempty"` // microseconds UTC
+	Strict    bool                 `json:"redirect,omitempty"`
+	Asks      string               `json:"asks,omitempty"`
+	ReturnURL string               `json:"returnUrl,omitempty"`
+	Lang      string               `json:"lang,omitempty"`
+	FormURL   string               `json:"formUrl,omitempty"`
+	Data      pay.PaymentData      `json:"data,omitzero"`
+	Attempts  []pay.Attempt        `json:"attempts,omitempty"`
+	Answered  pay.Status           `json:"answered,omitempty"`
+	Action    string               `json:"simulate,omitempty"`
+	Failure   *pay.Failure         `json:"failure,omitempty"`
+	Disputed  bool                 `json:"disputed,omitempty"`
+	Challenge bool                 `json:"challenge,omitempty"`
+	Captured  int                  `json:"captured,omitempty"`
+	Given     pay.Parts            `json:"given,omitzero"`
 	OnRefund  merchants.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
-	Dispute   string            `json:"dispute,omitempty"`    // ids of open dispute claims, for check
-	Disputes  []pay.Taking      `json:"disputes,omitempty"`
-	Held      []pay.Held        `json:"held,omitempty"`
-	Fee       int64             `json:"disputeFee,omitempty"`
-	RateFrom  string            `json:"rateFrom,omitempty"`
-	RateAt    int64             `json:"rateAt,omitempty"`
-	Strays    []strayDoc        `json:"strays,omitempty"`
-	After     string            `json:"after,omitempty"`
-	Purchase  *purchaseDoc      `json:"purchase,omitempty"`
-	Cancel    int64             `json:"cancelAsked,omitempty"`
-	May       *termsDoc         `json:"installments,omitempty"` // that the shopper may choose
-	Plan      *planDoc          `json:"plan,omitempty"`         // that the shopper chose
+	Dispute   string               `json:"dispute,omitempty"`    // ids of open dispute claims, for check
+	Disputes  []pay.Taking         `json:"disputes,omitempty"`
+	Held      []pay.Held           `json:"held,omitempty"`
+	Fee       int64                `json:"disputeFee,omitempty"`
+	RateFrom  string               `json:"rateFrom,omitempty"`
+	RateAt    int64                `json:"rateAt,omitempty"`
+	Strays    []strayDoc           `json:"strays,omitempty"`
+	After     string               `json:"after,omitempty"`
+	Purchase  *purchaseDoc         `json:"purchase,omitempty"`
+	Cancel    int64                `json:"cancelAsked,omitempty"`
+	May       *termsDoc            `json:"installments,omitempty"` // that the shopper may choose
+	Plan      *planDoc             `json:"plan,omitempty"`         // that the shopper chose
 	// Microseconds UTC.
 	Expires    int64 `json:"expires,omitempty"`
 	Completed  int64 `json:"completed,omitempty"`
