@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -62,7 +63,7 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(hook.EventTypes(), hook.EventType(t)) {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), delivery.NotEvent(t)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), message.Text(delivery.NotEvent(t))))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, hook.EventType(t))

@@ -392,7 +392,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.written(&from, now)
 		return p, Change{Payments: []Payment{p}}, nil
 	}
-	return p, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
+	return p, Change{}, &problem.Error{Code: problem.ConflictState, Reason: PaymentEndKnown.With(p.Status),
 		Details: problem.Details{From: string(p.Status), Action: string(w)}}
 }
 
@@ -419,9 +419,9 @@ func (p Payment) CheckCancel() error {
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	switch {
 	case p.Status != Pending:
-		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)
+		conflict.Reason = onlyPendingCanceled.With(p.Status)
 	case p.Strays.kept():
-		conflict.Message = "money has arrived for this payment: see attention; nothing needs to be canceled"
+		conflict.Reason = moneyArrivedNoCancel
 		conflict.Details.Reason = PaymentReceived
 	default:
 		return nil

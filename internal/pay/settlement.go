@@ -345,7 +345,7 @@ func checkDays(days string) error {
 	}
 	for day := range strings.SplitSeq(days, ",") {
 		if !slices.Contains(weekdays, day) {
-			return problem.Field(problem.InvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
+			return problem.Field(problem.InvalidRequest, "days", unknownWeekdays.With(strings.Join(weekdays, ",")))
 		}
 	}
 	return nil

@@ -396,12 +396,12 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: "keep"}}
 	switch {
 	case c.Kind != Inquiry || at < 0:
-		conflict.Message = "only a part of an inquiry's money can be kept"
+		conflict.Reason = onlyInquiryPartKept
 		return fail(conflict)
 	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
-		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+		return fail(problem.Field(problem.InvalidRequest, "keep", partOutOfRange.With(c.Local)))
 	case complete && (!p.Status.Open() || part != p.Price.Local):
-		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
+		conflict.Reason, conflict.Details.From = onlyOpenCompleted.With(p.Price.Local), string(p.Status)
 		return fail(conflict)
 	}
 	from, s := p, p.Strays[at]

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -82,7 +83,7 @@ func (p *Page) Named(err error) error {
 	var e *problem.Error
 	if name := p.CursorParam(); name != lists.CursorParam && errors.As(err, &e) && e.Param == lists.CursorParam {
 		renamed := *e
-		renamed.Param, renamed.Message = name, strings.ReplaceAll(e.Message, lists.CursorParam, name)
+		renamed.Param, renamed.Reason = name, message.Literal(strings.ReplaceAll(message.API(e), lists.CursorParam, name))
 		return &renamed
 	}
 	return err
@@ -149,7 +150,7 @@ var words = map[reflect.Type][]any{
 	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
 	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
 	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
-	reflect.TypeFor[problem.Code]():         Texts(problem.Codes()...),
+	reflect.TypeFor[problem.Code]():         Texts(message.Codes()...),
 }
 
 // Texts is a list of words for a schema.

@@ -75,7 +75,7 @@ func (os *Operators) List(ctx context.Context, all bool) ([]tenant.Operator, err
 //
 // Errors: invalid_token.
 func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Operator, error) {
-	bad := problem.New(problem.InvalidToken, "this is not a valid operator's token, or its operator was removed")
+	bad := problem.New(problem.InvalidToken, operatorTokenInvalid)
 	if !strings.HasPrefix(token, tenant.TokenPrefix) || len(token) > maxToken {
 		return tenant.Operator{}, bad
 	}
@@ -84,7 +84,7 @@ func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Ope
 		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(os.Now()) {
-		return tenant.Operator{}, problem.New(problem.InvalidToken, "this operator's token has expired: cascada operator add makes a new one")
+		return tenant.Operator{}, problem.New(problem.InvalidToken, operatorTokenExpired)
 	}
 	return o, nil
 }

@@ -53,10 +53,10 @@ func (o Own) Get(ctx context.Context, id string, limit int) (tenant.Key, []tenan
 func (o Own) Create(ctx context.Context, n NewKey) (string, tenant.Key, error) {
 	n.Scope = o.by.Scope
 	if !slices.Contains([]tenant.KeyKind{tenant.Publishable, tenant.Secret, tenant.Restricted}, n.Kind) {
-		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "kind", "a key is publishable, secret or restricted: choose one")
+		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "kind", unknownKeyKind)
 	}
 	if !n.Ends.IsZero() && !n.Ends.After(o.keys.Now()) {
-		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "ends", "the key would have ended already: choose a later day")
+		return "", tenant.Key{}, problem.Field(problem.InvalidRequest, "ends", keyEndsInThePast)
 	}
 	return o.keys.create(ctx, o.by.Actor(), n, o.by.May)
 }
@@ -95,7 +95,7 @@ func (o Own) covers(key tenant.Key) bool {
 }
 
 func noKey() error {
-	return problem.New(problem.NotFound, "there is no such key in this shop and environment")
+	return problem.New(problem.NotFound, keyMissing)
 }
 
 // lacking lists the rights of a key that may refuses.
@@ -118,7 +118,7 @@ func given(key tenant.Key, may func(tenant.Right) bool) error {
 	}
 	return &problem.Error{
 		Code: problem.Forbidden, Param: "rights",
-		Message: "this key has rights that your role does not have: " + strings.Join(strings.Split(tenant.WriteRights(missing), ","), ", ") + "; make a restricted key without them, or ask an owner",
+		Reason:  rightsBeyondRole.With(strings.Split(tenant.WriteRights(missing), ",")),
 		Details: problem.Details{Right: string(missing[0])},
 	}
 }

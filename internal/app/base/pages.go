@@ -34,7 +34,7 @@ func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
 func OrNotBehind(err error) error {
 	if Absent(err) {
 		return problem.Field(problem.InvalidRequest, lists.CursorParam,
-			"there is no such row in this list: send the nextCursor of the page before, or leave "+lists.CursorParam+" out to begin anew")
+			noRowToContinue.With(lists.CursorParam))
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (p
 
 // NoTransaction is the error if a shop has no such payment: transaction_not_found.
 func NoTransaction(scope tenant.Scope, id string) error {
-	return base.Missing(problem.TransactionNotFound, "transaction", scope, id)
+	return base.Missing(problem.TransactionNotFound, scope, id)
 }
 
 // AnyPayment reads a payment of any tenant by its id.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -33,12 +34,12 @@ func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked hook.Re
 	}{{"since", &asked.From}, {"until", &asked.To}} {
 		span, issues := wire.Between(r.FormValue(bound.name), "")
 		if len(issues) > 0 {
-			return asked, problem.Field(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
+			return asked, message.FieldRefusal(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
 		}
 		*bound.into = span.From
 	}
 	if asked.From.IsZero() {
-		return asked, problem.Field(problem.MissingField, "since", d.room.Text(v, "no_time"))
+		return asked, message.FieldRefusal(problem.MissingField, "since", d.room.Text(v, "no_time"))
 	}
 	one, err := word(r, "type", hook.EventTypes())
 	if one != "" {
