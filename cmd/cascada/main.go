@@ -82,12 +82,12 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 	if err != nil { // standard output is only for results
 		parser.Stdout = parser.Stderr
 	}
-	parser.FatalIfErrorf(err)
+	parser.FatalIfErrorf(cli.Shown(err))
 	k.FatalIfErrorf(settings.Validate(k.Flags()))
 	origins, err := settings.ReadSecrets(k, &file)
 	k.FatalIfErrorf(err)
 	settings.WarnOfArguments(k.Flags(), origins, log)
-	k.FatalIfErrorf(k.Run())
+	k.FatalIfErrorf(cli.Shown(k.Run()))
 }
 
 // newParser returns the parser of the command line. Parsing fills file with the file of settings.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -69,10 +70,10 @@ func New(c Config) (http.Handler, error) {
 	}
 	a.mux.Handle("/", web.Unrouted(a.mux,
 		func(w http.ResponseWriter, r *http.Request) {
-			wire.Write(w, r, c.Log, problem.New(problem.NotFound, "there is no such endpoint"))
+			wire.Write(w, r, c.Log, message.Refusal(problem.NotFound, "there is no such endpoint"))
 		},
 		func(w http.ResponseWriter, r *http.Request) {
-			wire.Write(w, r, c.Log, problem.New(problem.MethodNotAllowed, "this endpoint does not take "+r.Method))
+			wire.Write(w, r, c.Log, message.Refusal(problem.MethodNotAllowed, "this endpoint does not take "+r.Method))
 		}))
 	handler := web.Recover(web.Routed(a.mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
 	return private(handler), nil
@@ -113,7 +114,7 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 		case err == nil:
 			return out, nil
 		case base.Absent(err):
-			err = problem.New(missing, err.Error())
+			err = message.Refusal(missing, err.Error())
 		}
 		return nil, wire.Show(ctx, a.Log, err)
 	})
@@ -142,7 +143,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: web.BodyWithin})
 	switch {
 	case broken != nil && op.RequestBody == nil: // nobody reads it
-		err = problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+		err = message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
 	case broken == nil && late: // the token may have been removed meanwhile
 		by, err = a.identify(r)
 	}
@@ -169,10 +170,10 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(kind, "Bearer") || token == "" {
-		return by, problem.New(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
+		return by, message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.App.Operators.Authenticate(r.Context(), token)
-	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code.Shown().Status == http.StatusUnauthorized {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized {
 		a.App.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name

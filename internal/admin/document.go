@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -80,7 +81,7 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 	delete(op.Responses, "default")
 	byStatus := map[int][]problem.Code{}
 	for _, code := range codesOf(path, op) {
-		status := code.Shown().Status
+		status := message.ShownOf(code).Status
 		byStatus[status] = append(byStatus[status], code)
 	}
 	envelope := doc.Components.Schemas.Schema(reflect.TypeFor[wire.Envelope](), true, "")

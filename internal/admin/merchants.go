@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -69,7 +70,7 @@ func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (
 		to.Installments = &text
 	}
 	if to == (appmerchants.Agreement{}) {
-		return nil, problem.New(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
+		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
 	}
 	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, to)
 	return &merchantOut{shape.NewMerchant(m)}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -39,7 +40,7 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	case !isNumber(text):
 		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
 	case c == money.USD && (amount.Minor > accounts.MaxAmount || err != nil && a.rough() > accounts.MaxAmount/100):
-		return amount, wire.Coded(problem.AmountAboveMaximum, path, accounts.AboveMaxAmount)
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, message.Text(accounts.AboveMaximum.With(accounts.MaxAmountText)))
 	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
 		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", accounts.MaxAmountText, c))
 	case err != nil || !amount.IsPositive():

@@ -24,6 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -223,7 +224,7 @@ func told(err error) error {
 	if !ok {
 		return err
 	}
-	return wire.Coded(e.Code, e.Param, e.Message)
+	return wire.Coded(e.Code, e.Param, message.API(e))
 }
 
 // handle registers an operation. The table shows the handler's errors.
@@ -285,7 +286,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	if version := ctx.Header("Service-Version"); version != "" && version != view.APIVersion {
-		a.refuse(ctx, problem.Field(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
+		a.refuse(ctx, message.FieldRefusal(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
 	strict, ignored, err := a.asked(ctx)
@@ -330,7 +331,7 @@ func (a *API) arrive(ctx huma.Context, call *Call) (leave func(), err error) {
 	within, _ := op.Metadata[withinKey].(time.Duration)
 	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: within})
 	if broken != nil && op.RequestBody == nil { // nobody reads it
-		return leave, problem.New(problem.InvalidRequest, bodyLost)
+		return leave, message.Refusal(problem.InvalidRequest, bodyLost)
 	}
 	if !late || broken != nil || call.Merchant == "" {
 		return leave, nil
@@ -383,7 +384,7 @@ func (a *API) permit(ctx huma.Context, call *Call) error {
 	}
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
 	if need != anyKey && call.Kind == merchants.Publishable {
-		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
+		return message.Refusal(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
 	}
 	var err error
 	if right := need.right(); right != "" && !call.May(right) {
@@ -406,7 +407,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	credential = strings.TrimSpace(credential)
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.Guess(call.reply, call.request, "", func() error {
-			err := problem.New(problem.MissingCredentials, send(call.request.Header))
+			err := message.Refusal(problem.MissingCredentials, send(call.request.Header))
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})

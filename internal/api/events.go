@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -62,7 +63,7 @@ func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues
 	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(webhooks.EventTypes(), webhooks.EventType(t)) {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), appwebhooks.NotEvent(t)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), message.Text(appwebhooks.NotEvent(t))))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, webhooks.EventType(t))

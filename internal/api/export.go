@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/statement"
@@ -43,7 +44,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Sco
 	}
 	if !a.exports.Take(call.Merchant, 1) {
 		call.reply["Retry-After"] = []string{"5"}
-		return nil, problem.New(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
+		return nil, message.Refusal(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
 	}
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		defer a.exports.Leave(call.Merchant, 1)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -144,7 +145,7 @@ func (a *API) lost(r *http.Request) *problem.Error {
 	reference := none + ": look it up in the API reference, GET /docs"
 	path := r.URL.Path
 	if len(path) > longestPath || strings.ContainsFunc(path, problem.Unprintable) {
-		return problem.New(problem.NotFound, reference)
+		return message.Refusal(problem.NotFound, reference)
 	}
 	rest, based := strings.CutPrefix(path, Base)
 	if !based {
@@ -154,7 +155,7 @@ func (a *API) lost(r *http.Request) *problem.Error {
 	if strings.Contains(rest, "//") { // a variable was empty
 		filled := strings.TrimRight(strings.ReplaceAll(rest, "//", "/id/"), "/")
 		if i := slices.IndexFunc(all, func(e endpoint) bool { return strings.Contains(e.path, "{") && e.fits(filled) }); i >= 0 {
-			return problem.New(problem.NotFound, none+": the id between the slashes is empty: the address is "+Base+all[i].path+" ("+strings.Join(all[i].methods, ", ")+")")
+			return message.Refusal(problem.NotFound, none+": the id between the slashes is empty: the address is "+Base+all[i].path+" ("+strings.Join(all[i].methods, ", ")+")")
 		}
 	}
 	for strings.Contains(rest, "//") {
@@ -163,7 +164,7 @@ func (a *API) lost(r *http.Request) *problem.Error {
 	rest = "/" + strings.Trim(rest, "/")
 	meant := slices.IndexFunc(all, func(e endpoint) bool { return e.fits(rest) })
 	if meant < 0 {
-		return problem.New(problem.NotFound, nearest(none, reference, rest, all))
+		return message.Refusal(problem.NotFound, nearest(none, reference, rest, all))
 	}
 	why := "the address is " + Base + rest
 	switch {
@@ -172,7 +173,7 @@ func (a *API) lost(r *http.Request) *problem.Error {
 	case strings.HasSuffix(path, "/"):
 		why = "the path ends with a slash: the address is " + Base + rest
 	}
-	return problem.New(problem.NotFound, none+": "+why+" ("+strings.Join(all[meant].methods, ", ")+")")
+	return message.Refusal(problem.NotFound, none+": "+why+" ("+strings.Join(all[meant].methods, ", ")+")")
 }
 
 // nearest names the endpoint whose first words were misspelt.
@@ -206,5 +207,5 @@ func nearest(none, reference, rest string, all []endpoint) string {
 
 // wrongMethod lists the methods of an endpoint.
 func (a *API) wrongMethod(w http.ResponseWriter, r *http.Request) *problem.Error {
-	return problem.New(problem.MethodNotAllowed, "this endpoint does not take "+r.Method+": it takes "+w.Header().Get("Allow"))
+	return message.Refusal(problem.MethodNotAllowed, "this endpoint does not take "+r.Method+": it takes "+w.Header().Get("Allow"))
 }

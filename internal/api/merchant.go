@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/geo"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -103,7 +104,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 
 func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOut, error) {
 	if call.Shop == "" {
-		return nil, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return nil, message.Refusal(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
 	merchant, shop, err := a.app.Tenant(ctx, call.Principal)
 	if err != nil {

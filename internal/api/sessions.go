@@ -250,7 +250,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})
 	if needed, ok := errors.AsType[*problem.Error](err); ok && needed.Param == "documentId" {
-		return nil, customerLacks("customer.documentId", needed.Message)
+		return nil, customerLacks("customer.documentId", needed.Reason)
 	}
 	if err != nil {
 		return nil, err
@@ -263,15 +263,15 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 }
 
 // customerLacks is the error of a missing customer field (CHK-5).
-func customerLacks(path, message string) error {
-	return &problem.Error{Code: problem.InvalidRequest, Param: path, Message: message, Details: problem.Details{
-		Issues: []problem.Issue{{Path: path, Message: message}}, MissingFields: []string{path},
+func customerLacks(path string, why problem.Reason) error {
+	return &problem.Error{Code: problem.InvalidRequest, Param: path, Reason: why, Details: problem.Details{
+		Issues: []problem.Issue{{Path: path, Reason: why}}, MissingFields: []string{path},
 	}}
 }
 
 // aboutCustomer reports whether an issue is about a session's customer: such issues are always
 // invalid_request (ERR-14).
-func aboutCustomer(i problem.Issue) bool {
+func aboutCustomer(i wire.Issue) bool {
 	return i.Path == "customer" || strings.HasPrefix(i.Path, "customer.")
 }
 

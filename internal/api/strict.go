@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -55,14 +56,14 @@ var sandboxHeaders = []string{"Sandbox-Simulate", "Sandbox-Strict"}
 func keyOf(header http.Header) error {
 	for name, sent := range header { // net/http writes names as Idempotency-Key
 		if sandbox := strings.HasPrefix(name, "Sandbox-") || strings.HasPrefix(name, "X-Sandbox"); sandbox && !slices.Contains(sandboxHeaders, name) {
-			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": the sandbox has "+strings.Join(sandboxHeaders, " and "))
+			return message.FieldRefusal(problem.InvalidRequest, name, "there is no header "+name+": the sandbox has "+strings.Join(sandboxHeaders, " and "))
 		}
 		taken := slices.Contains(otherKeyHeaders, name)
 		if name == keyHeader || !taken && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue
 		}
 		if !taken {
-			return problem.Field(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
+			return message.FieldRefusal(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
 		}
 		header[keyHeader] = append(header[keyHeader], sent...) // unclear refuses two values
 	}
@@ -82,19 +83,19 @@ func checkKey(key string) []error {
 //
 // Errors: invalid_request.
 func unclear(op *huma.Operation, header http.Header) error {
-	var issues []problem.Issue
+	var issues []wire.Issue
 	for _, p := range op.Parameters {
 		sent := header.Values(p.Name)
 		if p.In != "header" || len(sent) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(sent, func(value string) bool { return value != sent[0] }) {
-			issues = append(issues, problem.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
+			issues = append(issues, wire.Issue{Path: p.Name, Message: p.Name + " is sent with two values: send it once"})
 		} else if p.Name == keyHeader && sent[0] == "" {
-			issues = append(issues, problem.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
+			issues = append(issues, wire.Issue{Path: p.Name, Message: keyIssue + ", or leave the header out"})
 		}
 	}
-	return problem.Invalid(issues...)
+	return wire.Invalid(issues...)
 }
 
 // about is the known part of an operation's body.
@@ -151,7 +152,7 @@ func (in StrictHeader) strict() *bool {
 // Errors: production_key_refused.
 func (in StrictHeader) sandboxOnly(call Call) error {
 	if call.Live && in.Strict != "" {
-		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
+		return message.FieldRefusal(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil
 }

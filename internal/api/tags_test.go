@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/settlements"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -32,7 +33,7 @@ func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
 		}
 	}
 	hours := fmt.Sprintf("%d hours", pay.SessionLife/time.Hour)
-	for _, text := range []string{problem.CheckoutSessionNotFound.Shown().Meaning, webhooks.SessionExpired.Meaning()} {
+	for _, text := range []string{message.ShownOf(problem.CheckoutSessionNotFound).Meaning, webhooks.SessionExpired.Meaning()} {
 		if !strings.Contains(text, hours) {
 			t.Errorf("a checkout session lives for %s, but the text says %q", hours, text)
 		}

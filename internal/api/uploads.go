@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/semaphore"
@@ -40,7 +41,7 @@ func (u uploads) admit(a *API) func(huma.Context, func(huma.Context)) {
 		call, _ := ctx.Context().Value(callKey{}).(Call)
 		checks := u[call.Live]
 		if checks.Acquire(ctx.Context(), 1) != nil { // the sender has left
-			a.refuse(ctx, problem.New(problem.InvalidRequest, bodyLost))
+			a.refuse(ctx, message.Refusal(problem.InvalidRequest, bodyLost))
 			return
 		}
 		defer checks.Release(1)

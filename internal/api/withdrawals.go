@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -127,9 +128,9 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 }
 
 func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quoteOut, error) {
-	amount, arrives, code, message := asked(in.Amount, in.Currency)
+	amount, arrives, code, wrong := asked(in.Amount, in.Currency)
 	if code != "" {
-		return nil, problem.Field(code, "amount", message)
+		return nil, message.FieldRefusal(code, "amount", wrong)
 	}
 	w, err := a.app.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount, Arrives: arrives})
 	if err != nil {

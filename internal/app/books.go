@@ -164,7 +164,7 @@ func (a *App) Rulings(ctx context.Context, before string, limit int) (list []aud
 // Errors: invalid_request for an invalid cursor.
 func (a *App) MerchantAudit(ctx context.Context, scope merchants.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
 	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
-		return nil, problem.Field(problem.InvalidRequest, "cursor", "there is no such entry to continue after: begin at the first page")
+		return nil, problem.Field(problem.InvalidRequest, "cursor", noEntryToContinue)
 	}
 	return a.Store.Audit().Newest(ctx, scope.Merchant, scope.Live, f)
 }

@@ -10,7 +10,7 @@ import (
 
 // A newcomer can remember only so much: the files of a package, and the methods of a type.
 const (
-	packageLimit = 25 // files without tests
+	packageLimit = 25 // files without tests, and without reasons.go, which is a table that every package may have
 	methodLimit  = 25 // exported
 	roomLimit    = 25 // files of end-to-end tests in a package below internal/e2e
 )
@@ -58,7 +58,9 @@ func TestRoomsOfEndToEndTestsStaySmall(t *testing.T) {
 func TestPackagesAndTypesStaySmall(t *testing.T) {
 	files, methods := map[string]int{}, map[string]int{}
 	for _, s := range sources(t, false) {
-		files[s.dir]++
+		if !strings.HasSuffix(s.path, "/reasons.go") {
+			files[s.dir]++
+		}
 		for _, d := range s.file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && receiver(f) != "" { // an unexported type counts too: others may embed it
 				methods[s.dir+"."+receiver(f)]++

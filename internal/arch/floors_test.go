@@ -17,6 +17,7 @@ import (
 // payFloors are the files of internal/pay from the ground up: each calls itself and those before it, so that who follows a decision
 // walks down and never back. Put what two files need of each other into the lower one.
 var payFloors = []struct{ file, is string }{
+	{"reasons", "why something is refused"},
 	{"attempt", "calls to providers, their outcomes and what these prove"},
 	{"payment", "the payment, its price and its place in the books"},
 	{"change", "what one decision writes: events and notices as they are kept"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/message"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
@@ -33,7 +34,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !shown.Simulated {
-		return problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
+		return message.Refusal(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
 	v := bankView{paymentView: p.paymentView(r, shown)}
 	v.PayURL = p.along(r, "/pay/"+shown.ID)
@@ -58,7 +59,7 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 // decide applies the chosen result and goes back to the payment's page.
 func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return problem.New(problem.InvalidRequest, "the form cannot be read")
+		return message.Refusal(problem.InvalidRequest, "the form cannot be read")
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}

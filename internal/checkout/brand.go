@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -18,7 +19,7 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	hex, found := strings.CutSuffix(r.PathValue("style"), ".css")
 	brand := merchants.Brand{Color: "#" + hex}
 	if !found || brand.Check() != nil {
-		return problem.New(problem.NotFound, "there is no such style")
+		return message.Refusal(problem.NotFound, "there is no such style")
 	}
 	edge := func(card string) string { // it shows where the button is
 		if brand.Faint(card) {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -132,7 +133,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("GET /pay/{id}/state", p.state)
 	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a truncated link
 		route(part, func(http.ResponseWriter, *http.Request) error {
-			return problem.New(problem.NotFound, "there is no such page")
+			return message.Refusal(problem.NotFound, "there is no such page")
 		})
 	}
 	route("GET /pay/{id}/qr.svg", p.qr)

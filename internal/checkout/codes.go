@@ -8,6 +8,7 @@ import (
 	"github.com/boombuler/barcode"
 	"github.com/boombuler/barcode/code128"
 	"github.com/boombuler/barcode/twooffive"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"rsc.io/qr"
 )
@@ -26,7 +27,7 @@ func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if shown.Page.Data.QRCode == "" {
-		return problem.New(problem.TransactionNotFound, "this payment has no QR code")
+		return message.Refusal(problem.TransactionNotFound, "this payment has no QR code")
 	}
 	code, err := qr.Encode(shown.Page.Data.QRCode, qr.M)
 	if err != nil {
@@ -64,7 +65,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	}
 	digits := shown.Page.Data.Barcode
 	if digits == "" {
-		return problem.New(problem.TransactionNotFound, "this payment has no barcode")
+		return message.Refusal(problem.TransactionNotFound, "this payment has no barcode")
 	}
 	var code barcode.Barcode
 	if shown.Way.Method == "boleto" && len(digits) == 44 {
@@ -74,7 +75,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil { // a provider's code may be too long for a barcode, or have letters that no barcode has: the page shows it as text
 		p.app.Quiet.WarnSometimes(r.Context(), "a barcode cannot be drawn", "", "payment", shown.ID, "error", err)
-		return problem.New(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
+		return message.Refusal(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder
 	width, run := code.Bounds().Dx(), 0

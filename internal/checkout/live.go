@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -56,7 +57,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	watched, leave := p.watchers.enter(id, p.address(r))
 	if watched == nil {
 		w.Header()["Retry-After"] = []string{"10"}
-		return problem.New(problem.RateLimited, "too many pages watch: load the page again")
+		return message.Refusal(problem.RateLimited, "too many pages watch: load the page again")
 	}
 	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")

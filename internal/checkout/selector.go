@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/document"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -160,7 +161,7 @@ func (v *selectorView) find(id string) (method, bool) {
 // take handles the shopper's choice. It redirects to a page that shows any mistake.
 func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return problem.New(problem.InvalidRequest, "the form cannot be read")
+		return message.Refusal(problem.InvalidRequest, "the form cannot be read")
 	}
 	s, token, err := p.visit(r)
 	if refused, ok := errors.AsType[*problem.Error](err); ok && refused.Code == problem.CheckoutSessionNotFound {

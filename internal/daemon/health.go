@@ -52,7 +52,7 @@ func starting(log *slog.Logger) http.Handler {
 	return web.Identify(answers, func() string { return new(id.Maker).New("req_", time.Now()) })
 }
 
-var errStarting = problem.New(problem.ServiceUnavailable, "the service is starting, or waits for its database: retry with backoff")
+var errStarting = problem.New(problem.ServiceUnavailable, stillStarting)
 
 // tellHealth adds the routes for balancers and supervisors.
 func (s *Service) tellHealth(mux *http.ServeMux) {

@@ -137,19 +137,19 @@ func (a Adjustment) check() error {
 	})
 	switch {
 	case at < 0 || (a.Reason == ForReversal) != (a.Reverses != ""):
-		return problem.Field(problem.InvalidRequest, "reason", "reason must be one of "+joined(AdjustmentReasons()))
+		return problem.Field(problem.InvalidRequest, "reason", unknownAdjustmentReason.With(joined(AdjustmentReasons())))
 	case a.Amount == 0 || a.Amount > MaxAdjustment || a.Amount < -MaxAdjustment:
-		return problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount must be USD other than zero, at most %s with either sign", money.New(MaxAdjustment, money.USD)))
+		return problem.Field(problem.AmountInvalid, "amount", adjustmentAmountWrong.With(money.New(MaxAdjustment, money.USD)))
 	case a.Amount*reasonSigns[at].sign < 0 && a.Amount > 0:
-		return problem.Field(problem.AmountInvalid, "amount", string(a.Reason)+" takes money from the merchant: amount must be below zero")
+		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustTake.With(a.Reason))
 	case a.Amount*reasonSigns[at].sign < 0:
-		return problem.Field(problem.AmountInvalid, "amount", string(a.Reason)+" gives the merchant money: amount must be above zero")
+		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustGive.With(a.Reason))
 	case strings.TrimSpace(a.Note) == "":
-		return problem.Field(problem.MissingField, "note", "note is required: the merchant reads why its balance changed")
+		return problem.Field(problem.MissingField, "note", adjustmentNeedsNote)
 	case strings.TrimSpace(a.Reference) == "":
-		return problem.Field(problem.MissingField, "reference", "reference is required: your own name of this booking; each is booked once")
+		return problem.Field(problem.MissingField, "reference", adjustmentNeedsReference)
 	case a.Negative && a.Amount > 0:
-		return problem.Field(problem.InvalidRequest, "allowNegative", "only an adjustment that takes money may take the balance below zero")
+		return problem.Field(problem.InvalidRequest, "allowNegative", adjustmentNeedsNoLeave)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Sh
 	}
 	a.CreatedAt, a.DecidedBy = now, ""
 	if have := have[ledger.Available]; a.exceeds(have) {
-		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have)
+		return a, Change{}, problem.Beyond("amount", adjustmentBeyondBalance, -a.Amount, have)
 	}
 	if above > 0 && max(a.Amount, -a.Amount) > above {
 		return a.move(AdjustmentPending, now)
@@ -190,15 +190,15 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Sh
 // balance_insufficient.
 func (a Adjustment) Approve(operator string, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
 	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved: it is %s")
+		return a, Change{}, a.conflict("approve", adjustmentNotToApprove)
 	}
 	if samePerson(operator, a.MadeBy) {
-		err := a.conflict("approve", "the operator who made the adjustment cannot approve it: another operator must; it is %s")
+		err := a.conflict("approve", adjustmentBySamePerson)
 		err.Details.Reason = "same_operator"
 		return a, Change{}, err
 	}
 	if have := have[ledger.Available]; a.exceeds(have) {
-		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s by now: reject it, and make another one with leave to take the balance below zero", -a.Amount, have)
+		return a, Change{}, problem.Beyond("amount", adjustmentNowBeyondBalance, -a.Amount, have)
 	}
 	a.DecidedBy = operator
 	return a.apply(shops, now)
@@ -214,7 +214,7 @@ func (a Adjustment) exceeds(available int64) bool {
 // Errors: conflict_state.
 func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, error) {
 	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("reject", "only an adjustment that waits for approval can be rejected: it is %s")
+		return a, Change{}, a.conflict("reject", adjustmentNotToReject)
 	}
 	a.DecidedBy = operator
 	return a.move(AdjustmentRejected, now)
@@ -227,9 +227,9 @@ func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, 
 func (a Adjustment) Reversal(note, operator string, negative bool, rejected int) (Adjustment, error) {
 	switch {
 	case a.Status != AdjustmentApplied:
-		return a, a.conflict("reverse", "only an adjustment that is applied can be reversed: it is %s")
+		return a, a.conflict("reverse", adjustmentNotApplied)
 	case a.Reverses != "":
-		return a, a.conflict("reverse", "a reversal cannot be reversed: make a new adjustment; it is %s")
+		return a, a.conflict("reverse", adjustmentIsReversal)
 	}
 	return Adjustment{
 		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID, rejected),
@@ -265,8 +265,8 @@ func (a Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change
 }
 
 // conflict is the error of an action that the status does not allow. message has a place for it.
-func (a Adjustment) conflict(action, message string) *problem.Error {
-	return &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf(message, a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
+func (a Adjustment) conflict(action string, why problem.Of1) *problem.Error {
+	return &problem.Error{Code: problem.ConflictState, Reason: why.With(a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
 }
 
 // samePerson reports whether two operators are one person: their names do not differ, or only in letter case, in spaces around

@@ -333,7 +333,7 @@ func (p Payment) Refusal() error {
 	case p.Work.Answered == Pending && p.Page.Challenged:
 		details.RedirectURL = p.Page.FormURL
 		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
-			Message: "the card's issuer wants the shopper to confirm the payment: send the shopper to details.redirectUrl"}
+			Reason: challengeAsked}
 	case p.Work.Answered != Failed || p.End.Failure == nil:
 		return nil
 	case p.End.Failure.Code == string(problem.CascadeExhausted):
@@ -342,9 +342,9 @@ func (p Payment) Refusal() error {
 		if len(p.Attempts) == 0 {
 			details.Reason = NoProvider
 		}
-		return &problem.Error{Code: problem.CascadeExhausted, Message: p.End.Failure.Message, Details: details}
+		return &problem.Error{Code: problem.CascadeExhausted, Reason: failed.With(p.End.Failure.Message), Details: details}
 	case p.Way.Sync:
-		return &problem.Error{Code: problem.Code(p.End.Failure.Code), Message: p.End.Failure.Message, Decline: p.End.Failure.Decline, Details: details}
+		return &problem.Error{Code: problem.Code(p.End.Failure.Code), Reason: failed.With(p.End.Failure.Message), Decline: p.End.Failure.Decline, Details: details}
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ var verbsOf = map[ClaimKind][]ClaimVerb{
 // Errors: claim_already_resolved, conflict_state.
 func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if c.Status.Terminal() {
-		return "", &problem.Error{Code: problem.ClaimAlreadyResolved, Message: fmt.Sprintf("the claim is %s: it can no longer be changed", c.Status),
+		return "", &problem.Error{Code: problem.ClaimAlreadyResolved, Reason: claimEnded.With(c.Status),
 			Details: problem.Details{From: string(c.Status), Action: string(v)}}
 	}
 	next, ok := claimMoves[c.Status][v]
@@ -132,7 +132,7 @@ func (c Claim) After(v ClaimVerb) (ClaimStatus, error) {
 	if ok && slices.Contains(verbsOf[c.Kind], v) && (c.Kind == UserDispute || !c.Calling()) {
 		return next, nil
 	}
-	return "", &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf("a claim of type %s that is %s does not take %s now", c.Kind, c.Status, v),
+	return "", &problem.Error{Code: problem.ConflictState, Reason: claimTakesNoSuchStep.With(c.Kind, c.Status, v),
 		Details: problem.Details{From: string(c.Status), Action: string(v)}}
 }
 

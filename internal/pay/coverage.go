@@ -296,7 +296,7 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 		return s, Withdrawal{}, Change{}, err
 	}
 	if amount > have[ledger.Available] {
-		return s, Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: book at most that. Withdrawals and claims hold the rest, or it is spent", amount, have[ledger.Available])
+		return s, Withdrawal{}, Change{}, problem.Beyond("amount", paidBeyondBalance, amount, have[ledger.Available])
 	}
 	to := w
 	to.Status, to.ActiveAt = WalletActive, time.Time{} // the money has gone there, whatever became of the wallet
@@ -331,22 +331,22 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 //
 // Errors: conflict_state, settlement_already_paid, invalid_request.
 func (s Settlement) MayPayOut(amount int64) error {
-	conflict := func(code problem.Code, message string) error {
-		return &problem.Error{Code: code, Message: message, Details: problem.Details{From: string(s.Status), Action: string(BatchPaid)}}
+	conflict := func(code problem.Code, why problem.Reason) error {
+		return &problem.Error{Code: code, Reason: why, Details: problem.Details{From: string(s.Status), Action: string(BatchPaid)}}
 	}
 	switch left := s.Left(); {
 	case s.Status == BatchOpen:
-		return conflict(problem.ConflictState, "the settlement is open: it can be paid once it is closed")
+		return conflict(problem.ConflictState, settlementOpen)
 	case s.PDFAt.IsZero():
-		return conflict(problem.ConflictState, "the settlement's receipt is not ready: try again in a minute")
+		return conflict(problem.ConflictState, settlementReceiptNotReady)
 	case s.Status == BatchPaid:
-		return problem.New(problem.SettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
+		return problem.New(problem.SettlementAlreadyPaid, settlementPaid.With(s.PaidAt))
 	case left <= 0 && s.Net > 0:
-		return problem.New(problem.SettlementAlreadyPaid, "nothing of the settlement is left to be paid: withdrawals or debts cover all of it")
+		return problem.New(problem.SettlementAlreadyPaid, settlementCovered)
 	case left <= 0:
-		return conflict(problem.ConflictState, "nothing is to be paid: the settlement's net is "+money.New(s.Net, money.USD).String())
+		return conflict(problem.ConflictState, settlementNothingToPay.With(money.New(s.Net, money.USD)))
 	case amount <= 0 || amount > left:
-		return problem.Field(problem.InvalidRequest, "amount", "the amount must be at most what is left of the settlement, "+money.New(left, money.USD).String())
+		return problem.Field(problem.InvalidRequest, "amount", beyondSettlement.With(money.New(left, money.USD)))
 	}
 	return nil
 }
@@ -396,7 +396,7 @@ func (w Withdrawal) isPart(o PayoutOutcome) bool {
 // Errors: conflict_state if it is not completed, invalid_request for a part that does not fit.
 func (w Withdrawal) returnPart(part money.Amount, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalDone {
-		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": only money that arrived can come back",
+		return w, Change{}, &problem.Error{Code: problem.ConflictState, Reason: withdrawalNotArrived.With(w.Status),
 			Details: problem.Details{From: string(w.Status), Action: string(WordReturned)}}
 	}
 	if part == (money.Amount{}) {
@@ -404,7 +404,7 @@ func (w Withdrawal) returnPart(part money.Amount, o PayoutOutcome, now time.Time
 	}
 	usd, ok := w.returning(part)
 	if !ok {
-		return w, Change{}, problem.Field(problem.InvalidRequest, "amount", "the amount must be at most what has not come back, "+w.LeftToReturn().String())
+		return w, Change{}, problem.Field(problem.InvalidRequest, "amount", beyondWithdrawal.With(w.LeftToReturn()))
 	}
 	next, change := w.comeBack(usd, part, o, now)
 	return next, change, nil

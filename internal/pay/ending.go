@@ -194,7 +194,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.written(&from, now)
 		return p, Change{Payments: []Payment{p}}, nil
 	}
-	return p, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(p.Status) + ": its end is known",
+	return p, Change{}, &problem.Error{Code: problem.ConflictState, Reason: PaymentEndKnown.With(p.Status),
 		Details: problem.Details{From: string(p.Status), Action: string(w)}}
 }
 
@@ -206,9 +206,9 @@ func (p Payment) CheckCancel() error {
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	switch {
 	case p.Status != Pending:
-		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)
+		conflict.Reason = onlyPendingCanceled.With(p.Status)
 	case p.Strays.kept():
-		conflict.Message = "money has arrived for this payment: see attention; nothing needs to be canceled"
+		conflict.Reason = moneyArrivedNoCancel
 		conflict.Details.Reason = PaymentReceived
 	default:
 		return nil
@@ -284,10 +284,10 @@ func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Ch
 	case err != nil:
 		return c, Change{}, err
 	case c.Kind != Inquiry:
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Reason: onlyInquiryByHand,
 			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
 	case reference == "":
-		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
+		return c, Change{}, problem.Field(problem.MissingField, "reference", bankReferenceRequired)
 	}
 	c.Call.ByHand = reference
 	c, change := c.resolve(p, to, PartyOperator, d.Note, d.At)
@@ -350,12 +350,12 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: "keep"}}
 	switch {
 	case c.Kind != Inquiry || at < 0:
-		conflict.Message = "only a part of an inquiry's money can be kept"
+		conflict.Reason = onlyInquiryPartKept
 		return fail(conflict)
 	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
-		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+		return fail(problem.Field(problem.InvalidRequest, "keep", partOutOfRange.With(c.Local)))
 	case complete && (!p.Status.Open() || part != p.Price.Local):
-		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
+		conflict.Reason, conflict.Details.From = onlyOpenCompleted.With(p.Price.Local), string(p.Status)
 		return fail(conflict)
 	}
 	from, s := p, p.Strays[at]

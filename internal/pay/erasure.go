@@ -30,10 +30,10 @@ type Erasure struct {
 // Errors: conflict_state if it has not ended, or if its provider is still queried.
 func (p Payment) Erase(now time.Time) (Payment, error) {
 	if p.Status.Open() {
-		return p, problem.New(problem.ConflictState, "it is "+string(p.Status))
+		return p, problem.New(problem.ConflictState, keptForStatus.With(p.Status))
 	}
 	if !p.Work.DueAt.IsZero() || !p.Times.Unsure.IsZero() {
-		return p, problem.New(problem.ConflictState, "its provider is still queried about it: for a week, or for a month if it does not answer")
+		return p, problem.New(problem.ConflictState, keptForProvider)
 	}
 	if !p.Times.Erased.IsZero() {
 		now = p.Times.Erased // also erases data that came since
@@ -51,7 +51,7 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 // Errors: conflict_state if it has not ended.
 func (c Claim) Erase() (next Claim, words []string, err error) {
 	if !c.Status.Terminal() || !c.DueAt.IsZero() {
-		return c, nil, problem.New(problem.ConflictState, "its claim "+c.ID+" is not over")
+		return c, nil, problem.New(problem.ConflictState, keptForClaim.With(c.ID))
 	}
 	erase := func(text *string) {
 		if *text != "" && *text != ErasedText {

@@ -71,7 +71,7 @@ func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Cla
 		return c, Change{}, err
 	}
 	if len(c.Evidence) >= MaxEvidence {
-		return c, Change{}, problem.New(problem.InvalidRequest, "a claim takes at most 20 pieces of evidence")
+		return c, Change{}, problem.New(problem.InvalidRequest, tooMuchEvidence)
 	}
 	from := c.Status
 	e.At = now.UnixMicro()
@@ -341,7 +341,7 @@ func (f Filing) Carried(note string) (Claim, Change, error) {
 	case err != nil:
 		return c, Change{}, err
 	case c.Kind != ChargebackClaim || len(c.Evidence) == 0:
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only the evidence against a dispute is submitted",
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Reason: onlyDisputeEvidence,
 			Details: problem.Details{From: string(c.Status), Action: "carried"}}
 	}
 	c = c.written(f.Now)

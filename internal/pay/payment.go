@@ -204,14 +204,14 @@ func Create(o Order, now time.Time) (Payment, error) {
 	limit, ok := o.Rail.LimitIn(o.Local.Currency)
 	if !ok {
 		return Payment{}, problem.Field(problem.UnsupportedCurrency, "country",
-			fmt.Sprintf("this payment method does not take %s: send a country whose currency it takes; its currencyLimits in GET /payment-methods list them", o.Local.Currency))
+			currencyNotTaken.With(o.Local.Currency))
 	}
 	if err := limit.Check(o.Local); err != nil {
 		return Payment{}, err
 	}
 	if o.Rail.Document != "" && o.Buyer.Document == "" {
 		return Payment{}, problem.Field(problem.MissingField, "documentId",
-			fmt.Sprintf("documentId is required: this payment method needs the buyer's document (%s)", o.Rail.Document))
+			documentRequired.With(o.Rail.Document))
 	}
 	fees, reserve := o.Terms.Charge(o.Amount, o.Rail.Fee)
 	asked := o.Asked
@@ -368,14 +368,14 @@ func checkWorth(usd, asked money.Amount) error {
 	case usd.IsPositive() && usd.Minor <= accounts.MaxAmount:
 		return nil
 	case usd.IsPositive() && dollars:
-		return problem.Field(problem.AmountAboveMaximum, "amount", accounts.AboveMaxAmount)
+		return problem.Field(problem.AmountAboveMaximum, "amount", accounts.AboveMaximum.With(accounts.MaxAmountText))
 	case usd.IsPositive():
 		return problem.Field(problem.AmountAboveMaximum, "amount",
-			fmt.Sprintf("%s are worth more than "+accounts.MaxAmountText+": send less; amount is in units of %s, not in cents", asked, asked.Currency))
+			worthTooMuch.With(asked, accounts.MaxAmountText, asked.Currency))
 	case asked.IsPositive() && !dollars:
-		return problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("%s are worth less than 0.01 USD: send more", asked))
+		return problem.Field(problem.AmountInvalid, "amount", worthTooLittle.With(asked))
 	}
-	return problem.Field(problem.AmountInvalid, "amount", "amount must be greater than zero, such as 49.90")
+	return problem.Field(problem.AmountInvalid, "amount", amountNotPositive)
 }
 
 // Purchase is the shop's description of what is paid for (PAY-21). Nothing depends on it. It may

@@ -258,10 +258,10 @@ func (b Batch) LineNumber(line int) int { return (b.Number*MostLines+line-1)%9_9
 // Errors: conflict_state if it does not wait for approval, or if the same operator made it.
 func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade {
-		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
+		return b, Change{}, b.conflict("approve", batchNotToApprove)
 	}
 	if samePerson(operator, b.MadeBy) {
-		err := b.conflict("approve", "the operator who made the batch cannot approve it: another operator must")
+		err := b.conflict("approve", batchBySamePerson)
 		err.Details.Reason = "same_operator"
 		return b, Change{}, err
 	}
@@ -279,7 +279,7 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 		b.ExportedAt = now
 		return b.move(BatchExported, b.ApprovedBy, now)
 	}
-	return b, Change{}, b.conflict("export", "the file can be exported once another operator has approved it")
+	return b, Change{}, b.conflict("export", batchNotApproved)
 }
 
 // MayDissolve reports whether the batch's file has not left yet, but still may.
@@ -290,7 +290,7 @@ func (b Batch) MayDissolve() bool { return b.Status == BatchMade || b.Status == 
 // Errors: conflict_state if it was exported.
 func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
 	if !b.MayDissolve() {
-		return b, Change{}, b.conflict("dissolve", "a batch whose file was exported cannot be dissolved: the bank may have it")
+		return b, Change{}, b.conflict("dissolve", batchExported)
 	}
 	next, change, err := b.move(BatchDissolved, b.ApprovedBy, now)
 	for _, w := range of {
@@ -307,8 +307,8 @@ func (b Batch) move(to BatchStatus, approved string, now time.Time) (Batch, Chan
 	return b, Change{Batches: []Batch{b}}, nil
 }
 
-func (b Batch) conflict(action, message string) *problem.Error {
-	return &problem.Error{Code: problem.ConflictState, Message: message + ": it is " + string(b.Status), Details: problem.Details{From: string(b.Status), Action: action}}
+func (b Batch) conflict(action string, why problem.Of1) *problem.Error {
+	return &problem.Error{Code: problem.ConflictState, Reason: why.With(b.Status), Details: problem.Details{From: string(b.Status), Action: action}}
 }
 
 // Batchable reports whether a withdrawal waits for a batch of an account.
@@ -364,7 +364,7 @@ func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, n
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil
 	}
-	return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": this finding does not apply to it",
+	return w, Change{}, &problem.Error{Code: problem.ConflictState, Reason: findingDoesNotApply.With(w.Status),
 		Details: problem.Details{From: string(w.Status), Action: string(word)}}
 }
 

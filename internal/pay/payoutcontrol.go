@@ -93,14 +93,14 @@ func PayoutControlID(merchant string, live bool) string {
 func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 	for name, value := range map[string]int64{"approvalAbove": l.ApprovalAbove, "hourly": l.Hourly, "daily": l.Daily, "minimum": l.Minimum} {
 		if value < 0 {
-			return c, Change{}, problem.Field(problem.InvalidRequest, name, name+" must be an amount of USD, or 0 for no limit")
+			return c, Change{}, problem.Field(problem.InvalidRequest, name, notDollars.With(name))
 		}
 	}
 	if err := checkDays(l.Days); err != nil {
 		return c, Change{}, err
 	}
 	if c.Merchant == "" && l.Automatic {
-		return c, Change{}, problem.Field(problem.InvalidRequest, "automatic", "automatic payouts are a merchant's term: name the merchant")
+		return c, Change{}, problem.Field(problem.InvalidRequest, "automatic", automaticIsMerchants)
 	}
 	c.Version++
 	c.PayoutLimits = l
@@ -184,7 +184,7 @@ func (w Withdrawal) sentSince(at time.Time) bool {
 // Errors: conflict_state if it is not pending.
 func (w Withdrawal) Approve(operator string, now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
-		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf("the withdrawal is %s: only a pending one can be approved", w.Status),
+		return w, Change{}, &problem.Error{Code: problem.ConflictState, Reason: onlyPendingApproved.With(w.Status),
 			Details: problem.Details{From: string(w.Status), Action: "approve"}}
 	}
 	w = w.next(now)
@@ -238,11 +238,11 @@ const mostEntry = 1e15
 func EnterFloat(account string, live bool, amount money.Amount, reference string, now time.Time) (ledger.Transfer, error) {
 	switch {
 	case amount.Minor == 0:
-		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", "the amount is zero")
+		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", floatOfZero)
 	case amount.Minor > mostEntry || amount.Minor < -mostEntry:
-		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", "the amount is too large")
+		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", floatTooLarge)
 	case reference == "" || strings.ContainsFunc(reference, problem.Unprintable):
-		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "reference", "the reference must be a line of text: what the bank calls the transfer")
+		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "reference", ReferenceNotALine)
 	}
 	owner := ledger.FloatOwner(account, string(amount.Currency))
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%t %s %s", live, owner, reference)))
@@ -287,7 +287,7 @@ func checkDays(days string) error {
 	}
 	for day := range strings.SplitSeq(days, ",") {
 		if !slices.Contains(weekdays, day) {
-			return problem.Field(problem.InvalidRequest, "days", "days must be some of "+strings.Join(weekdays, ",")+", with commas between them")
+			return problem.Field(problem.InvalidRequest, "days", unknownWeekdays.With(strings.Join(weekdays, ",")))
 		}
 	}
 	return nil

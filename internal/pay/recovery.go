@@ -105,7 +105,7 @@ func (r Recovery) Restored(now time.Time) (Recovery, Change, error) {
 // It returns an error if no recovery is under way.
 func (r Recovery) Cover(account, how string) (Recovery, Change, error) {
 	if r.State != RecoveryClosed {
-		return r, Change{}, fmt.Errorf("no recovery is under way: cascada recover begin")
+		return r, Change{}, NoRecovery
 	}
 	r.Version++
 	r.Covered = maps.Clone(r.Covered)
@@ -124,16 +124,16 @@ func (r Recovery) Cover(account, how string) (Recovery, Change, error) {
 // refund or payout has no object and was not dealt with.
 func (r Recovery) End(accounts []string, found []Found, waiting bool) (Recovery, Change, error) {
 	if r.State != RecoveryClosed {
-		return r, Change{}, fmt.Errorf("no recovery is under way")
+		return r, Change{}, NoRecovery
 	}
 	for _, a := range accounts {
 		if r.Covered[a] == "" {
-			return r, Change{}, fmt.Errorf("it is not known what account %s did in the window: use cascada recover list --provider %s --report FILE, or recover cover %s", a, a, a)
+			return r, Change{}, accountUncovered.With(a)
 		}
 	}
 	i := slices.IndexFunc(found, func(f Found) bool { return f.Open() && f.Kind != FoundCharge })
 	if i >= 0 && !waiting {
-		return r, Change{}, fmt.Errorf("%s %s was found, and the books have nothing for it: the merchant has its money twice. Close it, or let it wait until its request is repeated (--waiting)", found[i].Kind, found[i].ID())
+		return r, Change{}, foundIsOpen.With(found[i].Kind, found[i].ID())
 	}
 	r.Version++
 	r.State, r.Until = RecoveryGuarded, r.To.Add(OnceKept) // until then a key of the window may be repeated
@@ -220,7 +220,7 @@ const beforeRestore = "lost_in_restore"
 // Errors: conflict_state if the payment cannot have this attempt.
 func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
-		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
+		return p, Change{}, problem.New(problem.ConflictState, paymentWentOn.With(p.Status, len(p.Attempts)))
 	}
 	from := p
 	p.Work.caller = by
@@ -267,14 +267,14 @@ func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
 		return c, change, false, nil
 	case c.Status.Terminal():
-		return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is %s after %d rounds of its refund", c.Status, c.Call.Round))
+		return c, change, false, problem.New(problem.ConflictState, claimWentOn.With(c.Status, c.Call.Round))
 	case !c.Calling():
 		sent, _, err := c.Resolve(p, Approve, PartyOperator, foundWhy, now)
 		if err != nil {
 			return c, change, false, err
 		}
 		if !sent.Calling() {
-			return c, change, false, problem.New(problem.ConflictState, fmt.Sprintf("the claim is a %s, and %s", c.Kind, c.Status))
+			return c, change, false, problem.New(problem.ConflictState, claimIsAnother.With(c.Kind, c.Status))
 		}
 		c = sent
 	default:
@@ -293,7 +293,7 @@ func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim
 func (f Found) Priced(p Payment) (Payment, error) {
 	if f.Currency != p.Price.Local.Currency {
 		return p, &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: Recovering, Action: "create"},
-			Message: "this request was carried out before, in another currency: ask the operator of the service"}
+			Reason: pricedOtherwise}
 	}
 	p.Price.Local = f.Local()
 	return p, nil
@@ -311,7 +311,7 @@ func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Call
 		w, moved = w.passOn(PayoutOutcome{Code: beforeRestore}, now)
 	case w.Status == WithdrawalPending && round >= w.Round:
 	default:
-		return w, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the withdrawal is %s in round %d", w.Status, w.Round))
+		return w, Change{}, problem.New(problem.ConflictState, withdrawalWentOn.With(w.Status, w.Round))
 	}
 	w.Round = round
 	next, change := w.Send(PayoutRoute{Account: f.Account, Why: foundWhy, Float: float}, by, now)

@@ -115,7 +115,7 @@ func (p *Payment) draw(parts Parts, have ledger.Balances, released bool) (drawin
 	d.pending = rest - d.available
 	owed := max(0, -have[ledger.Available])
 	if d.pending > 0 && d.pending > have[ledger.Pending]-owed {
-		return d, problem.Beyond("", "the refund needs %s from the balance, which has %s for it: refund less, or wait for more money; GET /me/balance shows the balance",
+		return d, problem.Beyond("", refundBeyondBalance,
 			parts.held(), d.reserve+d.available+max(0, have[ledger.Pending]-owed))
 	}
 	if rest > 0 {
@@ -150,23 +150,23 @@ func (p *Payment) unrefunded() money.Amount {
 
 // checkRefund says why a refund is not possible.
 func (p *Payment) checkRefund(n NewRefund, left money.Amount) error {
-	conflict := func(reason, message string) error {
-		return &problem.Error{Code: problem.ConflictState, Message: message, Details: problem.Details{From: string(p.Status), Action: "refund", Reason: reason}}
+	conflict := func(word string, why problem.Reason) error {
+		return &problem.Error{Code: problem.ConflictState, Reason: why, Details: problem.Details{From: string(p.Status), Action: "refund", Reason: word}}
 	}
 	if _, ok := p.Status.After(Refunding); !ok {
-		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")
+		return conflict("", refundOfUnpaid)
 	}
 	if p.Disputes.OpenOnCapture() != "" && !n.Played {
-		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.Disputes.OpenOnCapture()+" or accept it")
+		return conflict("open_dispute", refundOfDisputed.With(p.Disputes.OpenOnCapture()))
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "nothing is left to refund: read its refundedAmountLocal and disputes, which together are all that was paid")
+		return conflict("fully_refunded", refundedWhole)
 	}
 	if n.Amount.IsNegative() {
-		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
+		return problem.Field(problem.AmountInvalid, "amount", refundNotPositive)
 	}
 	if !n.Amount.IsZero() && n.Amount.Cmp(left) > 0 {
-		return &problem.Error{Code: problem.AmountAboveMaximum, Param: "amount", Message: "the amount must be at most what is left, " + left.String(),
+		return &problem.Error{Code: problem.AmountAboveMaximum, Param: "amount", Reason: refundBeyondLeft.With(left),
 			Details: problem.Details{Limit: &problem.LimitDetail{Min: money.New(1, left.Currency), Max: left}, BoundViolated: "max"}}
 	}
 	return nil
@@ -331,7 +331,7 @@ type NewBooking struct {
 func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Claim, Change, error) {
 	left := p.unrefunded()
 	if n.Ref == "" {
-		return p, Claim{}, Change{}, problem.Field(problem.InvalidRequest, "reference", "a refund that was made has an id at the provider, or the bank's reference: name it")
+		return p, Claim{}, Change{}, problem.Field(problem.InvalidRequest, "reference", refundMadeNeedsReference)
 	}
 	if err := p.checkRefund(NewRefund{Amount: n.Local}, left); err != nil {
 		return p, Claim{}, Change{}, err
@@ -341,11 +341,11 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 	}
 	for _, c := range claims {
 		if c.Call.Ref == n.Ref {
-			return p, Claim{}, Change{}, problem.Conflict("known", "refund "+n.Ref+" is in the books: it is claim "+c.ID)
+			return p, Claim{}, Change{}, problem.Conflict("known", refundKnown.With(n.Ref, c.ID))
 		}
 	}
 	if newDocket(p, claims, now).underWay(ProviderRefund{Local: n.Local}) != nil {
-		return p, Claim{}, Change{}, problem.Conflict("under_way", "a refund of that amount is under way, which this may be: wait for its end")
+		return p, Claim{}, Change{}, problem.Conflict("under_way", refundUnderWay)
 	}
 	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.captured(), n.Note}, now)
 	return p, c, change, nil
@@ -369,7 +369,7 @@ func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Chang
 func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, error) {
 	if c.Kind == ChargebackClaim || !c.Status.Pays() || c.Calling() || c.Call.Returned != "" {
 		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
-			Message: "only a refund, or late money, that was given back and has not come back yet can be taken back"}
+			Reason: onlyGivenBackTaken}
 	}
 	next, change := c.takeBack(p, id, d.Note, d.At)
 	return next, change, nil

@@ -89,8 +89,7 @@ type Customer struct {
 
 // NoSession is the error for a token that is unknown, too old, closed, or from another service.
 func NoSession() error {
-	return problem.New(problem.CheckoutSessionNotFound, fmt.Sprintf(
-		"there is no such checkout session, or it is older than %d hours, or was closed: open a new one with POST /checkout/sessions", SessionLife/time.Hour))
+	return problem.New(problem.CheckoutSessionNotFound, sessionGone.With(int(SessionLife/time.Hour)))
 }
 
 // Open makes a session from a request: all fields are set except the USD amount, the version and
@@ -150,7 +149,7 @@ func (s Session) Choosable(now time.Time) error {
 		return err
 	}
 	if s.Payment != "" {
-		return &problem.Error{Code: problem.CheckoutSessionAlreadyCompleted, Message: "a method was chosen already: send the customer to details.existingTxId",
+		return &problem.Error{Code: problem.CheckoutSessionAlreadyCompleted, Reason: methodChosen,
 			Details: problem.Details{ExistingTxID: s.Payment}}
 	}
 	return nil
@@ -181,7 +180,7 @@ func (b Buyer) Or(told Buyer) Buyer {
 // whose shop asks the shopper itself.
 func SessionAfter(p Payment, asked money.Amount, country string) (Session, error) {
 	if !p.Retriable() {
-		return Session{}, &problem.Error{Code: problem.ConflictState, Message: "there is nothing to try again", Details: problem.Details{From: string(p.Status), Action: "retry"}}
+		return Session{}, &problem.Error{Code: problem.ConflictState, Reason: nothingToTry, Details: problem.Details{From: string(p.Status), Action: "retry"}}
 	}
 	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.Order.ID, ReturnURL: p.Page.ReturnURL, After: p.ID}, nil
 }
@@ -272,10 +271,10 @@ const NotEnded = "not_ended_by_provider"
 func (p Payment) CheckChange() error {
 	switch {
 	case p.Status != Pending || !p.Page.Hosted || p.Canceling():
-		return &problem.Error{Code: problem.ConflictState, Message: "the payment does not wait for its shopper: there is nothing to call off",
+		return &problem.Error{Code: problem.ConflictState, Reason: nothingToCallOff,
 			Details: problem.Details{From: string(p.Status), Action: "cancel"}}
 	case p.Holds():
-		return &problem.Error{Code: problem.ConflictState, Message: "money for this payment has arrived, or may have: it cannot be called off",
+		return &problem.Error{Code: problem.ConflictState, Reason: moneyArrivedNoCallOff,
 			Details: problem.Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
 	}
 	return nil
@@ -299,7 +298,7 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 		return next, change, nil
 	case Lapsed, Missing, Awaiting:
 	default:
-		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that the charge has ended: the payment is unchanged; try again",
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: chargeMayGoOn,
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p
@@ -325,11 +324,11 @@ func CheckRetry(p Payment) error {
 	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "retry"}}
 	switch {
 	case p.Status != Pending || p.Canceling() || !p.Way.Sync || len(attempt.Tries) == 0:
-		conflict.Message = "no card was refused on the page of this payment: there is nothing to try again"
+		conflict.Reason = noCardRefused
 	case !last.Reason.Meaning().Again:
-		conflict.Message = "the charge was refused in a way that another try does not change: choose another way to pay"
+		conflict.Reason = refusedForGood
 	case p.Holds():
-		conflict.Message = "money for this payment has arrived, or may have: it cannot be tried again"
+		conflict.Reason = moneyArrivedNoRetry
 		conflict.Details.Reason, conflict.Details.ExistingTxID = PaymentReceived, p.ID
 	default:
 		return nil
@@ -368,7 +367,7 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 			return next, change, nil
 		}
 	default:
-		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that its page has ended: the payment is unchanged; try again",
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: pageMayGoOn,
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p

@@ -128,20 +128,20 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 // that does not exceed the fee or is below the smallest withdrawal of the terms, balance_insufficient.
 func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into rates.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
-		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
+		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Reason: walletDeleted,
 			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}
 		if w.Status == WalletPending {
-			e.Message = "the wallet is in its cool-down: wait until " + w.ActiveAt.UTC().Format(time.RFC3339)
+			e.Reason = walletCools.With(w.ActiveAt.UTC())
 		}
 		return Withdrawal{}, Change{}, e
 	}
 	fee := terms.WithdrawalFee
 	if least := terms.LeastWithdrawal(); amount.Minor < least {
 		return Withdrawal{}, Change{}, problem.Field(problem.AmountBelowMinimum, "amount",
-			fmt.Sprintf("the amount must be at least %s: the fee is part of it", money.New(least, money.USD)))
+			withdrawalTooSmall.With(money.New(least, money.USD)))
 	}
 	if amount.Minor > have[ledger.Available] {
-		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance: withdraw at most %s", amount.Minor, have[ledger.Available])
+		return Withdrawal{}, Change{}, problem.Beyond("amount", withdrawalBeyondBalance, amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
@@ -241,7 +241,7 @@ func (w Withdrawal) Created() Withdrawal {
 // Errors: conflict_state.
 func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalPending {
-		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only a pending withdrawal can be canceled",
+		return w, Change{}, &problem.Error{Code: problem.ConflictState, Reason: onlyPendingWithdrawalCanceled,
 			Details: problem.Details{From: string(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)
@@ -422,9 +422,9 @@ type BankReturn struct {
 func (w Withdrawal) isNew(back BankReturn) error {
 	switch {
 	case back.Ref != "" && slices.Contains(w.ReturnRefs, back.Ref):
-		return problem.Conflict("known", "the return "+back.Ref+" is in the books")
+		return problem.Conflict("known", returnKnown.With(back.Ref))
 	case (back.Ref == "" || len(w.ReturnRefs) < w.Returns) && !back.Forced && slices.Contains(w.ReturnedParts, back.Part.Minor):
-		return problem.Conflict("known", "a part of "+back.Part.String()+" came back already: if another one did, name the bank's reference of it, and force it if the provider reported the first")
+		return problem.Conflict("known", partCameBack.With(back.Part))
 	}
 	return nil
 }

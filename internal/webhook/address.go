@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"errors"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -18,39 +16,41 @@ const maxURL = 2048
 // CheckURL checks what can be known about an endpoint when it is saved: that the URL is
 // absolute, uses https (or http, in the sandbox), names a host, carries no credentials and
 // does not name a private address outright. The address of a name is only known when we
-// connect, and is checked then. The error may be shown to the merchant.
+// connect, and is checked then.
+//
+// Errors: a problem.Reason.
 func CheckURL(raw string, live, allowPrivate bool) error {
 	if len(raw) > maxURL {
-		return fmt.Errorf("url must be at most %d bytes long", maxURL)
+		return urlTooLong.With(maxURL)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return errors.New("url must be an absolute URL, such as https://shop.example/hooks")
+		return urlNotAbsolute
 	}
 	if !allowedScheme(u.Scheme, live) {
 		if live {
-			return errors.New("url must start with https://, such as https://shop.example/hooks")
+			return urlNotHTTPS
 		}
-		return errors.New("url must start with https:// or http://, such as https://shop.example/hooks")
+		return urlNotHTTP
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
-		return errors.New("url must name a host")
+		return urlWithoutHost
 	}
 	// Some letters of other scripts are read as digits and dots of an address when it is dialled.
 	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }) {
-		return errors.New("url must write its host in ASCII: an international name as xn--…")
+		return urlNotASCII
 	}
 	if u.User != nil {
-		return errors.New("url must not contain a user name or password: send them as authentication")
+		return urlWithPassword
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return errors.New("url must have a port between 1 and 65535")
+			return urlPort
 		}
 	}
 	err = checkHost(u.Hostname(), allowPrivate && !live)
 	if err != nil && !live && !allowPrivate && checkHost(u.Hostname(), true) == nil {
-		return errors.New("url must not lead to a loopback address, unless the service runs with --allow-private-webhooks")
+		return urlLoopback
 	}
 	return err
 }
@@ -61,25 +61,24 @@ func checkHost(host string, allowPrivate bool) error {
 	if allowPrivate {
 		guard = loopbackGuard()
 	}
-	private := errors.New("url must not lead to a private, loopback or reserved address")
 
 	// A name may end in a dot, and an address with one is still that address.
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	// By RFC 6761 these names always mean loopback.
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		if !allowPrivate {
-			return private
+			return urlPrivate
 		}
 		return nil
 	}
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if guard.SafeAddr(ip.Unmap()) != nil {
-			return private
+			return urlPrivate
 		}
 		return nil
 	}
 	if endsInNumber(name) {
-		return errors.New("url must write an IP address in full, as in 203.0.113.7")
+		return urlShortIP
 	}
 	// Everything else is a name, and is checked when it is dialled.
 	return nil

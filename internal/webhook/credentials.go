@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Credentials are what an endpoint asks of its callers: a user name and a password, or one header with its value. The zero
@@ -92,27 +93,18 @@ const (
 	longestValue      = 4096 // a header's value: tokens are long
 )
 
-// Why a header is not for credentials.
-var (
-	errWritten  = errors.New("authentication.header must not be this one: the service writes it, because it follows from the request")
-	errSigning  = errors.New("authentication.header must not be this one: it belongs to the signature of deliveries")
-	errOnTheWay = errors.New("authentication.header must not be this one: it belongs to proxies on the way, and says where a request comes from")
-	errTracing  = errors.New("authentication.header must not be this one: it belongs to traces")
-	errBrowsers = errors.New("authentication.header must not be this one: it belongs to browsers")
-)
-
 // otherwiseUsed are the headers that no credentials may replace, in lower case, and why. A name that ends in * is a beginning.
-var otherwiseUsed = map[string]error{
-	"host": errWritten, "content-*": errWritten, "transfer-encoding": errWritten, "te": errWritten, "trailer": errWritten, "connection": errWritten,
-	"keep-alive": errWritten, "upgrade": errWritten, "expect": errWritten, "user-agent": errWritten, "accept-encoding": errWritten, "idempotency-key": errWritten,
-	"x-service-*": errSigning, "webhook-*": errSigning,
-	"proxy-*": errOnTheWay, "forwarded": errOnTheWay, "x-forwarded-*": errOnTheWay, "x-real-ip": errOnTheWay, "via": errOnTheWay,
-	"traceparent": errTracing, "tracestate": errTracing, "baggage": errTracing,
-	"cookie": errBrowsers, "set-cookie": errBrowsers, "origin": errBrowsers, "referer": errBrowsers,
+var otherwiseUsed = map[string]problem.Reason{
+	"host": headerOfService, "content-*": headerOfService, "transfer-encoding": headerOfService, "te": headerOfService, "trailer": headerOfService, "connection": headerOfService,
+	"keep-alive": headerOfService, "upgrade": headerOfService, "expect": headerOfService, "user-agent": headerOfService, "accept-encoding": headerOfService, "idempotency-key": headerOfService,
+	"x-service-*": headerOfSignature, "webhook-*": headerOfSignature,
+	"proxy-*": headerOfProxies, "forwarded": headerOfProxies, "x-forwarded-*": headerOfProxies, "x-real-ip": headerOfProxies, "via": headerOfProxies,
+	"traceparent": headerOfTraces, "tracestate": headerOfTraces, "baggage": headerOfTraces,
+	"cookie": headerOfBrowsers, "set-cookie": headerOfBrowsers, "origin": headerOfBrowsers, "referer": headerOfBrowsers,
 }
 
 // usedFor says what a header is for, if not for credentials.
-func usedFor(header string) error {
+func usedFor(header string) problem.Reason {
 	name := strings.ToLower(header)
 	for used, why := range otherwiseUsed {
 		beginning, ok := strings.CutSuffix(used, "*")
@@ -120,53 +112,53 @@ func usedFor(header string) error {
 			return why
 		}
 	}
-	return nil
+	return problem.Reason{}
 }
 
-// Mistake is something wrong with credentials. The merchant may be shown its text.
+// Mistake is something wrong with credentials.
 type Mistake struct {
 	Field   string // "": credentials as a whole
-	Err     error
+	Why     problem.Reason
 	Missing bool
 }
 
 // Check returns what is wrong with credentials that somebody gave. No text has a secret in it.
 func (c Credentials) Check() (list []Mistake) {
-	add := func(field string, err error) { list = append(list, Mistake{Field: field, Err: err}) }
-	missing := func(field string, err error) { list = append(list, Mistake{field, err, true}) }
+	add := func(field string, why problem.Reason) { list = append(list, Mistake{Field: field, Why: why}) }
+	missing := func(field string, why problem.Reason) { list = append(list, Mistake{field, why, true}) }
 	basic, header := c.Username+c.Password != "", c.Header+c.Value != ""
 	switch {
 	case basic && header:
-		add("", errors.New("authentication takes username and password, or header and value, not both: send one pair"))
+		add("", bothWays)
 		return list
 	case !basic && !header:
-		add("", errors.New("authentication needs username and password, or header and value; null takes it away"))
+		add("", neitherWay)
 		return list
 	case basic && c.Username == "":
-		missing("username", errors.New("authentication.username is required with a password"))
+		missing("username", userMissing)
 	case basic && c.Password == "":
-		missing("password", errors.New("authentication.password is required with a user name: it is not taken over from before"))
+		missing("password", passwordMissing)
 	case header && c.Header == "":
-		missing("header", errors.New("authentication.header is required with a value: it is the header's name, such as X-Api-Key"))
+		missing("header", headerMissing)
 	case header && c.Value == "":
-		missing("value", errors.New("authentication.value is required with a header: it is not taken over from before"))
+		missing("value", valueMissing)
 	}
 	switch {
 	case strings.Contains(c.Username, ":"):
-		add("username", errors.New("authentication.username must not contain a colon: Basic authentication ends the user name there"))
+		add("username", userWithColon)
 	case !plain(c.Username, longestCredential, unicode.MaxRune):
-		add("username", errors.New("authentication.username must have at most 200 characters, all of them visible, and no space at its ends"))
+		add("username", userUnreadable)
 	}
 	if !plain(c.Password, longestCredential, unicode.MaxRune) {
-		add("password", errors.New("authentication.password must have at most 200 characters, all of them visible, and no space at its ends"))
+		add("password", passwordUnreadable)
 	}
-	if err := usedFor(c.Header); err != nil {
-		add("header", err)
+	if why := usedFor(c.Header); !why.None() {
+		add("header", why)
 	} else if c.Header != "" && (!isToken(c.Header) || len(c.Header) > longestCredential) {
-		add("header", errors.New("authentication.header must be the name of a header, such as X-Api-Key or Authorization: letters, digits and hyphens"))
+		add("header", headerMalformed)
 	}
 	if !plain(c.Value, longestValue, unicode.MaxASCII) {
-		add("value", errors.New("authentication.value must have at most 4096 characters, all of them visible and in ASCII, and no space at its ends"))
+		add("value", valueUnreadable)
 	}
 	return list
 }

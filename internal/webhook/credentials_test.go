@@ -131,8 +131,8 @@ func TestCredentialsAreChecked(t *testing.T) {
 			}
 			fields = append(fields, field)
 			for _, secret := range []string{c.credentials.Password, c.credentials.Value} {
-				if len(secret) > 3 && strings.Contains(m.Err.Error(), secret) {
-					t.Errorf("the message shows the secret: %v", m.Err)
+				if len(secret) > 3 && strings.Contains(m.Why.Error(), secret) {
+					t.Errorf("the message shows the secret: %v", m.Why)
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -24,7 +25,7 @@ import (
 // Unauthorized reports whether credentials were refused.
 func Unauthorized(err error) bool {
 	shown, ok := errors.AsType[*problem.Error](err)
-	return ok && shown.Code.Shown().Status == http.StatusUnauthorized
+	return ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized
 }
 
 // Envelope is the body of every error (ERR-1).
@@ -37,7 +38,7 @@ type Envelope struct {
 // Problem is an error as a client sees it.
 type Problem struct {
 	Code      problem.Code `json:"code" doc:"Stable; switch on it"`
-	Type      problem.Kind `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
+	Type      message.Kind `json:"type" enum:"invalid_request_error,authentication_error,permission_error,card_error,routing_error,conflict_error,idempotency_error,balance_error,rate_limit_error,api_error"`
 	Message   string       `json:"message" doc:"For people"`
 	Param     string       `json:"param,omitempty" doc:"The offending field"`
 	Decline   string       `json:"decline_code,omitempty" doc:"The card's decline reason"`
@@ -47,7 +48,7 @@ type Problem struct {
 
 // Details is what a client may act on.
 type Details struct {
-	Issues        []problem.Issue        `json:"issues,omitempty"`
+	Issues        []Issue                `json:"issues,omitempty"`
 	MissingFields []string               `json:"missingFields,omitempty"`
 	HelpURL       string                 `json:"helpUrl,omitempty" doc:"A page for people about this error"`
 	Limit         *Bounds                `json:"limit,omitempty"`
@@ -62,6 +63,24 @@ type Details struct {
 	Right         string                 `json:"right,omitempty" doc:"The right that the key lacks"`
 	Balance       *Shortfall             `json:"balance,omitempty" doc:"What there is for this, and what was requested"`
 	ReplayID      string                 `json:"replayId,omitempty" doc:"The replay that is running"`
+}
+
+// Issue is one thing that is wrong with a request.
+type Issue struct {
+	Path    string `json:"path" doc:"The field, as the caller wrote it"`
+	Message string `json:"message"`
+}
+
+// Invalid returns one invalid_request that lists all issues, or nil if there are none.
+func Invalid(issues ...Issue) error { return problem.Invalid(reasons(issues)...) }
+
+// reasons are issues that were found here, as data.
+func reasons(issues []Issue) []problem.Issue {
+	list := make([]problem.Issue, 0, len(issues))
+	for _, i := range issues {
+		list = append(list, problem.Issue{Path: i.Path, Reason: message.Literal(i.Message)})
+	}
+	return list
 }
 
 // Shortfall is a balance's available amount, and the requested one.
@@ -93,7 +112,7 @@ func (e *Envelope) ContentType(string) string { return "application/json" }
 // here, once, and shown as internal_error. Whoever leaves before the answer causes no fault.
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 	if web.Left(ctx, err) {
-		left := newEnvelope(ctx, problem.New(problem.InvalidRequest, "the connection was closed before the answer"))
+		left := newEnvelope(ctx, message.Refusal(problem.InvalidRequest, "the connection was closed before the answer"))
 		left.status = web.StatusLeft
 		return left
 	}
@@ -107,7 +126,7 @@ func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
 
 // Fault is the public error for a fault, without internal details.
 func Fault() *problem.Error {
-	return problem.New(problem.Internal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
+	return message.Refusal(problem.Internal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
 // retryAfter is Retry-After in seconds, by the reason of service_unavailable.
@@ -121,14 +140,14 @@ func WithReference(ctx context.Context, page string) context.Context {
 }
 
 func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
-	to := e.Code.Shown()
+	to := message.ShownOf(e.Code)
 	if page, ok := ctx.Value(referenceKey{}).(string); ok && e.Details.HelpURL == "" {
 		linked := *e
 		linked.Details.HelpURL = page + "#error-" + string(e.Code)
 		e = &linked
 	}
 	out := &Envelope{to.Status, http.Header{}, Problem{
-		Code: e.Code, Type: to.Kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
+		Code: e.Code, Type: to.Kind, Message: message.API(e), Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
 	}}
 	d := e.Details
 	web.Failed(ctx, failure(e))
@@ -136,7 +155,7 @@ func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 		out.headers.Set("Retry-After", wait)
 	}
 	details := Details{
-		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
+		Issues: issuesOf(e), MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
 		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
 		From: d.From, Action: d.Action, Right: d.Right, ReplayID: d.ReplayID,
 	}
@@ -152,6 +171,14 @@ func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 	return out
 }
 
+// issuesOf are an error's issues with their sentences.
+func issuesOf(e *problem.Error) (list []Issue) {
+	for _, i := range e.Details.Issues {
+		list = append(list, Issue{i.Path, message.Text(i.Reason)})
+	}
+	return list
+}
+
 // Write replies with an error outside huma.
 func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	e := Show(r.Context(), log, err)
@@ -163,11 +190,11 @@ func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) 
 
 // failure is an error for the log of requests: without the values that were sent, which may be a person's.
 func failure(e *problem.Error) web.Failure {
-	f := web.Failure{Code: string(e.Code), Message: unsaid(e.Message), Param: e.Param}
+	f := web.Failure{Code: string(e.Code), Message: unsaid(message.API(e)), Param: e.Param}
 	var texts []string
 	for _, issue := range e.Details.Issues {
 		f.Fields = append(f.Fields, issue.Path)
-		texts = append(texts, unsaid(issue.Message))
+		texts = append(texts, unsaid(message.Text(issue.Reason)))
 	}
 	if len(texts) > 0 {
 		f.Message = strings.Join(texts, "; ")
@@ -219,31 +246,31 @@ func Unread(err error) *problem.Error {
 		return shown
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return problem.New(problem.PayloadTooLarge, fmt.Sprintf("the body is larger than %d KiB: send less at a time", tooLarge.Limit>>10))
+		return message.Refusal(problem.PayloadTooLarge, fmt.Sprintf("the body is larger than %d KiB: send less at a time", tooLarge.Limit>>10))
 	}
-	return problem.New(problem.InvalidRequest, "the body did not arrive: send it again")
+	return message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
 }
 
 // validationError turns huma's findings about a request into our error: a single one has its own code,
 // several are listed (ERR-14).
-func validationError(ctx context.Context, status int, message string, errs []error) huma.StatusError {
+func validationError(ctx context.Context, status int, text string, errs []error) huma.StatusError {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newEnvelope(ctx, problem.New(problem.PayloadTooLarge, "the body is larger than this endpoint takes, 1 MiB but for evidence: send less at a time"))
+		return newEnvelope(ctx, message.Refusal(problem.PayloadTooLarge, "the body is larger than this endpoint takes, 1 MiB but for evidence: send less at a time"))
 	case http.StatusUnsupportedMediaType:
 		return newEnvelope(ctx, contentType())
 	case http.StatusRequestTimeout:
-		return newEnvelope(ctx, problem.New(problem.InvalidRequest, "the body did not arrive in time: send it again"))
+		return newEnvelope(ctx, message.Refusal(problem.InvalidRequest, "the body did not arrive in time: send it again"))
 	case http.StatusInternalServerError:
-		if message == cannotRead && len(errs) > 0 {
+		if text == cannotRead && len(errs) > 0 {
 			return newEnvelope(ctx, Unread(errors.Join(errs...)))
 		}
 		return newEnvelope(ctx, Fault())
 	}
-	e := problem.New(problem.InvalidRequest, message)
+	e := problem.Error{Code: problem.InvalidRequest}
 	if len(errs) == 0 {
 		// Huma's error for an empty body.
-		e.Code, e.Message = problem.InvalidJSON, "the body is empty: send a JSON object, {} at least"
+		e.Code, text = problem.InvalidJSON, "the body is empty: send a JSON object, {} at least"
 	}
 	help := helpOf(ctx)
 	found := findings{help: help, strangers: help.strangers(), codes: map[problem.Code]bool{}}
@@ -253,36 +280,37 @@ func validationError(ctx context.Context, status int, message string, errs []err
 			continue
 		}
 		if text, ok := strings.CutPrefix(d.Message, jsonMark); ok {
-			return newEnvelope(ctx, problem.New(problem.InvalidJSON, text))
+			return newEnvelope(ctx, message.Refusal(problem.InvalidJSON, text))
 		}
 		if !found.add(d) {
 			break
 		}
 	}
 	found.addStrangers()
-	e.Details.Issues, e.Details.MissingFields = found.issues, found.missing
-	if len(e.Details.Issues) > 0 {
-		e.Param, e.Message = e.Details.Issues[0].Path, summary(e.Details.Issues)
+	e.Details.Issues, e.Details.MissingFields = reasons(found.issues), found.missing
+	if len(found.issues) > 0 {
+		e.Param, text = found.issues[0].Path, summary(found.issues)
 	}
 	if found.more {
-		e.Message += "; there are more mistakes: correct these first"
+		text += "; there are more mistakes: correct these first"
 	}
-	if len(e.Details.Issues) == 1 {
+	e.Reason = message.Literal(text)
+	if len(found.issues) == 1 {
 		for code := range found.codes {
 			e.Code = code
 		}
 	}
-	if help.About != nil && slices.ContainsFunc(e.Details.Issues, help.About) {
+	if help.About != nil && slices.ContainsFunc(found.issues, help.About) {
 		e.Code = problem.InvalidRequest
 	}
-	return newEnvelope(ctx, e)
+	return newEnvelope(ctx, &e)
 }
 
 // findings are the issues of a request, at most mostIssues.
 type findings struct {
 	help      Help
 	strangers []stranger
-	issues    []problem.Issue
+	issues    []Issue
 	missing   []string
 	codes     map[problem.Code]bool
 	seen      map[string]bool // paths of issues
@@ -361,7 +389,7 @@ const mostIssues = 20
 const tooManyItems = "expected array length <= "
 
 // summary describes the issues in one line.
-func summary(issues []problem.Issue) string {
+func summary(issues []Issue) string {
 	const most = 3
 	var texts []string
 	for _, i := range issues[:min(most, len(issues))] {
@@ -374,7 +402,7 @@ func summary(issues []problem.Issue) string {
 }
 
 // readIssue reads one of huma's findings.
-func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (problem.Issue, problem.Code) {
+func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (Issue, problem.Code) {
 	path := d.Location
 	for _, part := range []string{"body", "query", "path", "header"} {
 		if path == part {
@@ -386,24 +414,24 @@ func readIssue(d *huma.ErrorDetail, help Help, strangers []stranger) (problem.Is
 		if path != "" {
 			field = path + "." + field
 		}
-		return problem.Issue{Path: field, Message: help.required(field, strangers)}, problem.MissingField
+		return Issue{Path: field, Message: help.required(field, strangers)}, problem.MissingField
 	}
 	if text, ok := strings.CutPrefix(d.Message, codeMark); ok {
 		code, message, _ := strings.Cut(text, ":")
 		if problem.Code(code) == problem.MissingField && help.field(path) != nil {
 			message = help.required(path, strangers)
 		}
-		return problem.Issue{Path: path, Message: message}, problem.Code(code)
+		return Issue{Path: path, Message: message}, problem.Code(code)
 	}
 	if field, ok := strings.CutPrefix(d.Message, unprintableMark); ok {
-		return problem.Issue{Path: field, Message: field + " must not contain control characters, or marks that turn the direction of writing: take them out"}, problem.InvalidRequest
+		return Issue{Path: field, Message: field + " must not contain control characters, or marks that turn the direction of writing: take them out"}, problem.InvalidRequest
 	}
 	if field, ok := strings.CutPrefix(d.Message, typeMark); ok {
-		return problem.Issue{Path: field, Message: help.misfit(field)}, problem.InvalidRequest
+		return Issue{Path: field, Message: help.misfit(field)}, problem.InvalidRequest
 	}
-	return problem.Issue{Path: path, Message: help.plain(path, d)}, problem.InvalidRequest
+	return Issue{Path: path, Message: help.plain(path, d)}, problem.InvalidRequest
 }
 
 func contentType() *problem.Error {
-	return problem.New(problem.ContentTypeRequired, "the body must be JSON, and say so: send the header Content-Type: application/json")
+	return message.Refusal(problem.ContentTypeRequired, "the body must be JSON, and say so: send the header Content-Type: application/json")
 }

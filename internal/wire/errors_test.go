@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -66,7 +67,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 			t.Errorf("%s and %s are both %q", twin, name, code)
 		}
 		known[code] = name
-		row := code.Shown()
+		row := message.ShownOf(code)
 		if row.Meaning == "" {
 			t.Errorf("problem.%s (%s) has no row in the table, or no meaning there", name, code)
 			continue
@@ -79,7 +80,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 			t.Errorf("%s is shown as %d, which %s never is (ERR-3)", code, row.Status, row.Kind)
 		}
 	}
-	for _, code := range problem.Codes() {
+	for _, code := range message.Codes() {
 		if known[code] == "" {
 			t.Errorf("the table has a row for %q, which the core does not declare", code)
 		}
@@ -87,7 +88,7 @@ func TestEveryCodeIsShown(t *testing.T) {
 }
 
 // kinds are the types of errors with the statuses each may have (ERR-3).
-var kinds = map[problem.Kind]map[int]bool{
+var kinds = map[message.Kind]map[int]bool{
 	"invalid_request_error": {400: true, 404: true, 405: true, 413: true, 415: true, 422: true},
 	"authentication_error":  {401: true},
 	"permission_error":      {403: true},
@@ -115,7 +116,7 @@ func TestCodesKeepTheirStatus(t *testing.T) {
 		"cascade_exhausted": 422, "service_unavailable": 503, "internal_error": 500,
 		"not_found": 404, "method_not_allowed": 405, "conflict_state": 409, "payload_too_large": 413,
 	} {
-		if got := code.Shown().Status; got != status {
+		if got := message.ShownOf(code).Status; got != status {
 			t.Errorf("%s is shown as %d, want %d", code, got, status)
 		}
 	}
@@ -139,7 +140,7 @@ func TestWhoLeavesCausesNoFault(t *testing.T) {
 	var log strings.Builder
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	for _, err := range []error{ctx.Err(), fmt.Errorf("%w: %w", problem.New(problem.ServiceUnavailable, "busy"), ctx.Err())} {
+	for _, err := range []error{ctx.Err(), fmt.Errorf("%w: %w", message.Refusal(problem.ServiceUnavailable, "busy"), ctx.Err())} {
 		if got := Show(ctx, slog.New(slog.NewTextHandler(&log, nil)), err); got.GetStatus() != web.StatusLeft || log.Len() > 0 {
 			t.Errorf("%v is shown as %d, and the log has %q", err, got.GetStatus(), log.String())
 		}

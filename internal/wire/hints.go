@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
@@ -20,7 +21,7 @@ import (
 // Help is what errors about a request's fields may use to suggest a fix.
 type Help struct {
 	// About selects the fields whose errors are always invalid_request.
-	About func(problem.Issue) bool
+	About func(Issue) bool
 
 	Body    *huma.Schema  // of the request's body; nil for none
 	Schemas huma.Registry // of Body's references
@@ -98,14 +99,14 @@ func (s stranger) meant() string { return meant(s.name, s.absent) }
 
 func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
 
-func (s stranger) issue() problem.Issue {
+func (s stranger) issue() Issue {
 	message := "there is no field " + clip(s.path()) + ": "
 	if meant := s.meant(); meant != "" {
 		message += "did you mean " + meant + "?"
 	} else {
 		message += "leave it out; the fields are " + strings.Join(s.known, ", ")
 	}
-	return problem.Issue{Path: clip(s.path()), Message: message}
+	return Issue{Path: clip(s.path()), Message: message}
 }
 
 // strangers lists the body's unknown fields by path.
@@ -244,11 +245,11 @@ func Mend(ctx context.Context, err error) error {
 	mended := *e
 	mended.Details.Issues = slices.Clone(e.Details.Issues)
 	if text := h.misspelt(e.Param, all); text != "" {
-		mended.Message = text
+		mended.Reason = message.Literal(text)
 	}
 	for i, issue := range mended.Details.Issues {
 		if text := h.misspelt(issue.Path, all); text != "" {
-			mended.Details.Issues[i].Message = text
+			mended.Details.Issues[i].Reason = message.Literal(text)
 		}
 	}
 	return &mended

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -47,7 +48,7 @@ func checkEncoding(encoding string) error {
 	if encoding = strings.ToLower(strings.TrimSpace(encoding)); encoding == "" || encoding == "identity" {
 		return nil
 	}
-	return problem.New(problem.ContentTypeRequired, "the body must not be compressed: send the JSON as it is, without the header Content-Encoding")
+	return message.Refusal(problem.ContentTypeRequired, "the body must not be compressed: send the JSON as it is, without the header Content-Encoding")
 }
 
 // foreign says what a body is that begins as other formats do, "" if it does not.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -48,7 +49,7 @@ func TestBodyIsReadWithoutItsMark(t *testing.T) {
 	}
 	for _, encoding := range []string{"gzip", "GZIP", "br", "gzip, identity"} {
 		refused, ok := errors.AsType[*problem.Error](CheckContentType(op, request("{}", encoding)))
-		if !ok || refused.Code != problem.ContentTypeRequired || !strings.Contains(refused.Message, "Content-Encoding") {
+		if !ok || refused.Code != problem.ContentTypeRequired || !strings.Contains(message.API(refused), "Content-Encoding") {
 			t.Errorf("%s: %v", encoding, refused)
 		}
 	}

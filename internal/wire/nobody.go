@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -26,13 +27,13 @@ func NoBody(op *huma.Operation, r *http.Request) error {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(sent, &fields) != nil || len(fields) == 0 {
-		return problem.New(problem.InvalidRequest, "this call takes no body: leave it out")
+		return message.Refusal(problem.InvalidRequest, "this call takes no body: leave it out")
 	}
-	var issues []problem.Issue
+	var issues []Issue
 	for _, name := range slices.Sorted(maps.Keys(fields))[:min(mostStrangers, len(fields))] {
-		issues = append(issues, problem.Issue{Path: clip(name), Message: "there is no field " + clip(name) + ": this call takes no body"})
+		issues = append(issues, Issue{Path: clip(name), Message: "there is no field " + clip(name) + ": this call takes no body"})
 	}
-	return problem.Invalid(issues...)
+	return Invalid(issues...)
 }
 
 // mostUnread is how many bytes of a body that nobody wants are looked at for the names of its fields.

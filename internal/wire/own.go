@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Unknown refuses a body with unknown fields if the caller asked for that. Otherwise a shop's own fields are ignored in an open
@@ -24,7 +22,7 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 	if !h.Open || h.Sent == nil || h.plainlyOurs(h.Sent.text) {
 		return ignored, nil
 	}
-	var issues []problem.Issue
+	var issues []Issue
 	own := own{harmless: map[string]bool{}, refused: map[string]bool{}}
 	for i, s := range h.found(mostOwn + 1) { // lines are last
 		before := len(issues)
@@ -43,7 +41,7 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 			break
 		}
 	}
-	return ignored, problem.Invalid(issues...)
+	return ignored, Invalid(issues...)
 }
 
 // plainlyOurs reports whether a body is one of plain values under our names, as nearly all are. It needs no decoding.
@@ -79,8 +77,8 @@ func (s stranger) isCountry() bool {
 
 func (s stranger) inLine() bool { return strings.HasPrefix(s.parent, "lineItems[") }
 
-func tooMany(path string) problem.Issue {
-	return problem.Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
+func tooMany(path string) Issue {
+	return Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
 }
 
 // own are the names of a shop's own that were looked at, and the paths that were refused. A name means the same wherever it is, and is looked at once:
@@ -88,14 +86,14 @@ func tooMany(path string) problem.Issue {
 type own struct{ harmless, refused map[string]bool }
 
 // check adds what is wrong with an unknown field, and with what is in it.
-func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
+func (o own) check(s stranger, issues []Issue) []Issue {
 	switch {
 	case s.inLine(): // nothing is computed from them
 		return issues
 	case s.parent == "installments":
 		return append(issues, s.issue())
 	case s.isCountry(): // which decides the currency
-		return append(issues, problem.Issue{Path: clip(s.name), Message: fmt.Sprintf("there is no field %s: did you mean country?", clip(s.name))})
+		return append(issues, Issue{Path: clip(s.name), Message: fmt.Sprintf("there is no field %s: did you mean country?", clip(s.name))})
 	}
 	if issue := o.name(s.path(), s.name, s.value, s.known); issue.Path != "" {
 		return append(issues, issue)
@@ -103,7 +101,7 @@ func (o own) check(s stranger, issues []problem.Issue) []problem.Issue {
 	return o.below(s.path(), s.value, issues)
 }
 
-func (o own) below(path string, value any, issues []problem.Issue) []problem.Issue {
+func (o own) below(path string, value any, issues []Issue) []Issue {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
@@ -127,15 +125,15 @@ func (o own) below(path string, value any, issues []problem.Issue) []problem.Iss
 }
 
 // name says what is wrong with an unknown name, once for each path. Known are the fields that the body has there.
-func (o own) name(path, name string, value any, known []string) problem.Issue {
+func (o own) name(path, name string, value any, known []string) Issue {
 	if path = clip(path); o.refused[path] {
-		return problem.Issue{}
+		return Issue{}
 	}
 	m, sure := meansBy(name, value)
 	field := ""
 	if !sure {
 		if o.harmless[name] {
-			return problem.Issue{}
+			return Issue{}
 		}
 		if len(o.harmless) == mostOwn {
 			o.refused[path] = true
@@ -147,13 +145,13 @@ func (o own) name(path, name string, value any, known []string) problem.Issue {
 	o.refused[path] = m != ""
 	switch {
 	case m == "":
-		return problem.Issue{}
+		return Issue{}
 	case slices.Contains(known, field):
-		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: did you mean %s? Put your own data into metadata", path, m, field)}
+		return Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: did you mean %s? Put your own data into metadata", path, m, field)}
 	case m == anIdempotency:
-		return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s: send the header Idempotency-Key, or put your own data into metadata", path)}
+		return Issue{Path: path, Message: fmt.Sprintf("there is no field %s: send the header Idempotency-Key, or put your own data into metadata", path)}
 	}
-	return problem.Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: leave it out, or put your own data into metadata", path, m)}
+	return Issue{Path: path, Message: fmt.Sprintf("there is no field %s, and it could be meant as %s: leave it out, or put your own data into metadata", path, m)}
 }
 
 // IgnoredHeader lists the fields and parameters of a request that were ignored.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -82,7 +83,7 @@ func (p *Page) Named(err error) error {
 	var e *problem.Error
 	if name := p.CursorParam(); name != lists.CursorParam && errors.As(err, &e) && e.Param == lists.CursorParam {
 		renamed := *e
-		renamed.Param, renamed.Message = name, strings.ReplaceAll(e.Message, lists.CursorParam, name)
+		renamed.Param, renamed.Reason = name, message.Literal(strings.ReplaceAll(message.API(e), lists.CursorParam, name))
 		return &renamed
 	}
 	return err
@@ -136,20 +137,20 @@ func (Word[T]) Schema(huma.Registry) *huma.Schema {
 func Values(of reflect.Type) []any { return words[of] }
 
 var words = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():              Texts(pay.Statuses()...),
+	reflect.TypeFor[pay.Status]():           Texts(pay.Statuses()...),
 	reflect.TypeFor[merchants.Tier]():          Texts(merchants.Tiers()...),
-	reflect.TypeFor[webhooks.EventType]():      Texts(webhooks.EventTypes()...),
-	reflect.TypeFor[webhooks.EventsVersion]():  Texts(webhooks.EventsVersions()...),
+	reflect.TypeFor[webhooks.EventType]():       Texts(webhooks.EventTypes()...),
+	reflect.TypeFor[webhooks.EventsVersion]():   Texts(webhooks.EventsVersions()...),
 	reflect.TypeFor[merchants.Environment]():   Texts(merchants.Sandbox, merchants.Production),
 	reflect.TypeFor[merchants.Right]():         Texts(merchants.Rights()...),
-	reflect.TypeFor[accounts.Channel]():        Texts(accounts.Online, accounts.Cash, accounts.CreditCard),
-	reflect.TypeFor[pay.ClaimKind]():           Texts(pay.ClaimKinds()...),
-	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),
-	reflect.TypeFor[webhooks.DeliveryStatus](): Texts(webhooks.DeliveryStatuses()...),
-	reflect.TypeFor[pay.SettlementStatus]():    Texts(pay.SettlementStatuses()...),
-	reflect.TypeFor[pay.WalletStatus]():        Texts(pay.WalletStatuses()...),
-	reflect.TypeFor[pay.WithdrawalStatus]():    Texts(pay.WithdrawalStatuses()...),
-	reflect.TypeFor[problem.Code]():            Texts(problem.Codes()...),
+	reflect.TypeFor[accounts.Channel]():     Texts(accounts.Online, accounts.Cash, accounts.CreditCard),
+	reflect.TypeFor[pay.ClaimKind]():        Texts(pay.ClaimKinds()...),
+	reflect.TypeFor[pay.ClaimStatus]():      Texts(pay.ClaimStatuses()...),
+	reflect.TypeFor[webhooks.DeliveryStatus]():  Texts(webhooks.DeliveryStatuses()...),
+	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
+	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
+	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
+	reflect.TypeFor[problem.Code]():         Texts(message.Codes()...),
 }
 
 // Texts is a list of words for a schema.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
@@ -54,11 +55,11 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 	own := op.Metadata[OwnKey] != nil
 	closed := list || !own && op.Method != http.MethodGet || slices.Contains(known, "amount")
 	if len(sent) > mostParams {
-		return strict, nil, problem.New(problem.InvalidRequest, fmt.Sprintf("the query string has more than %d parameters: leave out what is not ours", mostParams))
+		return strict, nil, message.Refusal(problem.InvalidRequest, fmt.Sprintf("the query string has more than %d parameters: leave out what is not ours", mostParams))
 	}
-	var issues []problem.Issue
+	var issues []Issue
 	var ignored []string
-	bad := func(name, message string) { issues = append(issues, problem.Issue{Path: name, Message: message}) }
+	bad := func(name, message string) { issues = append(issues, Issue{Path: name, Message: message}) }
 	for _, as := range slices.Sorted(maps.Keys(sent)) {
 		if len(issues) == mostNames {
 			break
@@ -87,7 +88,7 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 			ignored = append(ignored, as)
 		}
 	}
-	return strict, ignored, problem.Invalid(issues...)
+	return strict, ignored, Invalid(issues...)
 }
 
 // otherParams are names that other APIs have for a list's parameters.
@@ -104,14 +105,14 @@ var otherParams = map[string]string{
 //
 // Errors: invalid_request.
 func unstorable(values url.Values) error {
-	var issues []problem.Issue
+	var issues []Issue
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.ContainsFunc(append(values[name], name), func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }) {
 			name = strings.ToValidUTF8(name, "?")
-			issues = append(issues, problem.Issue{Path: name, Message: name + " must be UTF-8 without NUL characters"})
+			issues = append(issues, Issue{Path: name, Message: name + " must be UTF-8 without NUL characters"})
 		}
 	}
-	return problem.Invalid(issues...)
+	return Invalid(issues...)
 }
 
 // Mux is where Huma registers its endpoints, so that their query strings are read as net/url reads them.
@@ -129,7 +130,7 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 		if r.URL.RawQuery != "" {
 			values, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
-				m.Refuse(w, r, problem.New(problem.InvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
+				m.Refuse(w, r, message.Refusal(problem.InvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
 				return
 			}
 			if err := unstorable(values); err != nil {

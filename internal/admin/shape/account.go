@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -106,19 +107,19 @@ func ReadTerms(list []Terms) ([]accounts.RailTerms, error) {
 		line := accounts.RailTerms{Rail: t.Rail}
 		path := fmt.Sprintf("terms[%d]", i)
 		if t.Price == "" && len(t.Limits) == 0 {
-			wrong = append(wrong, problem.Issue{Path: path, Message: "terms without a price and limits say nothing: leave them out"})
+			wrong = append(wrong, problem.Issue{Path: path, Reason: message.Literal("terms without a price and limits say nothing: leave them out")})
 		}
 		if t.Price != "" {
 			fee, err := money.ParseFee(t.Price)
 			if err != nil {
-				wrong = append(wrong, problem.Issue{Path: path + ".price", Message: err.Error()})
+				wrong = append(wrong, problem.Issue{Path: path + ".price", Reason: message.Literal(err.Error())})
 			}
 			line.Fee = &fee
 		}
 		for n, text := range t.Limits {
 			l, err := accounts.ParseLimit(text)
 			if err != nil {
-				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Message: err.Error()})
+				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("%s.limits[%d]", path, n), Reason: message.Literal(err.Error())})
 			}
 			line.Limits = append(line.Limits, l)
 		}

@@ -14,10 +14,10 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -176,8 +176,8 @@ func (d document) introduce() {
 			"A raw publishable key reaches `GET /ping` and `GET /payment-methods`.",
 	}
 	var all []any
-	for _, code := range problem.Codes() {
-		row := object{"code": code, "status": code.Shown().Status, "type": string(code.Shown().Kind), "meaning": code.Shown().Meaning, "returned": true}
+	for _, code := range message.Codes() {
+		row := object{"code": code, "status": message.ShownOf(code).Status, "type": string(message.ShownOf(code).Kind), "meaning": message.ShownOf(code).Meaning, "returned": true}
 		if apart := explanations[code].apart; apart != "" {
 			row["returned"], row["note"] = false, apart
 		}

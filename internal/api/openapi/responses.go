@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -85,7 +86,7 @@ var resources = []struct {
 func (d document) errors(o operation, named responseNames) {
 	byStatus := map[int][]problem.Code{}
 	for _, code := range append(o.derived(), o.about.codes...) {
-		status := code.Shown().Status
+		status := message.ShownOf(code).Status
 		if !slices.Contains(byStatus[status], code) {
 			byStatus[status] = append(byStatus[status], code)
 		}
@@ -125,8 +126,8 @@ func (d document) errorResponse(o operation, status int, codes []problem.Code) o
 	var lines []string
 	examples := object{}
 	for _, code := range codes {
-		lines = append(lines, fmt.Sprintf("- `%s`: %s", code, code.Shown().Meaning))
-		d.components("examples")[string(code)] = object{"summary": code.Shown().Meaning, "value": errorSample(code)}
+		lines = append(lines, fmt.Sprintf("- `%s`: %s", code, message.ShownOf(code).Meaning))
+		d.components("examples")[string(code)] = object{"summary": message.ShownOf(code).Meaning, "value": errorSample(code)}
 		examples[string(code)] = object{"$ref": "#/components/examples/" + string(code)}
 	}
 	response := object{
@@ -146,7 +147,7 @@ func (d document) errorResponse(o operation, status int, codes []problem.Code) o
 // errorSample is an example of an error.
 func errorSample(code problem.Code) object {
 	e := explanations[code]
-	sample := object{"code": string(code), "type": string(code.Shown().Kind), "message": code.Shown().Meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}
+	sample := object{"code": string(code), "type": string(message.ShownOf(code).Kind), "message": message.ShownOf(code).Meaning, "requestId": "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"}
 	if e.param != "" {
 		sample["param"] = e.param
 	}

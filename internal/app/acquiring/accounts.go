@@ -61,7 +61,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	err = base.Again(func() error {
 		_, err := ac.Store.Accounts().Get(ctx, n.ID)
 		if err == nil {
-			return &problem.Error{Code: problem.ConflictState, Param: "id", Message: "the account id " + n.ID + " is or was in use: choose another id",
+			return &problem.Error{Code: problem.ConflictState, Param: "id", Reason: accountIDTaken.With(n.ID),
 				Details: problem.Details{Reason: "id_taken"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -86,14 +86,14 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 // Errors: invalid_request.
 func (ac *Accounts) check(ctx context.Context, account accounts.Account, credentials map[string]string) error {
 	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts || account.ID == HandPayouts {
-		return invalid("id", account.ID+" is a simulated provider: choose another id")
+		return invalid("id", accountIsSimulated.With(account.ID))
 	}
 	if err := account.Check(); err != nil { // before the id becomes part of anything
 		return err
 	}
 	adapter, err := ac.providers.Adapter(account.Adapter)
 	if err != nil {
-		return invalid("adapter", err.Error())
+		return invalid("adapter", settingWrong.With(err.Error()))
 	}
 	if err := checkRails(adapter, account); err != nil {
 		return err
@@ -102,12 +102,12 @@ func (ac *Accounts) check(ctx context.Context, account accounts.Account, credent
 		return err
 	}
 	if err := provider.CheckBaseURL(account.BaseURL); err != nil {
-		return invalid("baseUrl", err.Error())
+		return invalid("baseUrl", settingWrong.With(err.Error()))
 	}
 	if account.Merchant != "" {
 		_, err := ac.Store.Merchants().Get(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
-			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
+			return invalid("merchantId", merchantOfAccountUnknown.With(account.Merchant))
 		}
 		if err != nil {
 			return fmt.Errorf("merchant %s: %w", account.Merchant, err)
@@ -115,7 +115,7 @@ func (ac *Accounts) check(ctx context.Context, account accounts.Account, credent
 	}
 	_, _, err = ac.providers.openClient(adapter, account, credentials)
 	if wrong, ok := errors.AsType[*provider.FieldError](err); ok {
-		return invalid("credentials."+wrong.Field, wrong.Error())
+		return invalid("credentials."+wrong.Field, settingWrong.With(wrong.Error()))
 	}
 	return err
 }
@@ -125,8 +125,7 @@ func checkRails(adapter provider.Adapter, account accounts.Account) error {
 	var wrong []problem.Issue
 	check := func(path, rail string) {
 		if !accounts.RailIn(adapter.Rails, rail) {
-			wrong = append(wrong, problem.Issue{Path: path, Message: fmt.Sprintf("%s does not serve %q; it serves %s",
-				adapter.Name, rail, strings.Join(adapter.Rails, ", "))})
+			wrong = append(wrong, problem.Issue{Path: path, Reason: railNotServed.With(adapter.Name, rail, adapter.Rails)})
 		}
 	}
 	for i, rail := range account.Rails {
@@ -149,7 +148,7 @@ func checkTerms(adapter provider.Adapter, account accounts.Account) error {
 	for i, t := range account.Terms {
 		for n, l := range t.Limits {
 			if l.Currency != money.USD {
-				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Message: "limits on payouts must be in USD, not in " + string(l.Currency)})
+				wrong = append(wrong, problem.Issue{Path: fmt.Sprintf("terms[%d].limits[%d]", i, n), Reason: payoutLimitNotUSD.With(l.Currency)})
 			}
 		}
 	}
@@ -157,8 +156,8 @@ func checkTerms(adapter provider.Adapter, account accounts.Account) error {
 }
 
 // invalid is the error for one invalid field.
-func invalid(path, message string) error {
-	return problem.Invalid(problem.Issue{Path: path, Message: message})
+func invalid(path string, why problem.Reason) error {
+	return problem.Invalid(problem.Issue{Path: path, Reason: why})
 }
 
 // AuditAccount is the audit entry of an act on an account.
@@ -243,7 +242,7 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
 func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (accounts.Account, error) {
 	if len(credentials) == 0 {
-		return accounts.Account{}, invalid("credentials", "no credential was given: nothing was changed")
+		return accounts.Account{}, invalid("credentials", noCredentialGiven)
 	}
 	return ac.change(ctx, by, id, audit.ProviderRotated, func(account accounts.Account) (accounts.Account, map[string]string, error) {
 		refuse := func(err error) (accounts.Account, map[string]string, error) {

@@ -2,10 +2,8 @@ package acquiring
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/catalog"
@@ -153,7 +151,7 @@ func (ms *Methods) choose(scope merchants.Scope, w Wanted) (accounts.Rail, geo.C
 	if w.Country != "" {
 		var ok bool
 		if where, ok = geo.Parse(w.Country); !ok {
-			return accounts.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
+			return accounts.Rail{}, where, problem.Field(problem.InvalidRequest, "country", countryUnreadable)
 		}
 	}
 	rail, err := ms.rail(scope, w.Strict, w.MethodID, w.Method, where)
@@ -165,7 +163,7 @@ func (ms *Methods) choose(scope merchants.Scope, w Wanted) (accounts.Rail, geo.C
 	}
 	if (scope.Live || w.Strict) && where.Alpha3 != rail.Country {
 		return accounts.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
-			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
+			methodNotThere.With(rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
@@ -182,7 +180,7 @@ func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, whe
 		return rail, nil
 	}
 	if slug == "" {
-		return accounts.Rail{}, problem.Field(problem.MissingField, "paymentMethodId", "paymentMethodId is required: read it from GET /payment-methods")
+		return accounts.Rail{}, problem.Field(problem.MissingField, "paymentMethodId", methodRequired)
 	}
 	if where.Alpha3 == "" {
 		where, _ = geo.Parse("USA") // PAY-16
@@ -216,7 +214,7 @@ func (ms *Methods) rail(scope merchants.Scope, strict bool, id, slug string, whe
 		return ms.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {
-		return accounts.Rail{}, problem.Field(problem.UnsupportedCountry, "country", fmt.Sprintf("%s is not available in %s: GET /payment-methods?method=%s lists its countries", slug, where.Name, slug))
+		return accounts.Rail{}, problem.Field(problem.UnsupportedCountry, "country", slugNotThere.With(slug, where.Name))
 	}
 	return accounts.Rail{}, problem.Field(problem.UnsupportedMethod, "paymentMethod", wrongSlug(slug, ms.catalog))
 }
@@ -269,40 +267,38 @@ func (ms *Methods) convert(live bool, rail accounts.Rail, where geo.Country, usd
 	return local, rate, rail, err
 }
 
-// wrongRail is the message for an unknown paymentMethodId: where to read the ids, and which one was
+// wrongRail says why a paymentMethodId is unknown: where to read the ids, and which one was
 // probably meant.
-func wrongRail(id string, c *Catalog, live bool) string {
+func wrongRail(id string, c *Catalog, live bool) problem.Reason {
 	var ids []string
 	for known := range c.ByID {
 		test := slices.ContainsFunc(c.sandbox, func(r accounts.Rail) bool { return r.ID == known })
 		if test && known == id {
-			return id + " is a method of the sandbox, and this is a live key: read the ids of production from GET /payment-methods"
+			return methodOfSandbox.With(id)
 		}
 		if test && !live {
 			ids = append(ids, known)
 		}
 	}
 	slices.Sort(ids)
-	const message = "this paymentMethodId is not in the catalog: read it from GET /payment-methods"
 	if c.hasMethod(id) {
-		return id + " is the name of a method and not its id: read paymentMethodId from GET /payment-methods?method=" + id
+		return nameForID.With(id)
 	}
 	if meant := near.Typo(id, ids); meant != "" {
-		return message + "; did you mean " + meant + "?"
+		return methodUnknownMeant.With(meant)
 	}
-	return message
+	return methodUnknown
 }
 
-// wrongSlug is the message for an unknown name of a method, with the one that was probably meant.
-func wrongSlug(slug string, c *Catalog) string {
+// wrongSlug says why the name of a method is unknown, with the one that was probably meant.
+func wrongSlug(slug string, c *Catalog) problem.Reason {
 	if _, isID := c.ByID[slug]; isID {
-		return slug + " is a paymentMethodId: send it as paymentMethodId"
+		return idForName.With(slug)
 	}
-	message := "this paymentMethod is not known: send a paymentMethodId of GET /payment-methods"
 	if meant := near.Meant(slug, c.slugs); meant != "" {
-		return message + "; did you mean " + meant + "?"
+		return nameUnknownMeant.With(meant)
 	}
-	return message
+	return nameUnknown
 }
 
 // CheckSlug returns an error for a filter that names no method.
@@ -313,13 +309,13 @@ func (ms *Methods) CheckSlug(slug string) error {
 	if slices.Contains(slugs, slug) {
 		return nil
 	}
-	message := "method must be one of " + strings.Join(slugs, ", ")
+	why := filterUnknown.With(slugs)
 	if _, isID := ms.catalog.ByID[slug]; isID {
-		message += "; " + slug + " is a paymentMethodId"
+		why = filterIsID.With(slugs, slug)
 	} else if meant := near.Meant(slug, slugs); meant != "" {
-		message += "; did you mean " + meant + "?"
+		why = filterMeant.With(slugs, meant)
 	}
-	return problem.Field(problem.InvalidRequest, "method", message)
+	return problem.Field(problem.InvalidRequest, "method", why)
 }
 
 // hasMethod reports whether a method has this name.

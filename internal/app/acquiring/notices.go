@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -42,7 +43,7 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 	ps.Quiet.WarnSometimes(ctx, "a notification is about an unknown object", account, "account", account, "reason", why, "reference", provider.Printable(n.Reference, 64))
 	if _, may := ps.Quiet.Say(fmt.Sprint("unknown object ", ours, account), every); !may {
 		if ours {
-			return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many notifications are about unknown objects: send it again"}
+			return &problem.Error{Code: problem.ServiceUnavailable, Reason: manyUnknownNotifications}
 		}
 		return nil
 	}
@@ -76,15 +77,15 @@ func (ps *Providers) RefuseNotice(ctx context.Context, account string, err error
 		return Unsigned(err)
 	case errors.Is(err, provider.ErrUnreachable):
 		ps.Quiet.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
-		return &problem.Error{Code: problem.ServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
+		return &problem.Error{Code: problem.ServiceUnavailable, Reason: notificationNotLookedUp, Cause: err}
 	}
 	ps.Quiet.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
-	return &problem.Error{Code: problem.InvalidRequest, Message: "the notification cannot be understood", Cause: err}
+	return &problem.Error{Code: problem.InvalidRequest, Reason: base.NotUnderstood, Cause: err}
 }
 
 // Unsigned is the error for a notification that nothing proves.
 func Unsigned(cause error) error {
-	return &problem.Error{Code: problem.InvalidToken, Message: "the notification's signature is missing or wrong", Cause: cause}
+	return &problem.Error{Code: problem.InvalidToken, Reason: notificationUnsigned, Cause: cause}
 }
 
 // PayoutNotices is Notices for an account that pays out.

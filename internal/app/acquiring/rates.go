@@ -2,7 +2,6 @@ package acquiring
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,17 +83,17 @@ func (rs *Rates) Reading(live bool, c money.Currency) (rates.Reading, error) {
 func noRate(c money.Currency, reason string) error {
 	return &problem.Error{
 		Code:    problem.ServiceUnavailable,
-		Message: fmt.Sprintf("payments in %s are not possible now: %s", c, RateNeeded(c, reason)),
+		Reason:  noRateForPayments.With(c, RateNeeded(c, reason)),
 		Details: problem.Details{Reason: reason},
 	}
 }
 
 // RateNeeded says what the operator has to do before a currency can be used. A retry does not help.
-func RateNeeded(c money.Currency, reason string) string {
+func RateNeeded(c money.Currency, reason string) problem.Reason {
 	if reason == "stale_rate" {
-		return fmt.Sprintf("its exchange rate is too old; the operator of the service has to set it with cascada fx set %s RATE", c)
+		return rateTooOld.With(c)
 	}
-	return fmt.Sprintf("it has no exchange rate; the operator of the service has to set it with cascada fx set %s RATE", c)
+	return rateNotSet.With(c)
 }
 
 // USD returns the function that converts an environment's local amounts to USD; it returns false if
@@ -154,10 +153,10 @@ type JumpError struct {
 }
 
 // Error implements error.
-func (e *JumpError) Error() string {
-	return fmt.Sprintf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
-		strings.Join(e.Rates, ", "), e.Most)
-}
+func (e *JumpError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is the reason.
+func (e *JumpError) Unwrap() error { return ratesJump.With(e.Rates, e.Most) }
 
 // ImportRates sets the rates of a file (fx.ParseFile).
 //
@@ -384,8 +383,6 @@ func (rs *Rates) LoadRates(ctx context.Context) error {
 	return rs.ReadRates(ctx)
 }
 
-var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and --fx-max-jump must be above zero, and the warning must come before the refusal")
-
 // Check sets the defaults and refuses contradictory values.
 func (f *FX) Check() error {
 	defaults := DefaultFX()
@@ -397,7 +394,7 @@ func (f *FX) Check() error {
 	}
 	t := f.Limits
 	if t.StaleAfter <= 0 || t.MaxAge < t.StaleAfter || t.MaxJumpBps <= 0 || f.Every < time.Second {
-		return errNoTerms
+		return limitsContradict
 	}
 	return nil
 }
@@ -426,6 +423,5 @@ func (rs *Rates) CheckCurrency(c money.Currency) error {
 	for _, c := range rs.Currencies() {
 		codes = append(codes, string(c))
 	}
-	return problem.Field(problem.UnsupportedCurrency, "currency", fmt.Sprintf(
-		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
+	return problem.Field(problem.UnsupportedCurrency, "currency", rateUnknown.With(c, codes))
 }

@@ -60,7 +60,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		return done, err
 	}
 	if o.Rail != "" && !ru.isRail(o.Rail) {
-		return done, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", o.Rail)
+		return done, noRail.With(o.Rail)
 	}
 	c := replay.Config{Since: o.Since, Examples: o.Examples}
 	c.InForce.Rules = done.InForce.Rules

@@ -150,7 +150,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 			return err
 		}
 		if seen != anyVersion && seen != mark {
-			return problem.Conflict("version", fmt.Sprintf("version %d of the rules is in force now, and you have changed version %d: load the page again", mark, seen))
+			return problem.Conflict("version", rulesChanged.With(mark, seen))
 		}
 		if changed = string(present.Doc) != string(doc); !changed {
 			v, err = ru.rulesAt(ctx, mark)
@@ -194,7 +194,7 @@ func (ru *Rules) check(rules routing.Rules, list []accounts.Account) error {
 	var wrong []error
 	for _, rail := range slices.Sorted(maps.Keys(rules.Rails)) {
 		if !ru.isRail(rail) {
-			wrong = append(wrong, fmt.Errorf("there is no rail %s: cascada provider adapters lists them", rail))
+			wrong = append(wrong, noRail.With(rail))
 			continue
 		}
 		for _, id := range rules.Rails[rail].Accounts {

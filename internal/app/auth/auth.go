@@ -132,9 +132,9 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 // pair finds the keys of a login. The publishable key, if it is known, is returned with an error
 // too.
 func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishable, secret merchants.Key, err error) {
-	bad := problem.New(problem.InvalidAPIKey, "apiKey and secretKey are not a valid pair: send the publishable key (pk_…) and the secret key (sk_…) of one shop, exactly as they were issued; cascada key list shows the keys")
+	bad := problem.New(problem.InvalidAPIKey, notAPair)
 	if strings.HasPrefix(secretKey, "pk_") && !strings.HasPrefix(apiKey, "pk_") {
-		bad = problem.New(problem.InvalidAPIKey, "apiKey and secretKey are swapped: send the publishable key (pk_test_… or pk_live_…) as apiKey, and the secret one (sk_test_… or sk_live_…) as secretKey")
+		bad = problem.New(problem.InvalidAPIKey, pairSwapped)
 	}
 	if publishable, err = ac.keyOf(ctx, apiKey); err != nil {
 		return merchants.Key{}, secret, base.OrRefuse(err, bad)
@@ -143,7 +143,7 @@ func (ac *Access) pair(ctx context.Context, apiKey, secretKey string) (publishab
 		return publishable, secret, base.OrRefuse(err, bad)
 	}
 	if publishable.Live != secret.Live {
-		return publishable, secret, problem.New(problem.InvalidAPIKey, "apiKey and secretKey are of different environments: send pk_test_… with sk_test_…, or pk_live_… with sk_live_…")
+		return publishable, secret, problem.New(problem.InvalidAPIKey, pairOfTwoEnvironments)
 	}
 	if publishable.Kind != merchants.Publishable || secret.Kind == merchants.Publishable || publishable.Scope != secret.Scope {
 		return publishable, secret, bad
@@ -193,7 +193,7 @@ func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) 
 }
 
 func badRefresh() error {
-	return problem.New(problem.InvalidToken, "the refresh token is not valid: it works once; get a new one from POST /auth/token")
+	return problem.New(problem.InvalidToken, refreshTokenInvalid)
 }
 
 func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) (Tokens, error) {
@@ -288,14 +288,14 @@ func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bo
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
 func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credential string) (base.Principal, error) {
-	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that it is complete, and that it was not revoked or rotated; the operator lists keys with cascada key list")
+	unknown := problem.New(problem.InvalidAPIKey, keyUnknown)
 	var key merchants.Key
 	var err error
 	login := ""
 	var audience jwt.ClaimStrings // of a token
 	switch {
 	case strings.HasPrefix(credential, refreshPrefix):
-		return base.Principal{}, problem.New(problem.InvalidAPIKey, "a refresh token is for POST /auth/refresh only: send the access token that came with it")
+		return base.Principal{}, problem.New(problem.InvalidAPIKey, refreshTokenSent)
 	case RawKey(credential):
 		if key, err = ac.keyOf(ctx, credential); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
@@ -307,7 +307,7 @@ func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credent
 		}
 		audience = c.Audience
 		if login = loginOf(c.ID); ac.revoked.has(login) {
-			return base.Principal{}, problem.New(problem.InvalidToken, "the login of this token has ended: get a new one from /auth/token")
+			return base.Principal{}, problem.New(problem.InvalidToken, loginEnded)
 		}
 		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (merchants.Key, error) { return ac.Store.Keys().Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
@@ -317,7 +317,7 @@ func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credent
 		return base.Principal{}, unknown
 	}
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
-		return base.Principal{}, problem.New(problem.InvalidToken, "the access token and its key are of different environments: get a new one from POST /auth/token")
+		return base.Principal{}, problem.New(problem.InvalidToken, tokenOfOtherEnvironment)
 	}
 	p := base.Principal{
 		Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights,
@@ -351,7 +351,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 	if s, ok := t.seen.Get(text); ok && now.Before(s.expires) {
 		return s.claims, nil
 	}
-	invalid := problem.New(problem.InvalidToken, "the access token is not valid: send it exactly as POST /auth/token returned it, or get a new one there; a secret key works too")
+	invalid := problem.New(problem.InvalidToken, accessTokenInvalid)
 	if len(text) > maxToken {
 		return claims{}, invalid
 	}
@@ -368,7 +368,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 		return key, nil
 	})
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return claims{}, problem.New(problem.TokenExpired, "the access token has expired: get a new one from /auth/token or /auth/refresh")
+		return claims{}, problem.New(problem.TokenExpired, accessTokenExpired)
 	}
 	if err != nil || c.Key == "" || past { // the time of this signing key is over: a thief made this token
 		return claims{}, invalid

@@ -87,14 +87,14 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(m
 }
 
 func (n NewKey) check() error {
-	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "rights", why) }
+	refuse := func(why problem.Reason) error { return problem.Field(problem.InvalidRequest, "rights", why) }
 	switch {
 	case n.Kind == merchants.Restricted && len(n.Rights) == 0:
-		return refuse("a restricted key needs rights: use some of " + merchants.WriteRights(merchants.Rights()))
+		return refuse(restrictedNeedsRights.With(merchants.WriteRights(merchants.Rights())))
 	case n.Kind == merchants.Publishable && len(n.Rights) > 0:
-		return refuse("a publishable key has no rights")
+		return refuse(publishableHasNone)
 	case n.Kind == merchants.Secret && !slices.Equal(n.Rights, []merchants.Right{merchants.RightWithdrawals}) && len(n.Rights) > 0:
-		return refuse("a secret key has all rights but withdrawals: name that, or make a restricted key")
+		return refuse(secretHasAll)
 	}
 	return nil
 }
@@ -169,11 +169,11 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 	now := ks.Now()
 	switch {
 	case old.Over(now):
-		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" has ended: make a new one")
+		return "", key, problem.New(problem.ConflictState, keyEnded.With(old.ID))
 	case old.Successor != "":
-		return "", key, problem.New(problem.ConflictState, "the key "+old.ID+" was rotated: "+old.Successor+" took its place; rotate that")
+		return "", key, problem.New(problem.ConflictState, keyRotated.With(old.ID, old.Successor))
 	case grace != 0 && grace < LeastGrace:
-		return "", key, problem.Field(problem.InvalidRequest, "grace", "the grace must be 0, or at least "+LeastGrace.String()+": other nodes need that time to learn of the change")
+		return "", key, problem.Field(problem.InvalidRequest, "grace", graceTooShort.With(LeastGrace))
 	}
 	raw, key = ks.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
@@ -240,7 +240,7 @@ func (ks *Keys) key(ctx context.Context, name string) (merchants.Key, error) {
 		for _, key := range list {
 			ids = append(ids, key.ID)
 		}
-		return merchants.Key{}, problem.New(problem.ConflictState, "several keys have the preview "+shown+": give the id of one: "+strings.Join(ids, ", "))
+		return merchants.Key{}, problem.New(problem.ConflictState, severalKeys.With(shown, ids))
 	}
 	return list[0], nil
 }

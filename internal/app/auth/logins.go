@@ -173,7 +173,7 @@ func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal err
 // TurnedAway logs and counts a request over a limit. Other refusals are ignored.
 func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*problem.Error](refusal); ok && shown.Code == problem.RateLimited {
-		ac.Quiet.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
+		ac.Quiet.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Reason)
 	}
 }
 
@@ -183,10 +183,10 @@ func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal err
 // key.
 func (ac *Access) Logout(ctx context.Context, by base.Principal) error {
 	if by.KeyID == "" {
-		return problem.New(problem.MissingCredentials, "send the header Authorization: Bearer with the access token, or the refreshToken in the body")
+		return problem.New(problem.MissingCredentials, noLoginSent)
 	}
 	if by.Login == "" {
-		return problem.New(problem.InvalidRequest, "only a login can be ended here: send its access token, not a key")
+		return problem.New(problem.InvalidRequest, keyIsNoLogin)
 	}
 	return ac.RevokeLogin(ctx, by.Actor(), by.Login, "logged out")
 }

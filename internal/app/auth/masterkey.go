@@ -48,7 +48,7 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 		}
 		before, newest := sc.Vault.Current(), sc.Vault.Newest()
 		if before == newest {
-			return problem.New(problem.ConflictState, "the newest master key, "+newest+", is the current one already: add another one first")
+			return problem.New(problem.ConflictState, masterKeyCurrent.With(newest))
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{

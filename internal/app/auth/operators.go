@@ -75,7 +75,7 @@ func (os *Operators) List(ctx context.Context, all bool) ([]merchants.Operator, 
 //
 // Errors: invalid_token.
 func (os *Operators) Authenticate(ctx context.Context, token string) (merchants.Operator, error) {
-	bad := problem.New(problem.InvalidToken, "this is not a valid operator's token, or its operator was removed")
+	bad := problem.New(problem.InvalidToken, operatorTokenInvalid)
 	if !strings.HasPrefix(token, merchants.TokenPrefix) || len(token) > maxToken {
 		return merchants.Operator{}, bad
 	}
@@ -84,7 +84,7 @@ func (os *Operators) Authenticate(ctx context.Context, token string) (merchants.
 		return o, base.OrRefuse(err, bad)
 	}
 	if !o.Good(os.Now()) {
-		return merchants.Operator{}, problem.New(problem.InvalidToken, "this operator's token has expired: cascada operator add makes a new one")
+		return merchants.Operator{}, problem.New(problem.InvalidToken, operatorTokenExpired)
 	}
 	return o, nil
 }

@@ -53,10 +53,10 @@ func (o Own) Get(ctx context.Context, id string, limit int) (merchants.Key, []me
 func (o Own) Create(ctx context.Context, n NewKey) (string, merchants.Key, error) {
 	n.Scope = o.by.Scope
 	if !slices.Contains([]merchants.KeyKind{merchants.Publishable, merchants.Secret, merchants.Restricted}, n.Kind) {
-		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "kind", "a key is publishable, secret or restricted: choose one")
+		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "kind", unknownKeyKind)
 	}
 	if !n.Ends.IsZero() && !n.Ends.After(o.keys.Now()) {
-		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "ends", "the key would have ended already: choose a later day")
+		return "", merchants.Key{}, problem.Field(problem.InvalidRequest, "ends", keyEndsInThePast)
 	}
 	return o.keys.create(ctx, o.by.Actor(), n, o.by.May)
 }
@@ -95,7 +95,7 @@ func (o Own) covers(key merchants.Key) bool {
 }
 
 func noKey() error {
-	return problem.New(problem.NotFound, "there is no such key in this shop and environment")
+	return problem.New(problem.NotFound, keyMissing)
 }
 
 // lacking lists the rights of a key that may refuses.
@@ -118,7 +118,7 @@ func given(key merchants.Key, may func(merchants.Right) bool) error {
 	}
 	return &problem.Error{
 		Code: problem.Forbidden, Param: "rights",
-		Message: "this key has rights that your role does not have: " + strings.Join(strings.Split(merchants.WriteRights(missing), ","), ", ") + "; make a restricted key without them, or ask an owner",
+		Reason:  rightsBeyondRole.With(strings.Split(merchants.WriteRights(missing), ",")),
 		Details: problem.Details{Right: string(missing[0])},
 	}
 }

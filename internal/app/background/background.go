@@ -56,9 +56,9 @@ func (j *Job[P, R]) Start(by audit.Actor, first P, do func(ctx context.Context, 
 	defer j.mu.Unlock()
 	switch {
 	case j.shut:
-		return problem.New(problem.ServiceUnavailable, "this node stops: try again")
+		return problem.New(problem.ServiceUnavailable, nodeStops)
 	case j.state.Running:
-		return problem.New(problem.ConflictState, "it runs already on this node: wait until it has ended, or stop it")
+		return problem.New(problem.ConflictState, jobRuns)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	j.stop, j.ended = stop, make(chan struct{})

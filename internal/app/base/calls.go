@@ -27,18 +27,18 @@ func (b *Base) flagNotices(ctx context.Context, written pay.Change) {
 // CallOnItsWay is the error for an operator's resolution while a call may still contradict it.
 func CallOnItsWay[Status ~string](status Status, word string) error {
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "call_on_its_way"},
-		Message: "a call to a provider may still be on its way: try again in a minute"}
+		Reason: callOnItsWay}
 }
 
 // ChangedMeanwhile is the error for an operator's resolution if the object changed since the
 // operator read it: it moved on, was called again, or its provider reported something.
 func ChangedMeanwhile[Status ~string](status Status, word string) error {
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(status), Action: word, Reason: "changed_meanwhile"},
-		Message: "it was changed meanwhile: read it again"}
+		Reason: changedMeanwhile}
 }
 
 // SaidOtherwise is the error for an operator's resolution that the provider contradicts.
 func SaidOtherwise[Status ~string](said string, from Status, word string) error {
-	return &problem.Error{Code: problem.ConflictState, Message: "the provider says otherwise: " + said,
+	return &problem.Error{Code: problem.ConflictState, Reason: providerSaysOtherwise.With(said),
 		Details: problem.Details{From: string(from), Action: word, Reason: pay.OtherwiseSaid}}
 }

@@ -87,7 +87,7 @@ func Again(try func() error) error {
 			return err
 		}
 	}
-	return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many changes at once: retry", Cause: err}
+	return &problem.Error{Code: problem.ServiceUnavailable, Reason: tooManyChanges, Cause: err}
 }
 
 // SessionToken is derived from the session's id, so that a repeated request returns it again and

@@ -1,8 +1,6 @@
 package base
 
 import (
-	"fmt"
-
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -20,7 +18,7 @@ func Nearly(a, b money.Amount) bool {
 // OtherThanFound is the error for a request that was carried out before with another amount.
 func OtherThanFound(f pay.Found) error {
 	return &problem.Error{Code: problem.IdempotencyConflict, Details: problem.Details{Reason: "body_differs"},
-		Message: fmt.Sprintf("a request with this Idempotency-Key was carried out before the service was restored from a copy, with the amount %s", f.Local())}
+		Reason: doneBeforeRestore.With(f.Local())}
 }
 
 // AsTaken is a new find from a list, already with the object that it belongs to. It was not written

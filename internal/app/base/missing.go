@@ -11,55 +11,69 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// kinds are the prefixes of ids that a merchant may have: what they name, and where to read it.
+// kinds are the prefixes of ids that a merchant may have, and how each is told of: names, if the text says where to read it,
+// else other, which says what to send in its place.
 var kinds = []struct {
-	prefix, what, read string
-	code               problem.Code // the error code if it does not exist
+	prefix string
+	names  problem.Of1
+	other  problem.Of2
+	code   problem.Code // the error code if it does not exist
 }{
-	{pay.PaymentPrefix, "a payment", "GET /payments/", problem.TransactionNotFound},
-	{pay.ClaimPrefix, "a claim", "GET /claims/", problem.ClaimNotFound},
-	{pay.SettlementPrefix, "a settlement", "GET /settlements/", problem.SettlementNotFound},
-	{pay.WithdrawalPrefix, "a withdrawal", "GET /withdrawals/", problem.WithdrawalNotFound},
-	{pay.WalletPrefix, "a wallet", "GET /wallets/", problem.WalletNotFound},
-	{webhooks.SubscriptionPrefix, "a webhook", "GET /webhooks/", problem.WebhookNotFound},
-	{merchants.VerificationPrefix, "a verification", "GET /kyc/", problem.NotFound},
-	{pay.SessionPrefix, "a checkout session", "GET /checkout/sessions/", problem.CheckoutSessionNotFound},
-	{webhooks.EventPrefix, "an event", "", ""},
-	{webhooks.DeliveryPrefix, "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
-	{"dlv_", "a delivery to a webhook", "", problem.WebhookDeliveryNotFound},
-	{merchants.ShopPrefix, "a shop", "", problem.ShopNotFound},
-	{merchants.MerchantPrefix, "a merchant", "", problem.MerchantNotFound},
-	{"key_", "a key", "", ""},
-	{"req_", "the id of a request", "", ""},
+	{pay.PaymentPrefix, isPayment, problem.Of2{}, problem.TransactionNotFound},
+	{pay.ClaimPrefix, isClaim, problem.Of2{}, problem.ClaimNotFound},
+	{pay.SettlementPrefix, isSettlement, problem.Of2{}, problem.SettlementNotFound},
+	{pay.WithdrawalPrefix, isWithdrawal, problem.Of2{}, problem.WithdrawalNotFound},
+	{pay.WalletPrefix, isWallet, problem.Of2{}, problem.WalletNotFound},
+	{webhooks.SubscriptionPrefix, isWebhook, problem.Of2{}, problem.WebhookNotFound},
+	{merchants.VerificationPrefix, isVerification, problem.Of2{}, problem.NotFound},
+	{pay.SessionPrefix, isSession, problem.Of2{}, problem.CheckoutSessionNotFound},
+	{webhooks.EventPrefix, problem.Of1{}, isEvent, ""},
+	{webhooks.DeliveryPrefix, problem.Of1{}, isDelivery, problem.WebhookDeliveryNotFound},
+	{"dlv_", problem.Of1{}, isDelivery, problem.WebhookDeliveryNotFound},
+	{merchants.ShopPrefix, problem.Of1{}, isShop, problem.ShopNotFound},
+	{merchants.MerchantPrefix, problem.Of1{}, isMerchant, problem.MerchantNotFound},
+	{"key_", problem.Of1{}, isKey, ""},
+	{"req_", problem.Of1{}, isRequest, ""},
+}
+
+// missing has what is looked for, by the code of the error.
+var missing = map[problem.Code]struct {
+	none problem.Of1
+	word string
+}{
+	problem.TransactionNotFound: {noTransaction, "transaction"},
+	problem.ClaimNotFound:       {noClaim, "claim"},
+	problem.SettlementNotFound:  {noSettlement, "settlement"},
+	problem.WithdrawalNotFound:  {noWithdrawal, "withdrawal"},
+	problem.WalletNotFound:      {noWallet, "wallet"},
+	problem.WebhookNotFound:     {noWebhook, "webhook"},
+	problem.NotFound:            {noVerification, "verification"},
 }
 
 // Missing is the error for an id that names nothing that the caller may see. It points out an id of
 // another kind and common mistakes. It never says whether the id belongs to somebody else.
-func Missing(code problem.Code, what string, scope merchants.Scope, id string) *problem.Error {
-	message := "there is no such " + what
+func Missing(code problem.Code, scope merchants.Scope, id string) *problem.Error {
+	sought := missing[code]
 	for _, k := range kinds {
 		if !strings.HasPrefix(id, k.prefix) || len(id) > MaxKeptID || strings.ContainsFunc(id, notOfID) {
 			continue
 		}
-		if k.code == code && (code != problem.NotFound || strings.HasSuffix(k.what, what)) {
+		if k.code == code {
 			break
 		}
-		message += ": " + id + " is " + k.what
+		hint := k.other.With(id, sought.word)
 		switch {
 		case code == problem.TransactionNotFound && k.code == problem.ClaimNotFound:
-			message += ", whose transactionId names the payment; read it with " + k.read + id
-		case k.read != "":
-			message += "; read it with " + k.read + id
-		default:
-			message += ": send the id of a " + what
+			hint = isClaimOfPayment.With(id)
+		case k.names != problem.Of1{}:
+			hint = k.names.With(id)
 		}
-		return problem.New(code, message)
+		return problem.New(code, sought.none.With(hint))
 	}
-	where, key, other := "the sandbox", "a test key", "production"
 	if scope.Live {
-		where, key, other = "production", "a live key", "the sandbox"
+		return problem.New(code, sought.none.With(lookInProduction))
 	}
-	return problem.New(code, message+" in "+where+": check the id, and the key: "+key+" sees nothing of "+other+", nor of other shops")
+	return problem.New(code, sought.none.With(lookInSandbox))
 }
 
 // Named reads what an id names. missing is the error if it names nothing: an id that cannot be stored

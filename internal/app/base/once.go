@@ -60,13 +60,12 @@ func (i Idempotency) Reused(hash string) error {
 		if differ := i.Headers(hash); len(differ) > 0 {
 			return &problem.Error{
 				Code: problem.IdempotencyConflict, Param: differ[0], Details: problem.Details{Reason: "header_differs"},
-				Message: "this Idempotency-Key was used with the same body and another " + strings.Join(differ, " and ") +
-					": send the header as it was, or use a new key for a new request",
+				Reason: headerDiffers.With(strings.Join(differ, " and ")),
 			}
 		}
 	}
 	return &problem.Error{
-		Code: problem.IdempotencyConflict, Message: "this Idempotency-Key was used with a different body: use a new key for a new request",
+		Code: problem.IdempotencyConflict, Reason: bodyDiffers,
 		Details: problem.Details{Reason: "body_differs"},
 	}
 }

@@ -34,7 +34,7 @@ func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
 func OrNotBehind(err error) error {
 	if Absent(err) {
 		return problem.Field(problem.InvalidRequest, lists.CursorParam,
-			"there is no such row in this list: send the nextCursor of the page before, or leave "+lists.CursorParam+" out to begin anew")
+			noRowToContinue.With(lists.CursorParam))
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (b *Base) SettledAs(ctx context.Context, list []pay.Payment) error {
 }
 
 // Settled is SettledAs of one payment. A payment that a refund is decided of has it: the refund's event shows it.
-func (b *Base) Settled(ctx context.Context, p pay.Payment) (pay.Payment, error) {
+func Settled(ctx context.Context, b *Base, p pay.Payment) (pay.Payment, error) {
 	one := []pay.Payment{p}
 	err := b.SettledAs(ctx, one)
 	return one[0], err

@@ -75,9 +75,9 @@ func (b *Base) Tenant(ctx context.Context, p Principal) (merchants.Merchant, mer
 // Errors: forbidden if the credentials do not cover the named one, shop_required if no shop is
 // named and the credentials are the whole merchant's.
 func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (merchants.Scope, error) {
-	foreign := problem.Field(problem.Forbidden, "shopId", "these credentials do not cover this shop: leave shopId out, or use a key of that shop; GET /shops lists those of the merchant")
+	foreign := problem.Field(problem.Forbidden, "shopId", shopNotCovered)
 	if merchant != "" && merchant != p.Merchant {
-		return merchants.Scope{}, problem.Field(problem.Forbidden, "merchantId", "these credentials do not cover this merchant: leave merchantId out, or use a key of that merchant")
+		return merchants.Scope{}, problem.Field(problem.Forbidden, "merchantId", merchantNotCovered)
 	}
 	if p.Shop != "" {
 		if shop != "" && shop != p.Shop {
@@ -86,7 +86,7 @@ func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 		return p.Scope, nil
 	}
 	if shop == "" {
-		return merchants.Scope{}, problem.New(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
+		return merchants.Scope{}, problem.New(problem.ShopRequired, shopRequired)
 	}
 	if !Storable(shop) {
 		return merchants.Scope{}, foreign

@@ -16,12 +16,12 @@ import (
 
 // errRecovering is the error for a request that may have been carried out in the lost window.
 var errRecovering error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering},
-	Message: "the service was restored from a copy and checks what the copy lacks; nothing was done: repeat the request later, with the same Idempotency-Key"}
+	Reason: recovering}
 
 // ErrDealtWith is the error for a request that was carried out in the lost window, and that the
 // operator has dealt with.
 var ErrDealtWith error = &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: pay.Recovering},
-	Message: "this request was carried out before the service was restored from a copy, and the operator has dealt with it: ask the operator, and use a new Idempotency-Key for a new request"}
+	Reason: dealtWith}
 
 // Shut reports whether no money may move.
 func (b *Base) Shut() bool { return b.RecoveryState.Load().State == pay.RecoveryClosed }

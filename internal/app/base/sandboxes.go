@@ -12,7 +12,7 @@ import (
 
 // ErrEmptying is the error for a request to a sandbox that is being emptied.
 var ErrEmptying error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Emptying},
-	Message: "the sandbox is being emptied, and nothing was done: try again in a moment"}
+	Reason: emptying}
 
 // Sandboxes knows which sandboxes are closed because they are being emptied.
 type Sandboxes struct {

@@ -29,7 +29,7 @@ func TwoPersons(ctx context.Context, b *Base, one, other string) error {
 		return err
 	}
 	if first.by == other || second.by == one || first.root == second.root {
-		return problem.Conflict("invited_operator", "for 30 days an operator and those whom he invited in the console count as one person: an operator whom somebody else invited must approve this, or one whom whoever runs the machine invites")
+		return problem.Conflict("invited_operator", invitedCountsAsOne)
 	}
 	return nil
 }

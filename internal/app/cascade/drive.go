@@ -54,7 +54,7 @@ func (c *Cascade) Unfinished(p pay.Payment, err error) error {
 // time.
 func goesOn(id string, cause error) error {
 	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
-		Message: "the payment was made, but its outcome is not known yet: read it, or repeat the request with the same Idempotency-Key"}
+		Reason: outcomeUnknown}
 }
 
 // finish continues what is played in the create call and records its reply, if this node has the
@@ -291,7 +291,7 @@ func (c *Cascade) Repeat(ctx context.Context, scope merchants.Scope, i base.Idem
 
 // errStillRuns: the first request with the key is not answered yet.
 var errStillRuns error = &problem.Error{
-	Code: problem.IdempotencyConflict, Message: "the first request with this Idempotency-Key is still running: retry later",
+	Code: problem.IdempotencyConflict, Reason: stillRuns,
 	Details: problem.Details{Reason: "request_in_progress"},
 }
 

@@ -25,12 +25,12 @@ func (c *Cascade) Payment(ctx context.Context, scope merchants.Scope, id string)
 	if err != nil {
 		return p, err
 	}
-	return c.Settled(ctx, p)
+	return base.Settled(ctx, c.Base, p)
 }
 
 // NoTransaction is the error if a shop has no such payment: transaction_not_found.
 func NoTransaction(scope merchants.Scope, id string) error {
-	return base.Missing(problem.TransactionNotFound, "transaction", scope, id)
+	return base.Missing(problem.TransactionNotFound, scope, id)
 }
 
 // AnyPayment reads a payment of any tenant by its id.

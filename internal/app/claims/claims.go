@@ -25,10 +25,10 @@ import (
 //
 // Errors: claim_not_found, also for another shop's claim.
 func (rf *Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
-	return base.Named(id, base.Missing(problem.ClaimNotFound, "claim", scope, id), func() (pay.Claim, error) { return rf.Store.Claims().Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.ClaimNotFound, scope, id), func() (pay.Claim, error) { return rf.Store.Claims().Get(ctx, scope, id) })
 }
 
-func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no such claim") }
+func noClaim() error { return problem.New(problem.ClaimNotFound, claimMissing) }
 
 // List lists a shop's claims, newest first, with the number that the filter selects.
 //
@@ -107,7 +107,7 @@ func (rf *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim
 			return f, err
 		}
 	}
-	return pay.File{}, problem.New(problem.NotFound, "the claim has no such file: read the claim, whose evidence lists them")
+	return pay.File{}, problem.New(problem.NotFound, noFile)
 }
 
 // AnyClaim reads a claim of any tenant, for the operator.
@@ -259,7 +259,7 @@ func (rf *Claims) takeBack(ctx context.Context, c pay.Claim, note string, said [
 func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said []audit.Entry) (pay.Claim, error) {
 	part, err := money.Parse(r.Keep, c.Local.Currency)
 	if err != nil {
-		return c, problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be an amount in "+string(c.Local.Currency)+", such as 49.90")
+		return c, problem.Field(problem.InvalidRequest, "keep", keptPartUnreadable.With(c.Local.Currency))
 	}
 	version := c.Version
 	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
@@ -276,9 +276,9 @@ func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said
 func (r ClaimResolution) checkParts() error {
 	switch {
 	case r.Keep+r.ByHand != "" && r.Word != pay.Approve:
-		return problem.Field(problem.InvalidRequest, "outcome", "a part is kept, or money is given back by hand, only when a claim is approved")
+		return problem.Field(problem.InvalidRequest, "outcome", partOnlyIfApproved)
 	case r.Complete && r.Keep == "":
-		return problem.Field(problem.MissingField, "keep", "the part that completes the payment is required: its own amount")
+		return problem.Field(problem.MissingField, "keep", partRequired)
 	}
 	return nil
 }

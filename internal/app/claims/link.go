@@ -41,7 +41,7 @@ func signLink(b *base.Base, said string) []byte {
 //
 // Errors: not_found, the same whatever is wrong.
 func (l *Lists) LinkedFile(ctx context.Context, token string) (pay.File, error) {
-	none := problem.New(problem.NotFound, "there is no such page")
+	none := problem.New(problem.NotFound, base.NoPage)
 	body, mac, _ := strings.Cut(token, ".")
 	said, err1 := base64.RawURLEncoding.Strict().DecodeString(body)
 	signature, err2 := base64.RawURLEncoding.Strict().DecodeString(mac)

@@ -67,11 +67,11 @@ func (rf *Claims) ApplyRefundList(ctx context.Context, p pay.Payment, n pay.Noti
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	if p, err = rf.Settled(ctx, p); err != nil {
+	if p, err = base.Settled(ctx, rf.Base, p); err != nil {
 		return p, pay.Change{}, err
 	}
 	if n.Waits(p, claims, node.At) {
-		return p, pay.Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "a refund is under way, which this may be about: send it again"}
+		return p, pay.Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: refundMayBeThis}
 	}
 	now := rf.TimeOf(p.Scope)
 	ids := []string{rf.NewID(pay.ClaimPrefix, now)} // one more for what only the total shows
@@ -104,13 +104,13 @@ func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (cl
 	err = base.Again(func() error {
 		p, err := rf.Store.Payments().Any(ctx, b.Payment)
 		if err != nil {
-			return base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no payment "+b.Payment))
+			return base.OrRefuse(err, problem.New(problem.TransactionNotFound, noPaymentNamed.With(b.Payment)))
 		}
 		local, err := parseLocal(b.Amount, p.Price.Local.Currency)
 		if err != nil {
 			return err
 		}
-		if p, err = rf.Settled(ctx, p); err != nil {
+		if p, err = base.Settled(ctx, rf.Base, p); err != nil {
 			return err
 		}
 		claims, err := rf.Contested(ctx, p)

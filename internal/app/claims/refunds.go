@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -92,7 +91,7 @@ func (rf *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n Ne
 		return made, err
 	}
 	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
-		return made, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("the shopper paid in %s: a refund is in %s, too; send the amount in it, or leave both out to refund all that is left", currency, currency))
+		return made, problem.Field(problem.InvalidRequest, "currency", refundInOtherCurrency.With(currency))
 	}
 	amount, err := parseLocal(n.Amount, p.Price.Local.Currency)
 	if err != nil {
@@ -116,7 +115,7 @@ func (rf *Claims) providerRefunds(p pay.Payment) error {
 		return nil
 	}
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: "method_not_refundable"},
-		Message: "payments with this method cannot be refunded here: give the money back yourself, and ask the operator to book it"}
+		Reason: methodNotRefundable}
 }
 
 // FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
@@ -148,11 +147,11 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 	amount, err := money.Parse(text, currency)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		return amount, problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount has more decimals than %s, which has %d", currency, currency.Exponent()))
+		return amount, problem.Field(problem.AmountInvalid, "amount", refundTooManyDecimals.With(currency, currency.Exponent()))
 	case errors.Is(err, money.ErrRange) && !strings.HasPrefix(text, "-"):
-		return amount, problem.Field(problem.AmountAboveMaximum, "amount", "amount must be at most the payment's refundableAmountLocal; leave amount out to refund all of it")
+		return amount, problem.Field(problem.AmountAboveMaximum, "amount", refundBeyondRefundable)
 	case err != nil || !amount.IsPositive():
-		return amount, problem.Field(problem.AmountInvalid, "amount", "amount must be a number above zero, in "+string(currency)+", such as 49.90")
+		return amount, problem.Field(problem.AmountInvalid, "amount", refundAmountUnreadable.With(currency))
 	}
 	return amount, nil
 }
@@ -199,7 +198,7 @@ func (rf *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefu
 	err = base.Again(func() (err error) {
 		if changed {
 			if p, err = rf.Store.Payments().Any(ctx, p.ID); err == nil {
-				p, err = rf.Settled(ctx, p)
+				p, err = base.Settled(ctx, rf.Base, p)
 			}
 		}
 		if changed = true; err != nil {

@@ -75,7 +75,7 @@ func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line
 		return false, false, nil
 	}
 	if err == nil {
-		p, err = rf.Settled(ctx, p)
+		p, err = base.Settled(ctx, rf.Base, p)
 	}
 	if err != nil {
 		return false, false, err

@@ -160,7 +160,7 @@ func (ms *Mails) MayInvite(ctx context.Context, merchant string) error {
 	}
 	sent, err := ms.Store.Mails().Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-countedFor))
 	if err == nil && sent >= InvitationsADay {
-		err = &problem.Error{Code: problem.RateLimited, Message: "enough invitations were sent for today: try again tomorrow", Details: problem.Details{Reason: "many_invitations"}}
+		err = &problem.Error{Code: problem.RateLimited, Reason: manyInvitations, Details: problem.Details{Reason: "many_invitations"}}
 	}
 	return err
 }

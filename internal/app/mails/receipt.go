@@ -32,7 +32,7 @@ const (
 // Errors: transaction_not_found; those of receipt.Check; service_unavailable if the service sends no e-mails;
 // rate_limited.
 func (ms *Mails) SendReceipt(ctx context.Context, scope merchants.Scope, payment, tester string, by audit.Actor) (to string, err error) {
-	missing := problem.New(problem.TransactionNotFound, "there is no such payment")
+	missing := problem.New(problem.TransactionNotFound, base.NoPayment)
 	if !base.Storable(payment) {
 		return "", missing
 	}
@@ -44,7 +44,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope merchants.Scope, payment
 		return "", err
 	}
 	if ms.mailer == nil {
-		return "", problem.New(problem.ServiceUnavailable, "this service sends no e-mails: its operator has set no mail server")
+		return "", problem.New(problem.ServiceUnavailable, noMailServer)
 	}
 	now := ms.Now()
 	if to = p.Order.Buyer.Email; !p.Live {
@@ -64,7 +64,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope merchants.Scope, payment
 			return "", err
 		}
 		if sent >= most {
-			return "", problem.New(problem.RateLimited, "enough receipts were sent for today: try again tomorrow")
+			return "", problem.New(problem.RateLimited, manyReceipts)
 		}
 	}
 	shop, err := ms.Store.Merchants().Shop(ctx, p.Shop)

@@ -62,7 +62,7 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 }
 
 func changedMeanwhile() error {
-	return problem.Conflict("version", "the merchant was changed meanwhile: read it again")
+	return problem.Conflict("version", merchantChanged)
 }
 
 // Pause stops a merchant from beginning payments, checkouts and withdrawals in production (SVC-17). Its team reads the

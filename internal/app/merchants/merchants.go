@@ -5,7 +5,6 @@ package merchants
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -165,10 +164,10 @@ func (ob *Onboarding) Demo(ctx context.Context) (merchants.Scope, error) {
 // Check validates a new merchant.
 func (n NewMerchant) Check() error {
 	if n.RefundFees != "" && !slices.Contains(merchants.AllRefundFees(), n.RefundFees) {
-		return fmt.Errorf("refund fees are kept or returned, not %q", n.RefundFees)
+		return problem.Field(problem.InvalidRequest, "refundFees", refundFeesUnknown.With(n.RefundFees))
 	}
 	if strings.TrimSpace(n.Name) == "" {
-		return errors.New("--name: a merchant needs a name")
+		return problem.Field(problem.InvalidRequest, "name", nameRequired)
 	}
 	if err := readable("name", n.Name); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (n NewMerchant) Check() error {
 // checkEmail returns invalid_request unless the text is exactly one address, such as name@example.com.
 func checkEmail(address string) error {
 	if parsed, err := mail.CheckAddress(address); err != nil || parsed != address {
-		return problem.Field(problem.InvalidRequest, "email", fmt.Sprintf("email: %q is not one address, such as pay@acme.example", address))
+		return problem.Field(problem.InvalidRequest, "email", emailNotOneAddress.With(address))
 	}
 	return nil
 }

@@ -71,10 +71,10 @@ func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, na
 			return merchants.Shop{}, err
 		}
 		if len(have) >= mostShops {
-			return merchants.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
+			return merchants.Shop{}, problem.Conflict("many_shops", manyShops.With(len(have)))
 		}
 		if slices.ContainsFunc(have, func(s merchants.Shop) bool { return strings.EqualFold(s.Name, named.Name) }) {
-			return merchants.Shop{}, problem.Field(problem.InvalidRequest, "name", "the merchant has a shop of this name: open that one, or choose another name")
+			return merchants.Shop{}, problem.Field(problem.InvalidRequest, "name", shopNameTaken)
 		}
 		shop, change := ob.newShop(by, merchant, named.Name, ob.Now())
 		change.Merchants = []merchants.Merchant{m.Next()}
@@ -87,25 +87,25 @@ func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, na
 // Errors: invalid_request.
 func readable(field, name string) error {
 	if strings.ContainsFunc(name, problem.Unprintable) {
-		return problem.Field(problem.InvalidRequest, field, "the "+field+" has an unreadable character, such as one that changes the direction of writing: leave it out")
+		return problem.Field(problem.InvalidRequest, field, nameMisleads.With(field))
 	}
 	return nil
 }
 
 // ReadLogo checks an image for shoppers' pages: PNG or JPEG, at most 24 KB and 1024 pixels a side.
 func ReadLogo(body []byte) (merchants.Logo, error) {
-	refuse := func(why string) (merchants.Logo, error) {
-		return merchants.Logo{}, problem.Field(problem.InvalidRequest, "logo", "the logo must be a PNG or JPEG picture of at most 24 KB and 1024 pixels a side: "+why)
+	refuse := func(why problem.Reason) (merchants.Logo, error) {
+		return merchants.Logo{}, problem.Field(problem.InvalidRequest, "logo", logoRefused.With(why))
 	}
 	if len(body) > maxLogo {
-		return refuse(fmt.Sprintf("it has %d bytes", len(body)))
+		return refuse(logoTooLarge.With(len(body)))
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
-		return refuse("it is not a PNG or JPEG picture")
+		return refuse(logoNoPicture)
 	}
 	if config.Width > maxLogoSide || config.Height > maxLogoSide {
-		return refuse(fmt.Sprintf("it is %d by %d pixels", config.Width, config.Height))
+		return refuse(logoTooWide.With(config.Width, config.Height))
 	}
 	sum := sha256.Sum256(body)
 	return merchants.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
@@ -196,5 +196,5 @@ func (ob *Onboarding) SetSchemes(ctx context.Context, by audit.Actor, shop strin
 //
 // Errors: not_found.
 func (ob *Onboarding) Logo(ctx context.Context, id string) (merchants.Logo, error) {
-	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (merchants.Logo, error) { return ob.Store.Merchants().Logo(ctx, id) })
+	return base.Named(id, problem.New(problem.NotFound, noPicture), func() (merchants.Logo, error) { return ob.Store.Merchants().Logo(ctx, id) })
 }

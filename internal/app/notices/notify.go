@@ -89,7 +89,7 @@ func (l *Notices) ApplyNotices(ctx context.Context, account string, n acquiring.
 // applyNotice applies one notice.
 func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
-		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
+		return p, nil, problem.New(problem.InvalidRequest, base.NotUnderstood)
 	}
 	notice, unread := notice.Storable()
 	l.Quiet.Unread(ctx, account, notice.Reference, unread)
@@ -361,5 +361,5 @@ func (l *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
 		}
 	}
 	l.Quiet.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
-	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was restored from a copy and may not know this yet: send it again"}
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Reason: notKnownYet}
 }

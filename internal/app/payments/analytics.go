@@ -74,9 +74,9 @@ func span(from, to time.Time) (first, begin, end time.Time, err error) {
 	days := int(end.Sub(begin) / (24 * time.Hour))
 	switch {
 	case days < 1:
-		err = problem.Field(problem.InvalidRequest, "from", "the first day must not be after the last one")
+		err = problem.Field(problem.InvalidRequest, "from", base.DaysBackwards)
 	case days > MostDays:
-		err = problem.Field(problem.InvalidRequest, "from", "the span has at most 366 days: choose a later first day")
+		err = problem.Field(problem.InvalidRequest, "from", daysTooMany)
 	}
 	return begin.AddDate(0, 0, -days), begin, end, err
 }

@@ -93,5 +93,5 @@ func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit
 // goesOnCanceling is the error if it is not known yet whether a payment is canceled.
 func goesOnCanceling(id string, cause error) error {
 	return &problem.Error{Code: problem.ServiceUnavailable, Cause: cause, Details: problem.Details{Reason: store.OutcomeUnknown, TransactionID: id},
-		Message: "it is not known yet whether the payment is canceled, and its provider is still queried: read the payment, or repeat the request"}
+		Reason: cancelUnknown}
 }

@@ -47,6 +47,6 @@ func (ss *Sessions) paidFor(ctx context.Context, id string) error {
 	if err != nil || !held {
 		return err
 	}
-	return &problem.Error{Code: problem.ConflictState, Message: "money for this order has arrived, or may have: see the payment in details.existingTxId; do not ask the shopper to pay again",
+	return &problem.Error{Code: problem.ConflictState, Reason: moneyArrivedForOrder,
 		Details: problem.Details{Reason: pay.PaymentReceived, ExistingTxID: p.ID}}
 }

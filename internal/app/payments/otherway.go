@@ -30,7 +30,7 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if !p.End.WayChanged() { // a second click finds it called off already
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
-				Message: "the payment was not chosen in a session, and no card was refused: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
+				Reason: noOtherWay, Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
 		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.End.WayChanged() {
 			return p, "", err

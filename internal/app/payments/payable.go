@@ -16,12 +16,12 @@ import (
 func (ss *Sessions) checkPayable(s pay.Session, granted installment.Grants) error {
 	rails := ss.SessionMethods(s)
 	if len(rails) == 0 {
-		where := "any country"
+		why := nothingChargeable
 		if s.Country != "" {
-			where = s.Country
+			why = nothingChargeableIn.With(s.Country)
 		}
 		return &problem.Error{Code: problem.CascadeExhausted, Param: "country", Details: problem.Details{Reason: pay.NoProvider},
-			Message: "no payment method can be charged in " + where + " now: GET /payment-methods gives the reason for each"}
+			Reason: why}
 	}
 	var refused error
 	for _, rail := range rails {
@@ -47,7 +47,7 @@ func (ss *Sessions) checkPayable(s pay.Session, granted installment.Grants) erro
 		}
 	}
 	if refused == nil { // the rates became unusable meanwhile
-		return &problem.Error{Code: problem.ServiceUnavailable, Message: "there is no reliable exchange rate now: the operator has to set one with cascada fx set; then repeat the request"}
+		return &problem.Error{Code: problem.ServiceUnavailable, Reason: noReliableRate}
 	}
 	return refused
 }

@@ -72,7 +72,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 }
 
 func known(from pay.Status, w pay.Word) error {
-	return &problem.Error{Code: problem.ConflictState, Message: "the payment is " + string(from) + ": its end is known",
+	return &problem.Error{Code: problem.ConflictState, Reason: pay.PaymentEndKnown.With(from),
 		Details: problem.Details{From: string(from), Action: string(w)}}
 }
 

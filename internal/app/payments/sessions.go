@@ -125,11 +125,11 @@ func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Se
 // Create.
 func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, err error) {
 	if !base.Storable(id) {
-		return "", problem.New(problem.TransactionNotFound, "there is no such payment")
+		return "", problem.New(problem.TransactionNotFound, base.NoPayment)
 	}
 	p, err := ss.Store.Payments().Any(ctx, id)
 	if err != nil {
-		return "", base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no such payment"))
+		return "", base.OrRefuse(err, problem.New(problem.TransactionNotFound, base.NoPayment))
 	}
 	if err := ss.Sandboxes.MayEnter(ctx, p.Scope); err != nil {
 		return "", err

@@ -36,7 +36,7 @@ type Shown struct {
 //
 // Errors: transaction_not_found.
 func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
-	unknown := problem.New(problem.TransactionNotFound, "there is no such payment")
+	unknown := problem.New(problem.TransactionNotFound, base.NoPayment)
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}

@@ -40,7 +40,7 @@ func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
 	d, _ := bf.payouts.providers.Connector(account)
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
-		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is not an account whose payouts leave in files")
+		return nil, false, problem.Field(problem.InvalidRequest, "account", accountHasNoFiles.With(account))
 	}
 	return to, d.Account.Live, nil
 }
@@ -138,7 +138,7 @@ func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payout.File
 		}
 		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
 		if err != nil {
-			return b, problem.Field(problem.InvalidRequest, "account", err.Error())
+			return b, problem.Field(problem.InvalidRequest, "account", layoutRefuses.With(err.Error()))
 		}
 		b.Checksum, b.File = checksum(file), bf.Vault.Encrypt(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
@@ -222,7 +222,7 @@ func (bf *Batches) held(ctx context.Context, w pay.Withdrawal) (bool, error) {
 func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
-			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.Payout.ProviderRef, w.ID, why)}
+			Reason: lineMustNotLeave.With(w.Payout.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {
 		if w.Status != pay.WithdrawalProcessing {
@@ -316,7 +316,7 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 	}
 	answers, err := to.Answers(file)
 	if err != nil {
-		return done, problem.Field(problem.InvalidRequest, "file", "it cannot be read, and nothing of it was applied: "+err.Error())
+		return done, problem.Field(problem.InvalidRequest, "file", answerUnreadable.With(err.Error()))
 	}
 	done.Checksum = checksum(file)
 	own := map[string]bool{} // lines that have an answer of their own

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -107,7 +106,7 @@ type HandPayment struct {
 // wallet is named and there is no default, wallet_not_found.
 func (po *Payouts) PaySettlement(ctx context.Context, by audit.Actor, n HandPayment) (paid pay.Settlement, made pay.Withdrawal, err error) {
 	if n.Reference == "" || strings.ContainsFunc(n.Reference, problem.Unprintable) {
-		return paid, made, problem.Field(problem.InvalidRequest, "reference", "the reference must be a line of text: what the bank calls the transfer")
+		return paid, made, problem.Field(problem.InvalidRequest, "reference", pay.ReferenceNotALine)
 	}
 	if err := po.MayMoveMoney(); err != nil {
 		return paid, made, err
@@ -138,7 +137,7 @@ func (po *Payouts) PaySettlement(ctx context.Context, by audit.Actor, n HandPaym
 func (po *Payouts) settlement(ctx context.Context, id string) (pay.Settlement, error) {
 	s, err := po.Store.Settlements().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return s, problem.New(problem.SettlementNotFound, "there is no such settlement")
+		return s, problem.New(problem.SettlementNotFound, base.NoSettlement)
 	}
 	return s, err
 }
@@ -188,7 +187,7 @@ func (po *Payouts) notBooked(ctx context.Context, s pay.Settlement, reference st
 	}
 	for _, w := range made {
 		if w.Payout.BankRef == reference && w.Status == pay.WithdrawalDone {
-			return problem.Conflict("known", "transfer "+reference+" is in the books: it is withdrawal "+w.ID)
+			return problem.Conflict("known", transferKnown.With(reference, w.ID))
 		}
 	}
 	return nil
@@ -218,8 +217,8 @@ func (po *Payouts) walletByHand(ctx context.Context, s pay.Settlement, id string
 		}
 	}
 	if id == "" {
-		return pay.Wallet{}, &problem.Error{Code: problem.MissingField, Param: "walletId", Message: "the merchant has no default wallet: name the wallet that the money went to",
+		return pay.Wallet{}, &problem.Error{Code: problem.MissingField, Param: "walletId", Reason: noDefaultWallet,
 			Details: problem.Details{MissingFields: []string{"walletId"}}}
 	}
-	return pay.Wallet{}, problem.Field(problem.WalletNotFound, "walletId", fmt.Sprintf("the merchant has no wallet %q", id))
+	return pay.Wallet{}, problem.Field(problem.WalletNotFound, "walletId", merchantLacksWallet.With(id))
 }

@@ -192,13 +192,13 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 		return currency == "*" || currency == string(amount.Currency)
 	}
 	if !force && amount.Currency != money.USD && !slices.ContainsFunc(s.On, pays) {
-		return problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("%s pays by %s, not in %s", account, strings.Join(s.On, ", "), amount.Currency))
+		return problem.Field(problem.InvalidRequest, "currency", accountPaysOtherwise.With(account, s.On, amount.Currency))
 	}
 	t, err := pay.EnterFloat(account, s.Live, amount, reference, fl.Now())
 	if err != nil {
 		return err
 	}
-	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
+	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Reason: floatBooked.With(reference)}
 	known, err := fl.Store.Books().HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 	err = fl.Store.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{t}, Floors: floors, Audit: fl.Noted(by, merchants.Scope{Live: s.Live}, audit.FloatEntered, account, note,
 		map[string]string{"amount": amount.String(), "reference": reference, "transfer": t.ID})})
 	if errors.Is(err, store.ErrInsufficient) {
-		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force books it anyway, and nothing is paid out until the float is positive again")
+		return problem.Field(problem.BalanceInsufficient, "amount", beyondFloat)
 	}
 	if known, readErr := fl.Store.Books().HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two entries at the same time

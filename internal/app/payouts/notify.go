@@ -74,7 +74,7 @@ func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) e
 	}
 	now := po.Now()
 	if !po.asked.Take(limit.Key{Kind: "payout", Owner: account, Object: object}, rule, now).OK || !po.asked.Take(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
-		return problem.New(problem.RateLimited, "this payout is asked about too often: send the notification again later")
+		return problem.New(problem.RateLimited, payoutAskedTooOften)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) e
 // applyPayout applies one notice.
 func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) {
-		return problem.New(problem.InvalidRequest, "the notification cannot be understood")
+		return problem.New(problem.InvalidRequest, base.NotUnderstood)
 	}
 	n, unread := n.Storable()
 	po.Quiet.Unread(ctx, account, n.Reference, unread)
@@ -124,7 +124,7 @@ func (po *Payouts) unknown(ctx context.Context, account string, n pay.PayoutNoti
 		return err
 	case nameless:
 		po.Quiet.WarnSometimes(ctx, "a notification may be about a payout under way, and has to come again", account, "account", account, "reference", provider.Printable(n.ProviderRef, 64))
-		return &problem.Error{Code: problem.ServiceUnavailable, Message: "a payout is under way, which this may be about: send it again"}
+		return &problem.Error{Code: problem.ServiceUnavailable, Reason: payoutMayBeThis}
 	}
 	return acquiring.ErrNotOurs
 }

@@ -100,7 +100,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 			return pay.PayoutRoute{Account: acquiring.StandInPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
-			fmt.Sprintf("withdrawals to %s in %s are not available now: the operator has no account that pays them out", wallet.Network, wallet.Currency))
+			noAccountPays.With(wallet.Network, wallet.Currency))
 	}
 	taking, passed := serving.Taking(rail, net)
 	if len(taking) == 0 {
@@ -126,9 +126,9 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 	switch {
 	case len(awake) > 0:
 	case short:
-		return route, time.Time{}, unpayable(pay.WaitsFloat, "the payout waits for float: "+strings.Join(passed, "; "))
+		return route, time.Time{}, unpayable(pay.WaitsFloat, payoutWaitsForFloat.With(strings.Join(passed, "; ")))
 	default:
-		return route, until, unpayable(pay.WaitsAccount, "the payout waits: no account pays it now")
+		return route, until, unpayable(pay.WaitsAccount, payoutWaitsForAccount)
 	}
 	first := awake.First(rail, net)
 	return pay.PayoutRoute{Account: first.ID, Why: reason(first, awake, rail, net), Passed: passed}, time.Time{}, nil
@@ -146,8 +146,8 @@ func reason(first accounts.Account, among accounts.Accounts, rail accounts.Rail,
 	return why
 }
 
-func unpayable(why pay.Unpayable, message string) error {
-	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: string(why)}, Message: message}
+func unpayable(why pay.Unpayable, told problem.Reason) error {
+	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: string(why)}, Reason: told}
 }
 
 func incomplete(lacks []pay.HolderField) error {
@@ -156,7 +156,7 @@ func incomplete(lacks []pay.HolderField) error {
 		fields = append(fields, string(f))
 	}
 	return &problem.Error{Code: problem.ConflictState, Param: "walletId", Details: problem.Details{Reason: string(pay.UnpayableIncomplete), MissingFields: fields},
-		Message: "the wallet lacks fields that the payout needs: add a wallet with " + strings.Join(fields, ", ")}
+		Reason: walletLacksFields.With(fields)}
 }
 
 // conversion is the local amount for an amount of USD; zero for a token, for which no rate is kept.
@@ -170,7 +170,7 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (rates.Conversion,
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*problem.Error](err); ok {
-			refused.Message = fmt.Sprintf("withdrawals in %s are not possible now: %s", w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
+			refused.Reason = noRateForWithdrawals.With(w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
 		}
 		return rates.Conversion{}, err
 	}

@@ -20,10 +20,10 @@ import (
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base.Resolution) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
-		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
+		return w, "", problem.Field(problem.InvalidRequest, "reference", referenceOnlyIfArrived)
 	}
 	if r.Amount != "" && r.Word != pay.WordReturned {
-		return w, "", problem.Field(problem.InvalidRequest, "amount", "an amount is only for money that came back: leave it out")
+		return w, "", problem.Field(problem.InvalidRequest, "amount", amountOnlyIfReturned)
 	}
 	w, err = po.Store.Withdrawals().Any(ctx, r.ID)
 	if err != nil {
@@ -46,7 +46,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 	}
 	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Payout.Batch != "" && !r.Force {
 		return w, o.Kind, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
-			Message: "the file of " + w.Payout.Batch + " was exported: the bank may have paid it, or may still pay it. If the bank says that it has not and will not, use --force"}
+			Reason: fileMayBePaid.With(w.Payout.Batch)}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
@@ -93,7 +93,7 @@ func cameBack(w pay.Withdrawal, amount string) (money.Amount, error) {
 	}
 	part, err := money.Parse(amount, w.LeftToReturn().Currency)
 	if err != nil || part.Minor <= 0 {
-		return part, problem.Field(problem.InvalidRequest, "amount", "the amount must be what came back, such as "+w.LeftToReturn().Decimal()+" "+string(w.LeftToReturn().Currency))
+		return part, problem.Field(problem.InvalidRequest, "amount", amountNotReturned.With(w.LeftToReturn().Decimal(), w.LeftToReturn().Currency))
 	}
 	return part, nil
 }
@@ -111,7 +111,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 		return err
 	}
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(word), Reason: "in_batch"},
-		Message: "it is in batch " + b.ID + ", whose file was not exported: dissolve the batch first"}
+		Reason: withdrawalInBatch.With(b.ID)}
 }
 
 // askPayout queries a withdrawal's payout provider. The outcome is unknown if there is no account

@@ -60,7 +60,7 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Sc
 	err := base.Again(func() error {
 		taken, err := d.Store.Wallets().For(ctx, scope, fingerprint)
 		if err == nil {
-			return &problem.Error{Code: problem.ConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
+			return &problem.Error{Code: problem.ConflictState, Param: "destination", Reason: destinationKnown.With(taken.ID),
 				Details: problem.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -122,7 +122,7 @@ func (d *Wallets) defaultWallet(ctx context.Context, scope merchants.Scope) (*pa
 //
 // Errors: wallet_not_found, also for another shop's wallet.
 func (d *Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
-	return base.Named(id, base.Missing(problem.WalletNotFound, "wallet", scope, id), func() (pay.Wallet, error) { return d.Store.Wallets().Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.WalletNotFound, scope, id), func() (pay.Wallet, error) { return d.Store.Wallets().Get(ctx, scope, id) })
 }
 
 // List lists a shop's wallets, newest first, with their number.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -157,14 +156,14 @@ func (a Arrives) of(w pay.Wallet) (money.Amount, error) {
 	}
 	currency := money.Currency(w.Currency)
 	if w.Type == pay.Crypto || !currency.Valid() {
-		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", "a wallet of a token is paid at the value of the USD that leave: send the amount in USD")
+		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", tokenPaidInUSD)
 	}
 	if !strings.EqualFold(a.Currency, w.Currency) {
-		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", fmt.Sprintf("this wallet is paid in %s: send the amount that is to arrive in %s, or the amount that is to leave in USD", w.Currency, w.Currency))
+		return money.Amount{}, problem.Field(problem.InvalidRequest, "currency", walletPaidIn.With(w.Currency))
 	}
 	amount, err := money.Parse(a.Text, currency)
 	if err != nil || !amount.IsPositive() {
-		return amount, problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount must be a number above 0 with at most %d decimals in %s", currency.Exponent(), w.Currency))
+		return amount, problem.Field(problem.AmountInvalid, "amount", arrivingAmountUnreadable.With(currency.Exponent(), w.Currency))
 	}
 	return amount, nil
 }
@@ -230,7 +229,7 @@ func (po *Payouts) payee(ctx context.Context, scope merchants.Scope, id string) 
 			return pay.Wallet{}, err
 		}
 		if usual == nil {
-			return pay.Wallet{}, &problem.Error{Code: problem.MissingField, Param: "walletId", Message: "walletId is required: no wallet is the default",
+			return pay.Wallet{}, &problem.Error{Code: problem.MissingField, Param: "walletId", Reason: walletRequired,
 				Details: problem.Details{MissingFields: []string{"walletId"}}}
 		}
 		wallet = *usual
@@ -255,7 +254,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope merchants.Scope, need m
 	if slices.ContainsFunc(levels, func(l merchants.KYCLevel) bool { return l.Covers(need) }) {
 		return nil
 	}
-	return &problem.Error{Code: problem.KYCRequired, Message: "withdrawals need a verification of level " + string(need) + ": begin with POST /kyc/init",
+	return &problem.Error{Code: problem.KYCRequired, Reason: verificationRequired.With(need),
 		Details: problem.Details{HelpURL: po.CheckoutURL + "/kyc"}}
 }
 
@@ -263,7 +262,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope merchants.Scope, need m
 //
 // Errors: withdrawal_not_found, also for another shop's withdrawal.
 func (po *Payouts) Withdrawal(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
-	return base.Named(id, base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals().Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.WithdrawalNotFound, scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals().Get(ctx, scope, id) })
 }
 
 // Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.

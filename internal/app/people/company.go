@@ -55,11 +55,11 @@ type question struct {
 }
 
 func companyDown() error {
-	return problem.New(problem.ServiceUnavailable, "your company's sign-in does not answer: try again later, or sign in with your password")
+	return problem.New(problem.ServiceUnavailable, companyDoesNotAnswer)
 }
 
 func companyRefused() error {
-	return problem.New(problem.InvalidToken, "your company's sign-in was not finished, or took too long: try again")
+	return problem.New(problem.InvalidToken, companySignInUnfinished)
 }
 
 // Ask begins a sign-in at the identity provider. It returns the provider's address, to which the browser goes, and
@@ -68,7 +68,7 @@ func companyRefused() error {
 // Errors: not_found if there is no provider, service_unavailable if it does not answer.
 func (co *Company) Ask(ctx context.Context, next string) (address, encrypted string, err error) {
 	if co.provider == nil {
-		return "", "", problem.New(problem.NotFound, "there is no such page")
+		return "", "", problem.New(problem.NotFound, base.NoPage)
 	}
 	if len(next) > maxNext {
 		next = ""
@@ -90,7 +90,7 @@ func (co *Company) Ask(ctx context.Context, next string) (address, encrypted str
 // Errors: invalid_token, forbidden for somebody who is not a user here, service_unavailable.
 func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code string, language merchants.Language) (e Entered, next string, err error) {
 	if co.provider == nil {
-		return e, "", problem.New(problem.NotFound, "there is no such page")
+		return e, "", problem.New(problem.NotFound, base.NoPage)
 	}
 	q, err := co.opened(encrypted)
 	if err != nil {
@@ -143,7 +143,7 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 	email, err := people.ParseEmail(person.Email)
 	if err != nil {
 		co.people.refused(ctx, from, people.User{}, "company")
-		return e, false, problem.New(problem.Forbidden, "your company's sign-in does not say that your e-mail address is verified: ask whoever runs it, or sign in with your password")
+		return e, false, problem.New(problem.Forbidden, companyEmailUnverified)
 	}
 	u, err := co.Store.Users().ByEmail(ctx, email)
 	if base.Absent(err) {
@@ -155,7 +155,7 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 	}
 	if u.Subject != "" { // the address has passed to somebody else at the company
 		co.people.refused(ctx, from, u, "company")
-		return e, false, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
+		return e, false, problem.New(problem.Forbidden, companyOtherAccount)
 	}
 	change := pay.Change{}
 	if u, err = co.people.proved(ctx, &change, u, ""); err != nil {
@@ -180,7 +180,7 @@ const invitationPage = "/dashboard/link/"
 // invited accepts the invitation from whose page somebody came, if it is for the address. The user has no
 // password, and can choose one later.
 func (co *Company) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language merchants.Language) (Entered, error) {
-	nobody := problem.New(problem.Forbidden, "nobody here has the e-mail address "+email+": ask an owner of your merchant for an invitation, and open its link first")
+	nobody := problem.New(problem.Forbidden, companyUserUnknown.With(email))
 	token, found := strings.CutPrefix(next, invitationPage)
 	if !found {
 		co.people.refused(ctx, from, people.User{}, "company")

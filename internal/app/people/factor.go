@@ -41,7 +41,7 @@ type Factors struct {
 func NewFactors(p *People) *Factors { return &Factors{p.Base, p} }
 
 func badCode() error {
-	return problem.Field(problem.InvalidToken, "code", "this code is wrong, or was used: type the one that the app shows now, or one of your recovery codes")
+	return problem.Field(problem.InvalidToken, "code", codeWrong)
 }
 
 // stepOf finds the time step whose code a user typed.
@@ -172,7 +172,7 @@ func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n Ne
 			return err
 		}
 		if u.TOTP.Secret != "" {
-			return problem.Conflict("has_app", "there is an app for codes already: remove it first")
+			return problem.Conflict("has_app", codesAppExists)
 		}
 		at, ok := stepOf(n.Secret, typed(n.Code), fa.Now())
 		if !ok || len(n.Secret) != secretLength {
@@ -205,7 +205,7 @@ func (fa *Factors) NewRecovery(ctx context.Context, from From, s people.SignIn) 
 			return err
 		}
 		if !u.HasFactor() {
-			return problem.Conflict("no_factor", "recovery codes stand in for a second factor: add one first")
+			return problem.Conflict("no_factor", recoveryNeedsFactor)
 		}
 		var hashes []string
 		codes, hashes = fa.people.newRecovery(u.ID)

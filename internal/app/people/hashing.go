@@ -54,7 +54,7 @@ func hashers(processors int) int64 { return int64(min(max(1, processors/2), most
 func (h *hashing) turn(ctx context.Context, from From, account string) (end func(), err error) {
 	leave, ok := h.places.Enter("from "+from.Address, "about "+account)
 	if !ok {
-		return nil, problem.New(problem.RateLimited, "too many passwords are being checked: wait a few seconds and try again")
+		return nil, problem.New(problem.RateLimited, manyPasswords)
 	}
 	if err := h.turns.Acquire(ctx, 1); err != nil {
 		leave()

@@ -46,13 +46,13 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 		change := pay.Change{Links: []people.Link{l}}
 		switch {
 		case u.ID != "" && u.ID != current:
-			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
+			return Entered{}, problem.Conflict("another_user", signInAsInvited.With(u.Email))
 		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
 			return Entered{}, people.NoLink()
 		case l.Operator && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
 		case l.Operator && u.Operator: // who invited him stays
-			return Entered{}, problem.Conflict("is_member", "this person is an operator already")
+			return Entered{}, problem.Conflict("is_member", isOperator)
 		case u.ID == "":
 			u = fresh
 			u.Unproved = !l.Proves
@@ -75,7 +75,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 
 // unproved refuses an operator whose address is not proved: whoever invited him, or registered the address before, may have it.
 func unproved() error {
-	return problem.Conflict("unproved_address", "an operator's address must be proved: sign in by your company, choose a new password with a link from an e-mail, or ask whoever runs the service")
+	return problem.Conflict("unproved_address", operatorAddressUnproved)
 }
 
 // newUser checks what a new user says, and hashes the password.
@@ -132,7 +132,7 @@ func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u
 			return err
 		}
 		if m.Role != "" { // roles are changed in the team's list, which keeps an owner
-			return problem.Conflict("is_member", "you are in the team already")
+			return problem.Conflict("is_member", youAreInTeam)
 		}
 		m.User, m.Merchant = u.ID, l.Merchant
 		change.Memberships = append(change.Memberships, m.Give(l.Role, ls.Now()))

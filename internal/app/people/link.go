@@ -141,7 +141,7 @@ func vouches(by audit.Actor) bool { return by.Kind != audit.ByUser }
 func mayGive(by audit.Actor, giver people.Role, n Invitee) error {
 	if n.Merchant == "" {
 		if !n.Operator || by.Kind == audit.ByUser && giver != "" {
-			return problem.New(problem.Forbidden, "only operators invite to the operator's console")
+			return problem.New(problem.Forbidden, onlyOperatorsInvite)
 		}
 		return nil
 	}
@@ -155,7 +155,7 @@ func mayGive(by audit.Actor, giver people.Role, n Invitee) error {
 }
 
 func tooMuch() error {
-	return problem.Field(problem.Forbidden, "role", "this role has rights that you do not have: ask an owner")
+	return problem.Field(problem.Forbidden, "role", roleBeyondYours)
 }
 
 // unlessMember returns an error if the invited one has a role there.
@@ -169,13 +169,13 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 	}
 	if n.Merchant == "" {
 		if u.Operator {
-			return problem.Conflict("is_member", "this person is an operator already")
+			return problem.Conflict("is_member", isOperator)
 		}
 		return nil
 	}
 	m, err := ls.Store.Memberships().Get(ctx, u.ID, n.Merchant)
 	if err == nil && m.Role != "" {
-		return problem.Conflict("is_member", "this person is in the team already: change the role in the list")
+		return problem.Conflict("is_member", isInTeam)
 	}
 	return base.OrRefuse(err, nil)
 }
@@ -311,7 +311,7 @@ func (ls *Links) Forgot(ctx context.Context, from From, email string) error {
 	}
 	leave, ok := ls.forgotten.Enter("from "+from.Address, "about "+address)
 	if !ok {
-		return problem.New(problem.RateLimited, "too many people ask for a link: wait a few seconds and try again")
+		return problem.New(problem.RateLimited, manyLinks)
 	}
 	ls.dealing.Go(func() {
 		defer leave()

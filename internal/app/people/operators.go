@@ -42,7 +42,7 @@ func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told T
 		}
 		l := list[i]
 		if l.By == by.ID {
-			return problem.Conflict("own_invitation", "another operator must confirm whom you invite")
+			return problem.Conflict("own_invitation", invitationUnconfirmed)
 		}
 		if err := base.TwoPersons(ctx, ls.Base, by.ID, l.By); err != nil {
 			return err

@@ -119,14 +119,14 @@ type asked struct {
 }
 
 func badPasskey() error {
-	return problem.Field(problem.InvalidToken, "passkey", "this passkey was not accepted: try again, or use another way")
+	return problem.Field(problem.InvalidToken, "passkey", passkeyRefused)
 }
 
 // errCopied says that the counter of a passkey went back.
-var errCopied = problem.Field(problem.InvalidToken, "passkey", "the counter of this passkey went back, as that of a copy does: use another way, remove the passkey and add it again")
+var errCopied = problem.Field(problem.InvalidToken, "passkey", passkeyCopied)
 
 func unusable() error {
-	return problem.Conflict("no_passkeys", "this service has no address at which browsers allow passkeys: it needs https and a name")
+	return problem.Conflict("no_passkeys", noPasskeysHere)
 }
 
 // encrypt makes the text for the cookie. bound is the sign-in that the challenge is for, "" for a new one.
@@ -150,7 +150,7 @@ func (pk *Passkeys) opened(p purpose, bound, encrypted string) (webauthn.Session
 	}
 	made, now := time.UnixMicro(a.Made).UTC(), pk.Now()
 	if err != nil || a.Challenge == "" || !now.Before(made.Add(people.ChallengeLife)) {
-		return webauthn.SessionData{}, made, problem.Field(problem.InvalidToken, "passkey", "that took too long, or another page of yours asked meanwhile: try again")
+		return webauthn.SessionData{}, made, problem.Field(problem.InvalidToken, "passkey", passkeyTooSlow)
 	}
 	return webauthn.SessionData{
 		Challenge: a.Challenge, RelyingPartyID: pk.host, UserVerification: protocol.VerificationRequired,
@@ -215,7 +215,7 @@ func (pk *Passkeys) ToAdd(s people.SignIn, u people.User) (Challenge, error) {
 }
 
 func tooMany() error {
-	return problem.Conflict("many_passkeys", "you have 10 passkeys: remove one that you do not use")
+	return problem.Conflict("many_passkeys", manyPasskeys)
 }
 
 // SignIn signs a user in with a passkey alone. encrypted is that of ToSignIn, answer what the browser answered, in
@@ -413,7 +413,7 @@ func (pk *Passkeys) added(u people.User, c *webauthn.Credential, name string, ma
 	case len(u.Passkeys) >= people.MostPasskeys:
 		return u, nil, tooMany()
 	case slices.ContainsFunc(u.Passkeys, func(k people.Passkey) bool { return k.ID == id }):
-		return u, nil, problem.Conflict("has_passkey", "you have this passkey already")
+		return u, nil, problem.Conflict("has_passkey", passkeyKnown)
 	}
 	c.Attestation = webauthn.CredentialAttestation{} // we ask for none, and every request reads the user
 	text, err := json.Marshal(c)

@@ -96,7 +96,7 @@ func (pl *People) same(ctx context.Context, from From, u people.User, old string
 		return err
 	}
 	if !same || u.Locked(pl.Now()) {
-		return errors.Join(problem.Field(problem.InvalidToken, "old", "this is not your present password"), pl.failed(ctx, from, u, "old password"))
+		return errors.Join(problem.Field(problem.InvalidToken, "old", oldPasswordWrong), pl.failed(ctx, from, u, "old password"))
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (pl *People) same(ctx context.Context, from From, u people.User, old string
 // Errors: conflict_state.
 func (pl *People) still(u people.User, hash string) error {
 	if u.Password != hash || hash != "" && u.Locked(pl.Now()) {
-		return problem.Conflict("password_changed", "the password was changed meanwhile")
+		return problem.Conflict("password_changed", passwordChanged)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (pl *People) firstFactor(ctx context.Context, from From, user, password str
 	}
 	return func(present people.User) error {
 		if present.HasFactor() != u.HasFactor() {
-			return problem.Conflict("factors_changed", "your second factors were changed meanwhile: try again")
+			return problem.Conflict("factors_changed", factorsChanged)
 		}
 		if u.HasFactor() {
 			return nil

@@ -75,7 +75,7 @@ type Entered struct {
 
 // badPair is the same whatever is wrong.
 func badPair() error {
-	return problem.New(problem.InvalidToken, "the e-mail address or the password is wrong; after 10 wrong passwords an account is locked for 15 minutes")
+	return problem.New(problem.InvalidToken, signInWrong)
 }
 
 // Enter signs a user in with a password. If the user has a second factor, the sign-in waits for it.
@@ -219,7 +219,7 @@ func (pl *People) tellRefused(ctx context.Context, from From, u people.User, mor
 }
 
 // ErrSignedOut says that a browser is not signed in, or not any more.
-var ErrSignedOut = problem.New(problem.MissingCredentials, "you are signed out: sign in again")
+var ErrSignedOut = problem.New(problem.MissingCredentials, signedOut)
 
 // Known finds the sign-in and the user of a cookie's token. It reads the database each time, so that one that
 // was ended is refused at once. A sign-in that waits for the second factor is returned too.

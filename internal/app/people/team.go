@@ -138,7 +138,7 @@ func (tm *Team) addRoleChange(ctx context.Context, change *pay.Change, by audit.
 func (tm *Team) leavesOwner(ctx context.Context, merchant string) error {
 	owners, err := tm.Store.Memberships().Owners(ctx, merchant)
 	if err == nil && owners < 2 {
-		err = problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
+		err = problem.Conflict("last_owner", lastOwner)
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 			return err
 		}
 		if !u.Operator || s.Waiting {
-			return problem.New(problem.Forbidden, "only operators look at other merchants' pages")
+			return problem.New(problem.Forbidden, onlyOperatorsLook)
 		}
 		if s.Visits == merchant {
 			return nil

@@ -61,10 +61,10 @@ func (s Shopper) check() error {
 		return nil
 	}
 	if s.Merchant == "" {
-		return problem.Field(problem.MissingField, "merchant", "name the shopper's merchant: a shopper of two merchants asks each of them")
+		return problem.Field(problem.MissingField, "merchant", shopperNeedsMerchant)
 	}
 	if fold(s.Email) == "" && plain(s.Document) == "" && digits(s.Phone) == "" {
-		return problem.Field(problem.MissingField, "email", "give an e-mail, a document, a phone number or a payment")
+		return problem.Field(problem.MissingField, "email", shopperUnnamed)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 // Erased says what was erased, what was not, and why.
 type Erased struct {
 	Payments, Sessions []string
-	Kept               map[string]string // payment → why
+	Kept               map[string]problem.Reason // payment → why
 }
 
 // errNothingLeft says that a payment has no data of its shopper any more.
@@ -230,7 +230,7 @@ var errNothingLeft = errors.New("its shopper was erased already")
 // Errors: missing_field; store.ErrNotFound for a merchant or payment that does not exist. Whatever
 // can be erased is erased, also with another error.
 func (pv *Privacy) EraseShopper(ctx context.Context, by audit.Actor, who Shopper, dry bool) (done Erased, err error) {
-	done.Kept = map[string]string{}
+	done.Kept = map[string]problem.Reason{}
 	payments, sessions, err := pv.shopperOf(ctx, who)
 	if err != nil && !errors.Is(err, ErrUnread) {
 		return done, err
@@ -243,7 +243,7 @@ func (pv *Privacy) EraseShopper(ctx context.Context, by audit.Actor, who Shopper
 		case err == nil:
 			done.Payments = append(done.Payments, id)
 		case refused && refusal.Code == problem.ConflictState:
-			done.Kept[id] = refusal.Message
+			done.Kept[id] = refusal.Reason
 		case !errors.Is(err, errNothingLeft):
 			failures = append(failures, fmt.Errorf("payment %s: %w", id, err))
 		}
@@ -325,7 +325,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 	}
 	for _, n := range receipts {
 		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.KeptNotice) bool { return r.Closes(n) }) {
-			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for the operator")
+			return false, problem.New(problem.ConflictState, keptForNotification.With(n.ID))
 		}
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)

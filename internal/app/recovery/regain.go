@@ -40,7 +40,7 @@ type Listed struct {
 // It returns an error if no recovery is under way, or if a line cannot be read.
 func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
 	if !rs.Shut() {
-		return done, errors.New("no recovery is under way: cascada recover begin")
+		return done, pay.NoRecovery
 	}
 	account, err := rs.Store.Accounts().Get(ctx, l.Account)
 	if err != nil {
@@ -72,8 +72,7 @@ func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, er
 		}
 	}
 	if done.Lines == 0 { // otherwise the account would count as covered
-		return done, fmt.Errorf("no line of the list is a charge, a refund or a payout, and %d are other kinds: does its column of kinds use other words? "+
-			"If the account did nothing in the window, use cascada recover cover %s", done.Other, account.ID)
+		return done, nothingListed.With(done.Other, account.ID)
 	}
 	return done, rs.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }
@@ -96,7 +95,7 @@ func (rs *Recovery) listed(ctx context.Context, account accounts.Account, line r
 	}
 	known, regained, err := rs.place(ctx, f, line)
 	if refused, ok := errors.AsType[*problem.Error](err); ok {
-		f.Why, err = refused.Message, nil
+		f.Why, err = refused.Reason.Error(), nil
 	}
 	switch {
 	case err != nil:

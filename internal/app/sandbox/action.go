@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
-
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -40,7 +38,7 @@ func (a Action) allows(p pay.Payment) error {
 	}
 	return &problem.Error{
 		Code:    problem.ConflictState,
-		Message: fmt.Sprintf("cannot simulate %s: it needs a payment that is %s and has no open dispute", a, from),
+		Reason:  cannotSimulate.With(a, from),
 		Details: problem.Details{From: string(p.Status), Action: string(a)},
 	}
 }

@@ -56,7 +56,7 @@ func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause
 			return next, err
 		}
 	}
-	return p, problem.Field(problem.InvalidRequest, "installments", "this number of installments is not offered")
+	return p, problem.Field(problem.InvalidRequest, "installments", installmentsNotOffered)
 }
 
 // AtBank simulates the end of a sandbox payment. count is the number of installments in which BankPay and BankConfirm pay, "" for none.
@@ -72,7 +72,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 		return p, err
 	}
 	if !sb.providers.StoodIn(p) {
-		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
+		return p, problem.New(problem.TransactionNotFound, noSimulatedBank)
 	}
 	if first := firstAnswer(p); action == BankPay && first != "" {
 		if first == sandbox.Challenge { // the page asks for it: Challenges
@@ -103,7 +103,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	}
 	play, known := plays[action]
 	if !known {
-		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
+		return p, problem.Field(problem.InvalidRequest, "action", unknownAction)
 	}
 	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
 		return p, err
@@ -175,7 +175,7 @@ func Refusals(p pay.Payment) []decline.Reason {
 // refuseCard refuses a card on its page, which stays open.
 func (sb *Sandbox) refuseCard(ctx context.Context, p pay.Payment, reason decline.Reason, cause view.Cause) (pay.Payment, error) {
 	if !onPage(p) || !reason.Known() {
-		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
+		return p, problem.Field(problem.InvalidRequest, "action", unknownAction)
 	}
 	if err := Failed.allows(p); err != nil {
 		return p, err

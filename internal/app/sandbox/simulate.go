@@ -113,7 +113,7 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &problem.Error{
-			Code: problem.ConflictState, Message: "this payment is in a provider's own test environment: simulate its outcome there",
+			Code: problem.ConflictState, Reason: simulateElsewhere,
 			Details: problem.Details{From: string(p.Status)},
 		}
 	}

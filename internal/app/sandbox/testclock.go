@@ -62,7 +62,7 @@ func (sb *Sandbox) MoveClock(ctx context.Context, who base.Principal, by time.Du
 
 func sandboxOnly(scope merchants.Scope) error {
 	if scope.Live {
-		return problem.New(problem.ProductionKeyRefused, "this is for the sandbox only: use a test key (sk_test_…)")
+		return problem.New(problem.ProductionKeyRefused, onlyInSandbox)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package settlements
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ type NewAdjustment struct {
 func AdjustmentAmount(text string) (money.Amount, error) {
 	amount, err := money.Parse(text, money.USD)
 	if err != nil {
-		return amount, problem.Field(problem.AmountInvalid, "amount", "amount must be an amount of USD, such as 12.50 or -12.50")
+		return amount, problem.Field(problem.AmountInvalid, "amount", AdjustmentNotUSD)
 	}
 	return amount, nil
 }
@@ -57,13 +56,13 @@ func (ad *Adjustments) Make(ctx context.Context, by audit.Actor, n NewAdjustment
 	scope := merchants.Scope{Merchant: n.Merchant, Live: n.Live}
 	if n.Account != "" && n.Account != string(ledger.Available) {
 		return pay.Adjustment{}, problem.Field(problem.InvalidRequest, "account",
-			"account must be available: money in the other accounts is of payments, claims or withdrawals, and moves with them")
+			accountNotAvailable)
 	}
 	if n.Amount.Currency != money.USD {
-		return pay.Adjustment{}, problem.Field(problem.InvalidRequest, "amount", "amount must be in USD")
+		return pay.Adjustment{}, problem.Field(problem.InvalidRequest, "amount", adjustmentNotInUSD)
 	}
 	if _, err := ad.Store.Merchants().Get(ctx, n.Merchant); errors.Is(err, store.ErrNotFound) {
-		return pay.Adjustment{}, problem.New(problem.MerchantNotFound, "there is no merchant with this id")
+		return pay.Adjustment{}, problem.New(problem.MerchantNotFound, noMerchant)
 	} else if err != nil {
 		return pay.Adjustment{}, err
 	}
@@ -133,9 +132,9 @@ func (ad *Adjustments) of(ctx context.Context, scope merchants.Scope, reference 
 // taken is the error of an adjustment whose reference is of another one.
 func taken(known pay.Adjustment) error {
 	err := &problem.Error{Code: problem.ConflictState, Param: "reference", Details: problem.Details{From: string(known.Status), Action: "adjust"},
-		Message: fmt.Sprintf("the reference %q is of another adjustment, %s: each reference is booked once", known.Reference, known.ID)}
+		Reason: referenceTaken.With(known.Reference, known.ID)}
 	if known.Status == pay.AdjustmentRejected {
-		err.Message = fmt.Sprintf("the reference %q is of a rejected adjustment that says something else, %s: use a new reference", known.Reference, known.ID)
+		err.Reason = referenceOfRejected.With(known.Reference, known.ID)
 	}
 	return err
 }
@@ -156,7 +155,7 @@ func (ad *Adjustments) decide(ctx context.Context, scope merchants.Scope, decide
 	}
 	err = ad.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrInsufficient) { // others took it meanwhile
-		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than the available balance: allow it explicitly to take the balance below zero")
+		return problem.Field(problem.BalanceInsufficient, "amount", beyondAvailable)
 	}
 	return err
 }
@@ -215,7 +214,7 @@ func (ad *Adjustments) belongs(ctx context.Context, scope merchants.Scope, id st
 	}
 	if err != nil || of.Merchant != scope.Merchant || of.Live != scope.Live {
 		return problem.Field(problem.InvalidRequest, "about",
-			"about must be the id of a payment, a claim, a withdrawal, a settlement or a notification of this merchant in this environment")
+			aboutUnknown)
 	}
 	return nil
 }
@@ -250,7 +249,7 @@ func (ad *Adjustments) Approve(ctx context.Context, by audit.Actor, id string) (
 // Errors: not_found, missing_field, conflict_state.
 func (ad *Adjustments) Reject(ctx context.Context, by audit.Actor, id, note string) (next pay.Adjustment, err error) {
 	if strings.TrimSpace(note) == "" {
-		return next, problem.Field(problem.MissingField, "note", "note is required: it says why, and is kept in the audit log")
+		return next, problem.Field(problem.MissingField, "note", noteRequired)
 	}
 	err = base.Again(func() error {
 		a, err := ad.Any(ctx, id)
@@ -293,7 +292,7 @@ func (ad *Adjustments) Reverse(ctx context.Context, by audit.Actor, id, note str
 func (ad *Adjustments) Any(ctx context.Context, id string) (pay.Adjustment, error) {
 	a, err := ad.Store.Adjustments().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return a, problem.New(problem.NotFound, "there is no adjustment with this id")
+		return a, problem.New(problem.NotFound, noAdjustment)
 	}
 	return a, err
 }

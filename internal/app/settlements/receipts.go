@@ -97,7 +97,7 @@ func (e *Settlements) List(ctx context.Context, scope merchants.Scope, f lists.S
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
 func (e *Settlements) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Settlement, error) {
-	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.SettlementNotFound, scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
 }
 
 // For returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out.
@@ -124,7 +124,7 @@ func (e *Settlements) WithdrawalsOf(ctx context.Context, s pay.Settlement) ([]pa
 }
 
 func noSettlement() error {
-	return problem.New(problem.SettlementNotFound, "there is no such settlement")
+	return problem.New(problem.SettlementNotFound, base.NoSettlement)
 }
 
 func orNoSettlement(err error) error {
@@ -206,7 +206,7 @@ func (e *Settlements) ReceiptFor(ctx context.Context, scope merchants.Scope, s p
 		return nil, err
 	}
 	if siblings {
-		return nil, problem.New(problem.Forbidden, "the receipt lists the payments of all shops of the merchant: use credentials of the whole merchant, or format=csv or json")
+		return nil, problem.New(problem.Forbidden, receiptOfAllShops)
 	}
 	return e.ReceiptOf(ctx, s)
 }
@@ -217,7 +217,7 @@ func (e *Settlements) ReceiptFor(ctx context.Context, scope merchants.Scope, s p
 // Errors: conflict_state while the settlement is open.
 func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
-		return nil, &problem.Error{Code: problem.ConflictState, Message: "the settlement is open: its receipt is made when it closes",
+		return nil, &problem.Error{Code: problem.ConflictState, Reason: receiptWhenClosed,
 			Details: problem.Details{From: string(s.Status), Action: "report"}}
 	}
 	if s.PDFAt.IsZero() {

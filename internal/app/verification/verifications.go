@@ -68,7 +68,7 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 //
 // Errors: not_found, also for another merchant's verification.
 func (po *Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
-	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (merchants.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.NotFound, scope, id), func() (merchants.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
 }
 
 // Any reads a verification of any merchant, for the operator.
@@ -105,7 +105,7 @@ func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id str
 //
 // Errors: not_found, also for a wrong token.
 func (po *Verifications) Page(ctx context.Context, id, token string) (merchants.Verification, error) {
-	missing := problem.New(problem.NotFound, "there is no such verification")
+	missing := problem.New(problem.NotFound, noVerification)
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return merchants.Verification{}, missing
 	}

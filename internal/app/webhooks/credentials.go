@@ -26,12 +26,12 @@ func (b *problems) credentials(c *Credentials, managed bool) {
 		return
 	}
 	if managed {
-		b.issues = append(b.issues, problem.Issue{Path: field, Message: "authentication is for an endpoint of your own: send its url too"})
+		b.issues = append(b.issues, problem.Issue{Path: field, Reason: credentialsOfInbox})
 		return
 	}
 	for _, m := range c.Check() {
-		path, message := strings.TrimSuffix(field+"."+m.Field, "."), m.Err.Error()
-		b.issues = append(b.issues, problem.Issue{Path: path, Message: message})
+		path := strings.TrimSuffix(field+"."+m.Field, ".")
+		b.issues = append(b.issues, problem.Issue{Path: path, Reason: m.Why})
 		if m.Missing {
 			b.missing = append(b.missing, path)
 		}

@@ -116,7 +116,7 @@ func (w *Webhooks) Delivery(ctx context.Context, scope merchants.Scope, subscrip
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
-	d, err := base.Named(id, problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them"), func() (store.Dispatch, error) { return w.Store.Deliveries().Get(ctx, scope, sub.ID, storedID(id)) })
+	d, err := base.Named(id, problem.New(problem.WebhookDeliveryNotFound, noDelivery.With(sub.ID)), func() (store.Dispatch, error) { return w.Store.Deliveries().Get(ctx, scope, sub.ID, storedID(id)) })
 	return sub, d, err
 }
 
@@ -140,7 +140,7 @@ func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope merchant
 		}
 		if sub.Status != webhooks.Enabled {
 			return Replayed{}, &problem.Error{
-				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first, with PATCH and status enabled",
+				Code: problem.ConflictState, Reason: endpointDisabled,
 				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}

@@ -23,7 +23,7 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 //
 // Errors: event_not_found, also for another shop's event.
 func (ev *Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
-	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events().Get(ctx, scope, id) })
+	return base.Named(id, problem.New(problem.EventNotFound, eventMissing), func() (pay.ToldEvent, error) { return ev.Store.Events().Get(ctx, scope, id) })
 }
 
 // List lists a shop's events, newest first, with the number that the filter selects. A checkout
@@ -75,5 +75,5 @@ func (ev *Events) page(ctx context.Context, scope merchants.Scope, f lists.Event
 
 func noEvent() error {
 	return problem.Field(problem.InvalidRequest, lists.CursorParam,
-		"there is no such event: send the nextCursor of the page before, or leave "+lists.CursorParam+" out to begin anew")
+		noEventToContinue.With(lists.CursorParam))
 }

@@ -48,7 +48,7 @@ func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d webhooks.Deliver
 
 // unsigned refuses a delivery that is not signed for the inbox.
 func unsigned(cause error) error {
-	return &problem.Error{Code: problem.InvalidToken, Message: "the delivery's signature is missing or wrong", Cause: cause}
+	return &problem.Error{Code: problem.InvalidToken, Reason: deliveryUnsigned, Cause: cause}
 }
 
 // Receive accepts a delivery to a shop's managed inbox. The delivery names the subscription whose
@@ -99,7 +99,7 @@ func (w *Webhooks) keep(ctx context.Context, e endpoint, d webhooks.Delivery, he
 		return unsigned(err)
 	}
 	if !json.Valid(body) || !base.Storable(string(body)) {
-		return problem.New(problem.InvalidRequest, "the delivery is not JSON")
+		return problem.New(problem.InvalidRequest, deliveryNotJSON)
 	}
 	now := w.TimeOf(e.sub.Scope)
 	got := webhooks.Received{

@@ -55,7 +55,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope merchants
 		}
 		if err == nil {
 			return running, &problem.Error{
-				Code: problem.ConflictState, Message: "the replay " + running.ID + " to this webhook is running: wait until it is done, or stop it with POST /webhooks/" + sub.ID + "/replays/" + running.ID + "/stop",
+				Code: problem.ConflictState, Reason: replayRuns.With(running.ID, sub.ID),
 				Details: problem.Details{Reason: "replay_running", Action: "replay", ReplayID: running.ID},
 			}
 		}
@@ -64,7 +64,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope merchants
 		}
 		if sub.Status != webhooks.Enabled {
 			return running, &problem.Error{
-				Code: problem.ConflictState, Message: "the webhook is disabled: enable it first",
+				Code: problem.ConflictState, Reason: endpointDisabledForReplay,
 				Details: problem.Details{Reason: "webhook_disabled", Action: "replay"},
 			}
 		}
@@ -126,7 +126,7 @@ func (rp *Replays) Get(ctx context.Context, scope merchants.Scope, subscription,
 	if err != nil {
 		return webhooks.Replay{}, err
 	}
-	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (webhooks.Replay, error) { return rp.Store.Replays().Get(ctx, scope, sub.ID, id) })
+	return base.Named(id, problem.New(problem.NotFound, noReplay), func() (webhooks.Replay, error) { return rp.Store.Replays().Get(ctx, scope, sub.ID, id) })
 }
 
 // List lists the replays to one of a shop's endpoints, newest first, with their number.

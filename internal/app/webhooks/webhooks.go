@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/url"
@@ -211,8 +212,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub webhooks.Subscription)
 	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
 		return nil
 	}
-	return problem.Field(problem.InvalidRequest, "url", "the endpoint did not answer the challenge that was sent to it: "+
-		"it must reply to a POST of type "+webhook.Challenge+" with a status of 2xx and the SHA-256 of the challenge in hex")
+	return problem.Field(problem.InvalidRequest, "url", challengeNotAnswered.With(webhook.Challenge))
 }
 
 // newSecret makes a subscription's secret: its text, the encrypted text, and the preview.
@@ -237,12 +237,12 @@ type problems struct {
 
 func (b *problems) events(events []string) {
 	if len(events) == 0 {
-		b.issues = append(b.issues, problem.Issue{Path: "events", Message: "events must name at least one event, such as payment.completed, or * for all"})
+		b.issues = append(b.issues, problem.Issue{Path: "events", Reason: noEvents})
 		b.missing = []string{"events"}
 	}
 	for i, e := range events {
 		if !webhooks.ValidEvent(e) {
-			b.issues = append(b.issues, problem.Issue{Path: fmt.Sprintf("events[%d]", i), Message: NotEvent(e) + ", and * for all"})
+			b.issues = append(b.issues, problem.Issue{Path: fmt.Sprintf("events[%d]", i), Reason: notEventNorAll.With(NotEvent(e))})
 		}
 	}
 }
@@ -251,25 +251,25 @@ func (b *problems) events(events []string) {
 // closest to payment.failed.
 var paidElsewhere = []string{"payment.paid", "payment.succeeded", "charge.succeeded", "payment_intent.succeeded", "checkout.session.completed"}
 
-// NotEvent is the message for an unknown event: the valid ones, and the one that was probably
+// NotEvent is the reason for an unknown event: the valid ones, and the one that was probably
 // meant.
-func NotEvent(name string) string {
+func NotEvent(name string) problem.Reason {
 	var names []string
 	for _, e := range webhooks.EventTypes() {
 		names = append(names, string(e))
-	}
-	message := name + " is not an event"
-	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, problem.Unprintable) {
-		message = "that is not an event"
 	}
 	meant := near.Meant(name, names)
 	if slices.Contains(paidElsewhere, name) {
 		meant = string(webhooks.PaymentCompleted)
 	}
+	hint := knownEvents.With(names)
 	if meant != "" {
-		return message + ": did you mean " + meant + "? There are " + strings.Join(names, ", ")
+		hint = eventMeant.With(meant, names)
 	}
-	return message + ": there are " + strings.Join(names, ", ")
+	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, problem.Unprintable) {
+		return notEventUnnamed.With(hint)
+	}
+	return notEvent.With(name, hint)
 }
 
 // version checks a set of events; "" means that none was asked for. It must not be older than
@@ -282,16 +282,17 @@ func (b *problems) version(v, before webhooks.EventsVersion) {
 		for _, known := range webhooks.EventsVersions() {
 			names = append(names, string(known))
 		}
-		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Message: "eventsVersion must be one of " + strings.Join(names, ", ")})
+		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Reason: unknownEventsVersion.With(names)})
 	case v < before:
-		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Message: fmt.Sprintf("eventsVersion is %s, and can only move forward", before)})
+		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Reason: eventsVersionBackwards.With(before)})
 	}
 }
 
 // url checks an endpoint's address, by the rules of production or of the sandbox.
 func (b *problems) url(url string, live, allowPrivate bool) {
 	if err := webhook.CheckURL(url, live, allowPrivate); err != nil {
-		b.issues = append(b.issues, problem.Issue{Path: "url", Message: err.Error()})
+		why, _ := errors.AsType[problem.Reason](err)
+		b.issues = append(b.issues, problem.Issue{Path: "url", Reason: why})
 	}
 }
 
@@ -305,7 +306,7 @@ func (b *problems) err() error {
 		code = problem.MissingField
 	}
 	return &problem.Error{
-		Code: code, Param: b.issues[0].Path, Message: b.issues[0].Message,
+		Code: code, Param: b.issues[0].Path, Reason: b.issues[0].Reason,
 		Details: problem.Details{Issues: b.issues, MissingFields: b.missing},
 	}
 }
@@ -314,7 +315,7 @@ func (b *problems) err() error {
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Subscription(ctx context.Context, scope merchants.Scope, subscription string) (webhooks.Subscription, error) {
-	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (webhooks.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
+	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, scope, subscription), func() (webhooks.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
 	return sub.At(w.TimeOf(scope)), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -74,7 +75,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 		if i == 0 {
 			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S ID\tWHY IT WAITS")
 		}
-		why := f.Why
+		why := message.Kept(f.Why)
 		if why == "" && f.Kind == pay.FoundCharge {
 			why = "its request was not repeated"
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -198,7 +199,7 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 		fmt.Fprintf(cli.Stdout, "%s %s\n", id, verb)
 	}
 	for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
-		fmt.Fprintf(cli.Stdout, "%s is kept: %s\n", id, done.Kept[id])
+		fmt.Fprintf(cli.Stdout, "%s is kept: %s\n", id, message.Text(done.Kept[id]))
 	}
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -132,9 +133,9 @@ func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	if !ok || shown.Code == problem.ServiceUnavailable {
 		return err
 	}
-	status := shown.Code.Shown().Status
-	if f.Wrong = frame.FieldErrors(err); f.Wrong == nil {
-		f.Error = frame.Sentence(shown.Message)
+	status := message.ShownOf(shown.Code).Status
+	if f.Wrong = frame.FieldErrors(frame.Language(r, v), err); f.Wrong == nil {
+		f.Error = frame.Said(frame.Language(r, v), shown)
 	}
 	return a.room.ShowStatus(w, r, v, status, page, f)
 }

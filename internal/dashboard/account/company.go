@@ -8,6 +8,7 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -52,5 +53,5 @@ func (a *account) companyFailed(w http.ResponseWriter, r *http.Request, err erro
 	if !ok || shown.Code == problem.NotFound || shown.Code == problem.RateLimited {
 		return err
 	}
-	return a.room.ShowStatus(w, r, nil, shown.Code.Shown().Status, "signin", form{Next: next, Error: frame.Sentence(shown.Message), ways: a.openly()})
+	return a.room.ShowStatus(w, r, nil, message.ShownOf(shown.Code).Status, "signin", form{Next: next, Error: frame.Said(frame.Language(r, nil), shown), ways: a.openly()})
 }

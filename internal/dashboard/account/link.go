@@ -69,7 +69,7 @@ func (a *account) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	e, err := a.use(r, v, view, u)
 	if err != nil {
 		view.Name = r.FormValue("name")
-		view.Wrong = frame.FieldErrors(err)
+		view.Wrong = frame.FieldErrors(frame.Language(r, v), err)
 		if view.Wrong == nil {
 			return err
 		}

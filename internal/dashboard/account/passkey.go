@@ -8,6 +8,7 @@ import (
 
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -114,7 +115,7 @@ func (a *account) askAgain(w http.ResponseWriter, _ *http.Request, v *frame.Visi
 
 func (a *account) proveAgainByPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	e, err := a.provedBy(w, r, v, v.User.ID)
-	if wrong := frame.FieldErrors(err); wrong != nil {
+	if wrong := frame.FieldErrors(frame.Language(r, v), err); wrong != nil {
 		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", a.onceMore(r, v, wrong))
 	}
 	if err != nil {
@@ -161,11 +162,11 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		return err
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
-		f := form{Name: n.Name, Wrong: frame.FieldErrors(err)}
+		f := form{Name: n.Name, Wrong: frame.FieldErrors(frame.Language(r, v), err)}
 		if f.Wrong == nil {
-			f.Error = frame.Sentence(shown.Message)
+			f.Error = frame.Said(frame.Language(r, v), shown)
 		}
-		return a.showPasskey(w, r, v, shown.Code.Shown().Status, f)
+		return a.showPasskey(w, r, v, message.ShownOf(shown.Code).Status, f)
 	}
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (a *account) showProfile(w http.ResponseWriter, r *http.Request, v *frame.V
 
 // wrongProfile shows the profile with what was wrong in one of its forms.
 func (a *account) wrongProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, name string) error {
-	wrong := frame.FieldErrors(err)
+	wrong := frame.FieldErrors(frame.Language(r, v), err)
 	if wrong == nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *account) wrongProfile(w http.ResponseWriter, r *http.Request, v *frame.
 func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name, language := r.FormValue("name"), merchants.Language(r.FormValue("language"))
 	if !slices.Contains(merchants.Languages(), language) {
-		return problem.Field(problem.InvalidRequest, "language", "the language is one of en, es and pt")
+		return problem.Field(problem.InvalidRequest, "language", frame.UnknownLanguage)
 	}
 	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
 		return a.wrongProfile(w, r, v, err, name)
@@ -128,7 +128,7 @@ func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.SignIn, n)
 		return err
 	})
-	if wrong := frame.FieldErrors(err); wrong != nil {
+	if wrong := frame.FieldErrors(frame.Language(r, v), err); wrong != nil {
 		return a.showApp(w, r, v, http.StatusBadRequest, n.Secret, wrong)
 	}
 	if err != nil {
@@ -210,7 +210,7 @@ func (a *account) onceMore(r *http.Request, v *frame.Visit, wrong map[string]str
 
 func (a *account) proveAgain(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	err := a.Prove(w, r, v, r.FormValue("code"))
-	if wrong := frame.FieldErrors(err); wrong != nil {
+	if wrong := frame.FieldErrors(frame.Language(r, v), err); wrong != nil {
 		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", a.onceMore(r, v, wrong))
 	}
 	if err != nil {

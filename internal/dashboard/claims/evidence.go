@@ -58,7 +58,7 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	view.Kinds = kindsFor(view.Reason)
 	if language := merchants.Language(r.FormValue("draft")); language != "" {
 		if !slices.Contains(merchants.Languages(), language) {
-			return problem.Field(problem.InvalidRequest, "draft", "the language is one of en, es and pt")
+			return problem.Field(problem.InvalidRequest, "draft", frame.UnknownLanguage)
 		}
 		if view.Text, err = c.App.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
 			return err
@@ -147,7 +147,7 @@ func (c *claims) send(ctx context.Context, v *frame.Visit, id, text string, file
 func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, problem.New(problem.InvalidRequest, "this is not a form with files")
+		return nil, problem.New(problem.InvalidRequest, noFormWithFiles)
 	}
 	wrong := func(field, key string, args ...any) {
 		if view.Wrong == nil {
@@ -165,7 +165,7 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 			view.Error = "too_large"
 			return nil, nil
 		case err != nil:
-			return nil, problem.New(problem.InvalidRequest, "the form did not arrive as a whole: send it again")
+			return nil, problem.New(problem.InvalidRequest, frame.FormIncomplete)
 		}
 		kind, isFile := strings.CutPrefix(part.FormName(), "file_")
 		switch {

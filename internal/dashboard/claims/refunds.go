@@ -143,5 +143,5 @@ func unknownStage(stage pay.DisputeStage) error {
 	if slices.Contains([]pay.DisputeStage{pay.StageEvidence, pay.StageReview, pay.StageEnded}, stage) {
 		return nil
 	}
-	return problem.New(problem.NotFound, "there is no such list")
+	return problem.New(problem.NotFound, noList)
 }

@@ -72,7 +72,7 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	typed := desk.Typed(r, "reason")
 	m, err := c.App.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
 	if err != nil {
-		status, fault := typed.Refused(err)
+		status, fault := typed.Refused(v, err)
 		if fault != nil {
 			return fault
 		}

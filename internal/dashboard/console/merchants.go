@@ -106,7 +106,7 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 // refused shows the merchant with what was wrong in one of its forms.
 func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed desk.Form) error {
 	view := merchantView{Form: typed}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -130,22 +130,9 @@ func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 // too.
 func named(err error, field string) error {
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Param == "email" {
-		return problem.Field(shown.Code, field, shown.Message)
+		return problem.Field(shown.Code, field, shown.Reason)
 	}
 	return err
-}
-
-// about puts an error in the words of the command line beside a field.
-func about(err error, field string) error {
-	told := desk.Told(err, field)
-	if shown, ok := told.(*problem.Error); ok {
-		for _, flag := range []string{"email", "name"} {
-			if rest, found := strings.CutPrefix(shown.Message, "--"+flag+": "); found {
-				shown.Message = rest
-			}
-		}
-	}
-	return told
 }
 
 // invite invites somebody to the merchant's team. Without e-mails the link is the answer itself: it is shown once.
@@ -186,7 +173,7 @@ func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	if len(shops) == 0 {
-		return problem.New(problem.NotFound, "this merchant has no shop to look at")
+		return problem.New(problem.NotFound, noShopToLookAt)
 	}
 	if err := c.App.People.Visit(r.Context(), v.From(r), c.Token(r), id); err != nil {
 		return err
@@ -239,7 +226,7 @@ func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.V
 	case err == nil:
 		return c.show(w, r, v, http.StatusOK, made.Merchant.ID, merchantView{Opened: &made})
 	}
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -252,7 +239,7 @@ func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.V
 func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (appmerchants.Onboarded, error) {
 	tier := merchants.Tier(typed.Value("tier"))
 	if !slices.Contains(merchants.Tiers(), tier) {
-		return appmerchants.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", "choose a tier of the list")
+		return appmerchants.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", chooseTier)
 	}
 	n := appmerchants.NewMerchant{
 		Name: typed.Value("name"), Email: typed.Value("email"), Industry: typed.Value("industry"), Tier: tier,
@@ -262,11 +249,7 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (app
 		n.Idempotency = base.Idempotency{Route: "form of POST /console/merchants", Key: key, Hash: hashOf(n)}
 	}
 	if err := n.Check(); err != nil {
-		field := "name"
-		if strings.HasPrefix(err.Error(), "--email") {
-			field = "email"
-		}
-		return appmerchants.Onboarded{}, about(err, field)
+		return appmerchants.Onboarded{}, err
 	}
 	return c.App.Onboarding.CreateMerchant(ctx, v.Actor(), n)
 }

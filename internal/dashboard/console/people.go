@@ -50,7 +50,7 @@ func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err == nil {
 		return c.invited(w, r, v, told)
 	}
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -75,7 +75,7 @@ func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.
 		return c.invited(w, r, v, told)
 	}
 	var typed desk.Form
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -99,9 +99,9 @@ func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
 	i := slices.IndexFunc(list, func(u people.User) bool { return u.ID == r.FormValue("user") })
 	switch {
 	case i < 0:
-		return people.User{}, problem.New(problem.NotFound, "there is no such operator")
+		return people.User{}, problem.New(problem.NotFound, noOperator)
 	case list[i].ID == v.User.ID:
-		return people.User{}, problem.Conflict("self", "this is you: your profile ends your own sign-ins, and another operator removes you")
+		return people.User{}, problem.Conflict("self", operatorIsYou)
 	}
 	return list[i], nil
 }
@@ -119,7 +119,7 @@ func (c *room) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		return c.Done(w, r, "operators", done, "email", u.Email)
 	}
 	var typed desk.Form
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}

@@ -195,7 +195,7 @@ func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *fram
 			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
 		}
 	}
-	wrong, status, err := refused(err)
+	wrong, status, err := refused(v, err)
 	if err != nil {
 		return err
 	}

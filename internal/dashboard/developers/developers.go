@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -55,7 +56,7 @@ func Register(site *frame.Site) error {
 func word[T ~string](r *http.Request, name string, all []T) (T, error) {
 	value := T(r.FormValue(name))
 	if value != "" && !slices.Contains(all, value) {
-		return "", problem.Field(problem.InvalidRequest, name, "this filter does not exist: choose another one")
+		return "", problem.Field(problem.InvalidRequest, name, unknownFilter)
 	}
 	return value, nil
 }
@@ -68,17 +69,17 @@ type form struct {
 
 // refused is the form that shows an error, with the status of its page. An error that is not about what was
 // sent is returned.
-func refused(err error) (form, int, error) {
+func refused(v *frame.Visit, err error) (form, int, error) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return form{}, 0, err
 	}
-	switch status := shown.Code.Shown().Status; status {
+	switch status := message.ShownOf(shown.Code).Status; status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity:
-		if wrong := frame.FieldErrors(err); wrong != nil {
+		if wrong := frame.FieldErrors(v.Language(), err); wrong != nil {
 			return form{Wrong: wrong}, status, nil
 		}
-		return form{Error: shown.Message}, status, nil
+		return form{Error: frame.Said(v.Language(), shown)}, status, nil
 	}
 	return form{}, 0, err
 }

@@ -8,6 +8,7 @@ import (
 
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -33,12 +34,12 @@ func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked webhook
 	}{{"since", &asked.From}, {"until", &asked.To}} {
 		span, issues := wire.Between(r.FormValue(bound.name), "")
 		if len(issues) > 0 {
-			return asked, problem.Field(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
+			return asked, message.FieldRefusal(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
 		}
 		*bound.into = span.From
 	}
 	if asked.From.IsZero() {
-		return asked, problem.Field(problem.MissingField, "since", d.room.Text(v, "no_time"))
+		return asked, message.FieldRefusal(problem.MissingField, "since", d.room.Text(v, "no_time"))
 	}
 	one, err := word(r, "type", webhooks.EventTypes())
 	if one != "" {

@@ -130,7 +130,7 @@ func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.
 	if err == nil {
 		return d.showSecret(w, r, v, secretView{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
 	}
-	wrong, status, err := refused(err)
+	wrong, status, err := refused(v, err)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	}
 	grace, err := time.ParseDuration(r.FormValue("grace"))
 	if err != nil || grace < 0 {
-		err = problem.Field(problem.InvalidRequest, "grace", "choose how long the present key still works")
+		err = problem.Field(problem.InvalidRequest, "grace", graceMissing)
 	} else {
 		var raw string
 		raw, _, err = d.App.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
@@ -228,7 +228,7 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: until})
 		}
 	}
-	wrong, status, err := refused(err)
+	wrong, status, err := refused(v, err)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -108,7 +109,7 @@ func (d *developers) requestsFile(w http.ResponseWriter, r *http.Request, v *fra
 func (d *developers) request(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	e, found := d.App.Requests.Get(v.Scope, r.PathValue("id"))
 	if !found {
-		return problem.New(problem.NotFound, d.room.Text(v, "request_gone"))
+		return message.Refusal(problem.NotFound, d.room.Text(v, "request_gone"))
 	}
 	return d.room.Show(w, r, v, "request", viewRequest(e))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -52,14 +53,14 @@ func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *fram
 
 func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	by, ok := merchants.ParseDuration(r.FormValue("advance"))
-	err := error(problem.Field(problem.InvalidRequest, "advance", d.room.Text(v, "not_a_duration")))
+	err := error(message.FieldRefusal(problem.InvalidRequest, "advance", d.room.Text(v, "not_a_duration")))
 	if ok {
 		_, _, err = d.App.Sandbox.MoveClock(r.Context(), v.Principal, by)
 	}
 	if err == nil {
 		return d.done(w, r, v, "sandbox", "clock_moved")
 	}
-	wrong, status, err := refused(err)
+	wrong, status, err := refused(v, err)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm
 // Errors: invalid_request.
 func (f webhookForm) described() error {
 	if len([]rune(f.Description)) > 200 {
-		return problem.Field(problem.InvalidRequest, "description", "the description has 200 characters at most")
+		return problem.Field(problem.InvalidRequest, "description", descriptionTooLong)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 	if !f.Managed {
 		n.URL, n.Credentials = f.URL, f.credentials()
 		if f.URL == "" { // for the use case that means an inbox
-			err = problem.Field(problem.MissingField, "url", "type the address to which events are sent")
+			err = problem.Field(problem.MissingField, "url", addressMissing)
 		}
 	}
 	var sub webhooks.Subscription
@@ -205,7 +205,7 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (d *developers) wrongWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit, f webhookForm, err error) error {
-	wrong, status, err := refused(err)
+	wrong, status, err := refused(v, err)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -29,7 +30,7 @@ func (s *Site) hidden(w http.ResponseWriter, r *http.Request) bool {
 	if !s.away(r) || !ofConsole(r.URL.Path) {
 		return false
 	}
-	s.Problem(w, r, nil, problem.New(problem.NotFound, "there is no such page"))
+	s.Problem(w, r, nil, problem.New(problem.NotFound, base.NoPage))
 	return true
 }
 

@@ -46,7 +46,7 @@ func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name str
 	leave, ok := s.files.Enter("user "+v.User.ID, "merchant "+v.Merchant.ID)
 	if !ok {
 		w.Header().Set("Retry-After", retrySoon)
-		return nil, problem.New(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
+		return nil, problem.New(problem.RateLimited, filesAtOnce)
 	}
 	context.AfterFunc(r.Context(), leave)
 	return newCSV(w, SheetOf(r), name, header), nil

@@ -43,8 +43,7 @@ type Frame struct {
 	own     *Room  // the frame's own pages
 	rooms   []*Room
 	shown   *lru.Cache[pageKey, *page] // the pages that were shown last
-	sayings *sayings
-	secure  bool // the public URL is https; NewSite sets it
+	secure  bool                       // the public URL is https; NewSite sets it
 	items   []item
 	console []item
 }
@@ -61,9 +60,6 @@ func New(c Config) (*Frame, error) {
 		return nil, err
 	}
 	if f.texts, err = textsOf(textFiles); err != nil {
-		return nil, err
-	}
-	if f.sayings, err = ownSayings(); err != nil {
 		return nil, err
 	}
 	own, err := readAssets()

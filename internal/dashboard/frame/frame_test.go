@@ -16,7 +16,13 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -202,17 +208,51 @@ func TestProblemsSayWhatToDoAndNoMore(t *testing.T) {
 	}
 	lines.Reset()
 	w := httptest.NewRecorder()
-	f.Problem(w, get("/x"), nil, problem.New(problem.TransactionNotFound, "there is no <payment>"))
+	f.Problem(w, get("/x"), nil, message.Refusal(problem.TransactionNotFound, "there is no <payment>"))
 	if body := w.Body.String(); w.Code != 404 || !strings.Contains(body, "There is no &lt;payment&gt;") || lines.Len() > 0 {
 		t.Errorf("an unknown payment: %d %s", w.Code, body)
 	}
 	w = httptest.NewRecorder()
-	f.Problem(w, get("/x", "HX-Request", "true", "HX-Target", "div#list", "HX-Request-Type", "partial"), visit("", true, "en"), problem.Conflict("x", "it is paid already"))
+	f.Problem(w, get("/x", "HX-Request", "true", "HX-Target", "div#list", "HX-Request-Type", "partial"), visit("", true, "en"), message.Refusal(problem.ConflictState, "it is paid already"))
 	if body := w.Body.String(); w.Code != 409 || strings.Contains(body, "<html") || !strings.Contains(body, `role="alert"`) || w.Header().Get("HX-Retarget") != "#notices" {
 		t.Errorf("to htmx: %d %s", w.Code, body)
 	}
-	if got := FieldErrors(problem.Field(problem.InvalidRequest, "url", "no")); got["url"] != "No" {
+	if got := FieldErrors("en", message.FieldRefusal(problem.InvalidRequest, "url", "no")); got["url"] != "No" {
 		t.Errorf("fields: %v", got)
+	}
+}
+
+// A message is shown in the language of the page, with amounts and statuses as pages write them; what a room has said itself
+// stays.
+func TestErrorsSpeakTheVisitorsLanguage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	above := accounts.AboveMaximum.With(money.New(120050, money.USD))
+	expired := pay.Payment{Status: pay.Expired}.CheckCancel()
+	missing := base.Missing(problem.TransactionNotFound, merchants.Scope{}, "")
+	wallet := pay.Wallet{Status: pay.WalletPending, ActiveAt: at}
+	_, _, cools := wallet.Withdraw("", money.Amount{}, merchants.Terms{}, rates.Conversion{}, nil, at.Add(-time.Hour))
+	two := problem.Invalid(problem.Issue{Path: "a", Reason: above}, problem.Issue{Path: "b", Reason: missing.Reason})
+	for _, c := range []struct {
+		lang merchants.Language
+		err  error
+		want string
+	}{
+		{"es", expired, "El estado del pago es vencido: solo se cancela uno pendiente."},
+		{"en", expired, "The payment is expired: only a pending one can be canceled"},
+		{"pt", problem.New(problem.AmountAboveMaximum, above), "O valor é no máximo 1.200,50\u00a0USD. Está em dólares, não em centavos."},
+		{"pt", missing, "Este pagamento não existe nesta loja e neste ambiente."},
+		{"es", cools, "La billetera es nueva y está en su tiempo de espera: espera hasta 29 nov 2026, 13:00\u00a0UTC."},
+		{"es", message.Refusal(problem.InvalidRequest, "falta el nombre"), "Falta el nombre"},
+		{"en", two, "The amount may be at most 1,200.50\u00a0USD. It is in dollars, not in cents. There is no such payment in this shop and environment."},
+	} {
+		shown, _ := errors.AsType[*problem.Error](c.err)
+		if got := Said(c.lang, shown); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.lang, c.err, got, c.want)
+		}
+	}
+	if got := FieldErrors("pt", two); got["b"] != "Este pagamento não existe nesta loja e neste ambiente." || len(got) != 2 {
+		t.Errorf("the fields have %q", got)
 	}
 }
 

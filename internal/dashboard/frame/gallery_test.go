@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -74,10 +75,10 @@ func gallery(t *testing.T) *http.ServeMux {
 		}
 	})
 	mux.HandleFunc("GET /problem", func(w http.ResponseWriter, req *http.Request) {
-		f.Problem(w, req, visit("payments/x", true, "en"), problem.New(problem.TransactionNotFound, "there is no payment TXN-9"))
+		f.Problem(w, req, visit("payments/x", true, "en"), message.Refusal(problem.TransactionNotFound, "there is no payment TXN-9"))
 	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, req *http.Request) {
-		f.Problem(w, req, visit("x", false, "en"), problem.New(problem.NotFound, "there is no such page"))
+		f.Problem(w, req, visit("x", false, "en"), message.Refusal(problem.NotFound, "there is no such page"))
 	})
 	return mux
 }

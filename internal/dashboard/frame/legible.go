@@ -55,7 +55,7 @@ func (s *Site) arrive(w http.ResponseWriter, r *http.Request, how web.Arrival) e
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
 		return shown
 	}
-	return problem.New(problem.InvalidRequest, "the form did not arrive as a whole: send it again")
+	return problem.New(problem.InvalidRequest, FormIncomplete)
 }
 
 // legible removes text that PostgreSQL cannot store from a request's query and the name of its browser.
@@ -63,7 +63,7 @@ func (s *Site) arrive(w http.ResponseWriter, r *http.Request, how web.Arrival) e
 // Errors: not_found for an address that names nothing that is stored.
 func legible(r *http.Request) error {
 	if !base.Storable(r.URL.Path) {
-		return problem.New(problem.NotFound, "there is no such page")
+		return problem.New(problem.NotFound, base.NoPage)
 	}
 	clean(url.Values{"": r.Header["User-Agent"]})
 	if query := r.URL.Query(); clean(query) {
@@ -82,10 +82,10 @@ func legibleForm(r *http.Request) error {
 	}
 	err := r.ParseForm()
 	if _, beyond := errors.AsType[*http.MaxBytesError](err); beyond {
-		return problem.New(problem.InvalidRequest, "this form is too large: shorten what you typed")
+		return problem.New(problem.InvalidRequest, formTooLarge)
 	}
 	if err != nil {
-		return problem.New(problem.InvalidRequest, "the form did not arrive as a whole: send it again")
+		return problem.New(problem.InvalidRequest, FormIncomplete)
 	}
 	clean(r.Form)
 	clean(r.PostForm)

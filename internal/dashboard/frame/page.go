@@ -25,13 +25,20 @@ type Page struct {
 	open  *[]opened // parts that are open
 }
 
+// Language is the language of a request's page: the visitor's own, or what the browser asks for.
+func Language(r *http.Request, v *Visit) merchants.Language {
+	if v != nil {
+		return v.Language()
+	}
+	return merchants.Language(languageOf(r))
+}
+
 // page is the value for a request's templates.
 func (r *Room) page(req *http.Request, v *Visit, data any) *Page {
 	p := &Page{
-		Visit: v, Data: data, Now: r.frame.Now(), Query: req.URL.Query(), room: r, lang: languageOf(req), path: req.URL.Path, open: &[]opened{},
+		Visit: v, Data: data, Now: r.frame.Now(), Query: req.URL.Query(), room: r, lang: spoken(Language(req, v)), path: req.URL.Path, open: &[]opened{},
 	}
 	if v != nil {
-		p.lang = spoken(v.Language())
 		p.Frame.Console = v.User.Operator && v.Shop.ID == "" && !v.NoConsole
 		if r.clock != nil && v.Shop.ID != "" {
 			p.Now = r.clock(v)

@@ -51,7 +51,6 @@ func (f *Frame) functions() template.FuncMap {
 	return template.FuncMap{
 		"part": f.part, "done": f.done, "icon": icon, "options": options, "tone": toneOf, "spark": Spark, "initial": initial, "othersheet": otherSheet,
 		"asset": func(name string) string { return f.Root + f.assets[name].path },
-		"said":  func(p *Page, message string) string { return f.said(p.lang, message) },
 	}
 }
 
@@ -94,11 +93,6 @@ func (f *Frame) part(p *Page, name string, pairs ...any) (template.HTML, error) 
 	}
 	if err := f.takes(name, ""); err != nil {
 		return "", err
-	}
-	for _, arg := range []string{"error", "text"} { // what an error says; a notice that is read at once tells one
-		if message, ok := args[arg].(string); ok && message != "" && (arg == "error" || args["alert"] == true) {
-			args[arg] = f.said(p.lang, message)
-		}
 	}
 	if f.parts.Lookup("end-"+name) != nil {
 		*p.open = append(*p.open, opened{name, args})

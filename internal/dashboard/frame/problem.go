@@ -3,10 +3,16 @@ package frame
 import (
 	"errors"
 	"net/http"
+	"reflect"
+	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -30,7 +36,9 @@ func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err er
 		f.Log.ErrorContext(r.Context(), "a page of the dashboard failed", "route", r.Pattern, "error", err)
 	}
 	p := f.own.page(r, v, nil)
-	t.Message = f.said(p.lang, t.Message)
+	if shown, ok := errors.AsType[*problem.Error](err); ok && t.Kind != "fault" {
+		t.Message = said(p.lang, shown)
+	}
 	p.Data = t
 	page, failed := f.own.find("problem", "notice")
 	switch {
@@ -54,7 +62,7 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	if !errors.As(err, &shown) || shown.Code == problem.Internal {
 		return trouble{Kind: "fault", Request: web.RequestID(r.Context()), Status: http.StatusInternalServerError}
 	}
-	t := trouble{Kind: "bad", Message: shown.Message, Status: shown.Code.Shown().Status}
+	t := trouble{Kind: "bad", Status: message.ShownOf(shown.Code).Status}
 	switch t.Status {
 	case 0:
 		t.Status = http.StatusBadRequest
@@ -83,20 +91,55 @@ func Sentence(message string) string {
 
 // FieldErrors says what is wrong with each field of a form, by the field's name as the problem has it. It is
 // nil for an error that is about no field, which Problem shows.
-func FieldErrors(err error) map[string]string {
+func FieldErrors(lang merchants.Language, err error) map[string]string {
 	var shown *problem.Error
 	if !errors.As(err, &shown) {
 		return nil
 	}
 	wrong := map[string]string{}
 	if shown.Param != "" {
-		wrong[shown.Param] = Sentence(shown.Message)
+		wrong[shown.Param] = Said(lang, shown)
 	}
 	for _, issue := range shown.Details.Issues {
-		wrong[issue.Path] = Sentence(issue.Message)
+		wrong[issue.Path] = sentence(spoken(lang), issue.Reason)
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return wrong
+}
+
+// Said is what an error says, in the language of a page.
+func Said(lang merchants.Language, e *problem.Error) string { return said(spoken(lang), e) }
+
+func said(lang string, e *problem.Error) string {
+	if !e.Reason.None() {
+		return sentence(lang, e.Reason)
+	}
+	var all []string
+	for _, issue := range e.Details.Issues {
+		all = append(all, sentence(lang, issue.Reason))
+	}
+	return strings.Join(all, " ")
+}
+
+func sentence(lang string, why problem.Reason) string {
+	return Sentence(message.Page(lang, why, argument))
+}
+
+// argument is a value of a message: an amount, a time and a status as pages write them.
+func argument(lang string, arg any) (text string, own bool) {
+	switch arg := arg.(type) {
+	case money.Amount:
+		return moneyText(lang, arg), true
+	case time.Time:
+		return timeText(lang, arg), true
+	}
+	v := reflect.ValueOf(arg)
+	if v.Kind() != reflect.String || v.Type() == reflect.TypeFor[string]() {
+		return "", false
+	}
+	texts, err := textsOf(textFiles)
+	status, known := texts[lang]["status_"+v.String()]
+	return strings.ToLower(status), known && err == nil
 }

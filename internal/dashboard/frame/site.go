@@ -183,7 +183,7 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 // operates permits operators. It does not reveal that there is a console.
 func operates(_ *http.Request, v *Visit) error {
 	if !v.User.Operator {
-		return problem.New(problem.NotFound, "there is no such page")
+		return problem.New(problem.NotFound, base.NoPage)
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error
 		return nil
 	}
 	if base.Absent(err) {
-		err = problem.New(problem.NotFound, "there is no such page")
+		err = problem.New(problem.NotFound, base.NoPage)
 	}
 	s.failed(w, r, v, err)
 	return nil
@@ -344,7 +344,7 @@ func (s *Site) Next(r *http.Request) string {
 //
 // Errors: not_found if the user has no role there, and is no operator who visits it from the console.
 func (s *Site) enter(r *http.Request, v *Visit) error {
-	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
+	missing := problem.New(problem.NotFound, pageOutOfReach)
 	environment := merchants.Environment(r.PathValue("environment"))
 	if environment != merchants.Sandbox && environment != merchants.Production {
 		return missing
@@ -368,7 +368,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 func (s *Site) guard(arrive func(http.ResponseWriter, *http.Request) (leave func(), err error), serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {
-			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
+			s.Problem(w, r, nil, problem.New(problem.Forbidden, formOfOtherSite))
 			return
 		}
 		err := legible(r)
@@ -426,9 +426,9 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 			return nil
 		}
 		web.Unrouted(mux, func(w http.ResponseWriter, r *http.Request) {
-			s.Problem(w, r, v, problem.New(problem.NotFound, "there is no such page"))
+			s.Problem(w, r, v, problem.New(problem.NotFound, base.NoPage))
 		}, func(w http.ResponseWriter, r *http.Request) {
-			s.Problem(w, r, v, problem.New(problem.MethodNotAllowed, "this page cannot be used in this way: go back and try again"))
+			s.Problem(w, r, v, problem.New(problem.MethodNotAllowed, pageUsedWrongly))
 		}).ServeHTTP(w, r)
 		return nil
 	}).ServeHTTP(w, r)

@@ -60,7 +60,7 @@ func (s *streams) leave(user string) {
 // there is news, and block makes it.
 func (s *Site) Stream(w http.ResponseWriter, r *http.Request, v *Visit, read func(context.Context) (mark string, block func() (string, error), err error)) error {
 	if !s.streams.enter(v.User.ID) {
-		return problem.New(problem.RateLimited, "too many pages watch: load the page again to see what is new")
+		return problem.New(problem.RateLimited, pagesWatch)
 	}
 	defer s.streams.leave(v.User.ID)
 	to := http.NewResponseController(w)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -21,7 +22,7 @@ func Day(r *http.Request, field string) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, problem.Field(problem.InvalidRequest, field, "this is not a day: write one such as 2026-11-21")
+		return time.Time{}, problem.Field(problem.InvalidRequest, field, dayUnreadable)
 	}
 	if day.Unix() < 0 { // also the zero time, which means none
 		day = time.Unix(0, 0).UTC()
@@ -40,7 +41,7 @@ func Days(r *http.Request) (span lists.Span, err error) {
 		return span, err
 	}
 	if span.From.After(span.To) {
-		return span, problem.Field(problem.InvalidRequest, "from", "the first day must not be after the last one")
+		return span, problem.Field(problem.InvalidRequest, "from", base.DaysBackwards)
 	}
 	span.To = span.To.AddDate(0, 0, 1)
 	return span, nil

@@ -78,7 +78,7 @@ func movementFilter(r *http.Request) (f lists.MovementFilter, filtered bool, err
 		return f, false, err
 	}
 	if known := len(pay.KindsOf(f.Type)) > 0; !known {
-		return f, false, problem.Field(problem.InvalidRequest, "type", "there are no movements of this type")
+		return f, false, problem.Field(problem.InvalidRequest, "type", unknownMovement)
 	}
 	return f, f.Type != "" || f.Span != (lists.Span{}), nil
 }
@@ -99,7 +99,7 @@ func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.
 		at, transfer, _ := strings.Cut(text, ".")
 		micros, err := strconv.ParseInt(at, 10, 64)
 		if err != nil || transfer == "" {
-			return nil, frame.Pager{}, false, problem.Field(problem.InvalidRequest, "cursor", "there is no such page in this list: begin anew")
+			return nil, frame.Pager{}, false, problem.Field(problem.InvalidRequest, "cursor", noListPage)
 		}
 		f.After = lists.MovementPlace{At: time.UnixMicro(micros).UTC(), Transfer: transfer}
 	}

@@ -96,8 +96,8 @@ func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole
 			return nil, text, nil
 		}
 	}
-	if fields = frame.FieldErrors(err); fields != nil {
+	if fields = frame.FieldErrors(v.Language(), err); fields != nil {
 		return fields, "", nil
 	}
-	return nil, shown.Message, nil
+	return nil, frame.Said(v.Language(), shown), nil
 }

@@ -157,7 +157,7 @@ func (m *room) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f 
 		f.Ask = false
 		return true, nil
 	}
-	if f.Wrong = frame.FieldErrors(err); f.Wrong != nil {
+	if f.Wrong = frame.FieldErrors(v.Language(), err); f.Wrong != nil {
 		err = nil
 	}
 	return false, err
@@ -167,7 +167,7 @@ func (m *room) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	f, ok := formFor(r)
 	switch {
 	case !ok:
-		return problem.Field(problem.InvalidRequest, "network", "there is no such network")
+		return problem.Field(problem.InvalidRequest, "network", unknownNetwork)
 	case !v.User.HasFactor(): // there is no code to ask for
 		m.Fresh(w, r, v, v.Home()+"/wallets/new?network="+f.Network)
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -64,9 +65,9 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	amount, ok := frame.Typed(v.Language(), f.Typed["amount"], page.Price.Local.Currency)
 	switch {
 	case !ok:
-		err = problem.Field(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
+		err = message.FieldRefusal(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
 	case utf8.RuneCountInString(reason) > longestReason:
-		err = problem.Field(problem.InvalidRequest, "reason", s.room.Text(v, "wrong_length", "most", longestReason))
+		err = message.FieldRefusal(problem.InvalidRequest, "reason", s.room.Text(v, "wrong_length", "most", longestReason))
 	default:
 		n.Amount = amount.Decimal()
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/document"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -80,7 +82,7 @@ func (s *sales) newTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := typed(r, "amount", "amount_currency", "method", "outcome", "email")
 	if v.Live {
-		return problem.New(problem.ProductionKeyRefused, "test payments are for the sandbox only: change to it at the top")
+		return problem.New(problem.ProductionKeyRefused, testPaymentsInSandbox)
 	}
 	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f)}
 	if action := sandbox.Action(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
@@ -122,14 +124,14 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
 	c, err := money.ParseCurrency(cmp.Or(f.Typed["amount_currency"], string(money.USD)))
 	if err != nil {
-		return money.Amount{}, problem.Field(problem.UnsupportedCurrency, "amount", s.room.Text(v, "wrong_currency"))
+		return money.Amount{}, message.FieldRefusal(problem.UnsupportedCurrency, "amount", s.room.Text(v, "wrong_currency"))
 	}
 	if err := s.App.Rates.CheckCurrency(c); err != nil {
 		return money.Amount{}, err
 	}
 	a, ok := frame.Typed(v.Language(), f.Typed["amount"], c)
 	if !ok {
-		return money.Amount{}, problem.Field(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
+		return money.Amount{}, message.FieldRefusal(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
 	}
 	return a, nil
 }
@@ -145,7 +147,7 @@ func onceOf(route string, f form) base.Idempotency {
 // checkEmail returns an error for a text that is not an e-mail address. An empty text is allowed.
 func checkEmail(text string) error {
 	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text || utf8.RuneCountInString(text) > longestEmail) {
-		return problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
+		return problem.Field(problem.InvalidRequest, "email", people.NotAnAddress)
 	}
 	return nil
 }
@@ -168,7 +170,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	err := checkEmail(f.Typed["email"])
 	for field, most := range map[string]int{"order": longestOrder, "description": longestDescription} {
 		if utf8.RuneCountInString(f.Typed[field]) > most {
-			err = problem.Field(problem.InvalidRequest, field, s.room.Text(v, "wrong_length", "most", most))
+			err = message.FieldRefusal(problem.InvalidRequest, field, s.room.Text(v, "wrong_length", "most", most))
 		}
 	}
 	n := payments.NewSession{
@@ -180,7 +182,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	if most := f.Typed["installments"]; err == nil && most != "" {
 		if n.Installments.Max, err = strconv.Atoi(most); err != nil || n.Installments.Max < 1 || n.Installments.Max > installment.Most {
-			err = problem.Field(problem.InvalidRequest, "installments", s.room.Text(v, "wrong_installments", "most", installment.Most))
+			err = message.FieldRefusal(problem.InvalidRequest, "installments", s.room.Text(v, "wrong_installments", "most", installment.Most))
 		}
 	}
 	var made pay.Session

@@ -57,7 +57,7 @@ func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	after := clean(r.URL.Query().Get("cursor"))
 	list, err := s.App.Sessions.Links(r.Context(), v.Scope, lists.Page{Limit: frame.Rows + 1, After: after})
 	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
-		return problem.New(problem.NotFound, "there is no such page of the list")
+		return problem.New(problem.NotFound, noPageOfList)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -40,7 +41,7 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f lists.PaymentFilter, f
 		if !ok {
 			return f, "", "", err
 		}
-		wrong, err = shown.Message, nil
+		wrong, err = frame.Said(v.Language(), shown), nil
 	}
 	if text := value("document"); text != "" {
 		end, ok := lists.DocumentEnd(text)
@@ -134,7 +135,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	f.Page = lists.Page{Limit: frame.Rows + 1, After: clean(r.URL.Query().Get("cursor"))}
 	list, total, err := s.App.Payments.List(r.Context(), v.Scope, f)
 	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
-		return problem.New(problem.NotFound, "there is no such page of the list")
+		return problem.New(problem.NotFound, noPageOfList)
 	}
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, _, wrong, err := s.asked(r, v)
 	if wrong != "" {
-		return problem.New(problem.InvalidRequest, wrong)
+		return message.Refusal(problem.InvalidRequest, wrong)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -89,7 +90,7 @@ func (s *sales) fresh(pairs ...string) form {
 // refused notes what was wrong with a form. A form whose key was used for something else gets a new one: the visitor
 // is told, and may want this too. The results are those of form.refused.
 func (s *sales) refused(v *frame.Visit, f *form, err error, names map[string]string) (int, error) {
-	status, fault := f.refused(err, names)
+	status, fault := f.refused(v, err, names)
 	if shown, ok := problemOf(err); ok && shown.Code == problem.IdempotencyConflict {
 		f.Key, f.Error = s.fresh().Key, s.room.Text(v, "form_used")
 	}
@@ -98,13 +99,13 @@ func (s *sales) refused(v *frame.Visit, f *form, err error, names map[string]str
 
 // refused notes what was wrong with a form. It returns the status to answer with, or the error if it is not the
 // visitor's. names are the form's names of fields that a use case calls otherwise.
-func (f *form) refused(err error, names map[string]string) (int, error) {
+func (f *form) refused(v *frame.Visit, err error, names map[string]string) (int, error) {
 	shown, ok := problemOf(err)
-	if !ok || shown.Code.Shown().Status == http.StatusNotFound {
+	if !ok || message.ShownOf(shown.Code).Status == http.StatusNotFound {
 		return 0, err
 	}
 	f.Wrong, f.Unsure = map[string]string{}, base.Unsure(err)
-	for field, message := range frame.FieldErrors(err) {
+	for field, message := range frame.FieldErrors(v.Language(), err) {
 		if name, other := names[field]; other {
 			field = name
 		}
@@ -113,7 +114,7 @@ func (f *form) refused(err error, names map[string]string) (int, error) {
 		}
 	}
 	if len(f.Wrong) == 0 {
-		f.Error = shown.Message
+		f.Error = frame.Said(v.Language(), shown)
 	}
-	return shown.Code.Shown().Status, nil
+	return message.ShownOf(shown.Code).Status, nil
 }

@@ -26,7 +26,7 @@ func filterOf(r *http.Request) (f audit.MerchantFilter, err error) {
 	kind, actor, _ := strings.Cut(r.FormValue("who"), ":")
 	f.Kind, f.Actor, f.After = audit.ActorKind(kind), actor, r.FormValue("cursor")
 	if kind != "" && !slices.Contains(audit.ActorKinds(), f.Kind) {
-		return f, problem.Field(problem.InvalidRequest, "who", "there is no such kind of actor")
+		return f, problem.Field(problem.InvalidRequest, "who", unknownActor)
 	}
 	days, err := frame.Days(r)
 	f.From, f.To = days.From, days.To

@@ -76,7 +76,7 @@ func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Lo
 		return now, nil, nil
 	}
 	if err != nil { // the form is longer than any
-		return now, nil, problem.Field(problem.InvalidRequest, "logo", "the picture is too large")
+		return now, nil, problem.Field(problem.InvalidRequest, "logo", pictureTooLarge)
 	}
 	defer file.Close()
 	body, err := io.ReadAll(file)

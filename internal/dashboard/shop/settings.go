@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -97,11 +98,11 @@ func (a *room) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	name := r.FormValue("name")
 	shop, err := a.App.Onboarding.OpenShop(r.Context(), v.Actor(), v.Merchant.ID, name)
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
-		view := newShopView{Name: name, Wrong: frame.FieldErrors(err)["name"]}
+		view := newShopView{Name: name, Wrong: frame.FieldErrors(v.Language(), err)["name"]}
 		if view.Wrong == "" {
-			view.Error = shown.Message
+			view.Error = frame.Said(v.Language(), shown)
 		}
-		return a.room.ShowStatus(w, r, v, shown.Code.Shown().Status, "newshop", view)
+		return a.room.ShowStatus(w, r, v, message.ShownOf(shown.Code).Status, "newshop", view)
 	}
 	if err != nil {
 		return err

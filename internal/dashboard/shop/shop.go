@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -103,11 +104,11 @@ func (a *room) wrong(v *frame.Visit, err error) (fields map[string]string, statu
 	if !ok {
 		return nil, 0
 	}
-	status = shown.Code.Shown().Status
+	status = message.ShownOf(shown.Code).Status
 	if known, ok := reasons[shown.Details.Reason]; ok {
 		return map[string]string{known[0]: a.room.Text(v, known[1])}, status
 	}
-	fields = frame.FieldErrors(err)
+	fields = frame.FieldErrors(v.Language(), err)
 	for name := range fields {
 		switch text, known := mistakes[name]; {
 		case shown.Code == problem.Forbidden:

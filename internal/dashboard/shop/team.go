@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -131,7 +132,7 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.room.Show(w, r, v, "invited", view)
 }
 
-func noSuch() error { return problem.New(problem.NotFound, "there is no such page") }
+func noSuch() error { return problem.New(problem.NotFound, base.NoPage) }
 
 // findMember is the member or the invitation that a page is about.
 func (a *room) findMember(r *http.Request, v *frame.Visit) (member, error) {

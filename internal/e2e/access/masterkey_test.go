@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -125,7 +126,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 
 		config = daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
 		masterKeys(1)(&config)
-		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Said(err), "does not fit") {
 			t.Errorf("a start with only the old key returns %v, want that it does not fit", err)
 		}
 	})
@@ -146,7 +147,7 @@ func TestDatabaseWithoutItsRootIsRefused(t *testing.T) {
 		c := &harness.Clock{}
 		config := daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
 		masterKeys(1)(&config)
-		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "lacks its root secret") {
+		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Said(err), "lacks its root secret") {
 			t.Errorf("a start without the root returns %v, want that it is missing", err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 )
 
 // Personal data that must not be readable in a copy of the database.
@@ -224,7 +225,7 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		defer s.Log.Mute()
 		namedBy(t, s, p.claim, p.evidence)
 
-		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
+		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(message.Said(err), p.receipt) {
 			t.Errorf("the notification %s reads as %q with the error %v, want an error that names it", p.receipt, n.Body, err)
 		}
 		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)

@@ -44,7 +44,7 @@ func TestDemoMerchantComesFirstOrNever(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.Postgres(t), &harness.Clock{})
 	s.Log.Expect("the database is away")
-	s.Log.Expect("the database cannot be reached")
+	s.Log.Expect("store.down")
 	db, err := sql.Open("pgx", s.Database)
 	harness.Must(t, err)
 	defer db.Close()

@@ -252,7 +252,7 @@ func TestOperatorBooksAPartThatCameBack(t *testing.T) {
 		if page := op.Page(t, at); !strings.Contains(page, `name="amount"`) || !strings.Contains(page, "1,779.95") {
 			t.Errorf("the form does not ask for a part: %s", page)
 		}
-		for amount, want := range map[string]string{"x": "such as 1779.95 MXN", "0": "such as 1779.95 MXN", "1.234": "such as 1779.95 MXN", "1,779.96": "at most what has not come back, 1779.95 MXN"} {
+		for amount, want := range map[string]string{"x": "such as 1779.95 MXN", "0": "such as 1779.95 MXN", "1.234": "such as 1779.95 MXN", "1,779.96": "at most what has not come back, 1,779.95\u00a0MXN"} {
 			a := op.Ask(t, http.MethodPost, consolePath+path, url.Values{"outcome": {"returned"}, "amount": {amount}, "note": {"the statement"}})
 			_, field, _ := strings.Cut(a.Body, `name="amount"`)
 			field, _, _ = strings.Cut(field, `name="reference"`)

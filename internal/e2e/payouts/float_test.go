@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -48,7 +49,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
+		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(message.Said(err), "booked already") {
 			t.Errorf("the same entry a second time returns %v, want an error", err)
 		}
 		first := o.Withdraw(t, "103") // 100 USD are 1835 MXN

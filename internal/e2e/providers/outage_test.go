@@ -164,7 +164,7 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 	// A scrape waits a second for the database: on a busy machine that may be too short.
 	harness.Eventually(t, "the metrics have figures of the database", up)
 	scrape()
-	s.Log.Expect("the database cannot be reached") // loops fail while it is away, and when they find a connection that was cut
+	s.Log.Expect("store.down") // loops fail while it is away, and when they find a connection that was cut
 	line.Down(true)
 	line.Cut()
 	scrape("cascada_database_up 0")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/routing"
@@ -103,7 +104,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 			"there is no account nobody": {Accounts: map[string]func(accounts.Account) (accounts.Account, error){"nobody": nil}},
 		} {
 			o.Since, o.Until = since, s.Clock.Now()
-			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(message.Said(err), want) {
 				t.Errorf("the error is %v, want one that contains %q", err, want)
 			}
 		}

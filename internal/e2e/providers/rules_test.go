@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -131,7 +132,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 			"oxxo lists small: it takes payments by": {Rails: map[string]routing.Rule{"cash.oxxo.MEX": {Accounts: []string{"small"}}}},
 		} {
 			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
-			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(message.Said(err), want) {
 				t.Errorf("applying %+v: %v, want an error that contains %q", rules, err, want)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -150,7 +151,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		return sub, err
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
-		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(err.Error(), "challenge") {
+		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(message.Said(err), "challenge") {
 			t.Errorf("subscribing %s, which does not answer the challenge: %v, want an error that says so", foreign, err)
 		}
 	}

@@ -80,35 +80,35 @@ func (a Account) Scope() merchants.Scope {
 // Errors: invalid_request.
 func (a Account) Check() error {
 	var wrong []problem.Issue
-	add := func(path, format string, args ...any) {
-		wrong = append(wrong, problem.Issue{Path: path, Message: fmt.Sprintf(format, args...)})
+	add := func(path string, why problem.Reason) {
+		wrong = append(wrong, problem.Issue{Path: path, Reason: why})
 	}
 	if !accountID.MatchString(a.ID) {
-		add("id", "%q cannot be an account's id: want 2 to 64 letters, digits, - and _", a.ID)
+		add("id", idMalformed.With(a.ID))
 	}
 	if a.Priority < 0 || a.Priority > 1_000_000 {
-		add("priority", "priority %d: want 0 to 1000000", a.Priority)
+		add("priority", priorityOutOfRange.With(a.Priority))
 	}
 	seen := map[string]bool{}
 	for i, t := range a.Terms {
 		path := fmt.Sprintf("terms[%d]", i)
 		if seen[t.Rail] {
-			add(path+".rail", "%s has terms twice", t.where())
+			add(path+".rail", termsTwice.With(t.where()))
 		}
 		seen[t.Rail] = true
 		if t.Rail != "" && len(a.Rails) > 0 && !RailIn(a.Rails, t.Rail) {
-			add(path+".rail", "%s has terms, but is not on", t.Rail)
+			add(path+".rail", termsOfRailOff.With(t.Rail))
 		}
 		if t.Fee != nil && (t.Fee.Bps < 0 || t.Fee.Bps > 100_00 || t.Fee.Flat < 0 || t.Fee.Flat > MaxAmount) {
-			add(path+".price", "the price of %s is invalid: %s", t.where(), t.Fee)
+			add(path+".price", priceInvalid.With(t.where(), t.Fee))
 		}
 		for n, l := range t.Limits {
 			at := fmt.Sprintf("%s.limits[%d]", path, n)
 			if l.Min < 0 || l.Max < max(l.Min, 1) {
-				add(at, "the limits of %s are invalid: %s", t.where(), l)
+				add(at, limitsInvalid.With(t.where(), l))
 			}
 			if slices.ContainsFunc(t.Limits[:n], func(o Limit) bool { return o.Currency == l.Currency }) {
-				add(at, "%s has limits in %s twice", t.where(), l.Currency)
+				add(at, limitsTwice.With(t.where(), l.Currency))
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (a Account) next(now time.Time) Account {
 // Errors: conflict_state.
 func (a Account) Present() error {
 	if a.Status == AccountRemoved {
-		return problem.Conflict("removed", "account "+a.ID+" was removed")
+		return problem.Conflict("removed", accountRemoved.With(a.ID))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (a Account) Present() error {
 // Errors: conflict_state.
 func (a Account) Unchanged(version int64) error {
 	if a.Version != version {
-		return problem.Conflict("version", fmt.Sprintf("account %s has version %d and not %d: it was changed meanwhile; read it again", a.ID, a.Version, version))
+		return problem.Conflict("version", accountChanged.With(a.ID, a.Version, version))
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (a Account) Remove(open int, force bool, now time.Time) (Account, error) {
 		return a, err
 	}
 	if open > 0 && !force {
-		return a, problem.Conflict("open_payments", fmt.Sprintf("account %s has %d open payments: disable it and wait, or remove it by force", a.ID, open))
+		return a, problem.Conflict("open_payments", accountBusy.With(a.ID, open))
 	}
 	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
 	return a.next(now), nil
@@ -372,9 +372,9 @@ func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
 		}
 	}
 	if most > 0 && (least == math.MaxInt64 || net.Minor-most <= least-net.Minor) {
-		return problem.Field(problem.AmountAboveMaximum, "amount", fmt.Sprintf("a payout to this wallet is at most %s, and the fee comes on top", money.New(most, money.USD)))
+		return problem.Field(problem.AmountAboveMaximum, "amount", payoutTooLarge.With(money.New(most, money.USD)))
 	}
-	return problem.Field(problem.AmountBelowMinimum, "amount", fmt.Sprintf("a payout to this wallet is at least %s, and the fee comes on top", money.New(least, money.USD)))
+	return problem.Field(problem.AmountBelowMinimum, "amount", payoutTooSmall.With(money.New(least, money.USD)))
 }
 
 // First is the account that is tried first for an amount: ordered by priority, then by fee, then by

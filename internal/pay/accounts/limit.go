@@ -60,7 +60,7 @@ func (l Limit) Check(local money.Amount) error {
 	low, high := money.New(l.Min, l.Currency), money.New(l.Max, l.Currency)
 	return &problem.Error{
 		Code: problem.AmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("%s is outside this payment method's limits, %s to %s", local, low, high),
+		Reason:  outsideLimits.With(local, low, high),
 		Details: problem.Details{Limit: &problem.LimitDetail{Min: low, Max: high}, BoundViolated: bound},
 	}
 }
@@ -69,14 +69,13 @@ func (l Limit) Check(local money.Amount) error {
 func (l Limit) Untaken(local money.Amount) error {
 	return &problem.Error{
 		Code: problem.AmountOutOfLimits, Param: "amount",
-		Message: fmt.Sprintf("no provider of this payment method accepts %s: use a whole amount, or another payment method", local),
+		Reason:  noAccountTakes.With(local),
 		Details: problem.Details{Limit: &problem.LimitDetail{Min: money.New(l.Min, l.Currency), Max: money.New(l.Max, l.Currency)}},
 	}
 }
 
 // MaxAmount is the largest payment, in USD cents (PAY-14). MaxAmountText is the same for people.
 const (
-	MaxAmount      = 100_000_00
-	MaxAmountText  = "100000 USD"
-	AboveMaxAmount = "amount must be at most " + MaxAmountText + ": it is in dollars, not in cents"
+	MaxAmount     = 100_000_00
+	MaxAmountText = "100000 USD"
 )

@@ -35,8 +35,7 @@ func (g Grant) String() string {
 //
 // Errors: invalid_request.
 func ParseGrant(text string) (Grant, error) {
-	bad := problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf(
-		"%q is no term of installments: write RAIL:MAX/INTERESTFREE, such as card.MEX:12/6, with MAX from 2 to %d and INTERESTFREE from 0 to MAX; for payments from an amount on, card.MEX:12/6@MXN:3000", text, Most))
+	bad := problem.Field(problem.InvalidRequest, "installments", grantUnreadable.With(text, Most))
 	head, from, bounded := strings.Cut(strings.TrimSpace(text), "@")
 	rail, counts, named := strings.Cut(head, ":")
 	most, free, both := strings.Cut(counts, "/")
@@ -96,11 +95,11 @@ func ParseGrants(text string) (Grants, error) {
 			return "", err
 		}
 		if slices.ContainsFunc(list, func(o Grant) bool { return o.Rail == g.Rail && o.From == g.From }) {
-			return "", problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf("%s has terms of installments twice from the same amount: leave one out", g.Rail))
+			return "", problem.Field(problem.InvalidRequest, "installments", grantTwice.With(g.Rail))
 		}
 		list, words = append(list, g), append(words, g.String())
 		if len(list) > MostGrants {
-			return "", problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf("there are more than %d terms of installments: use patterns such as card.*", MostGrants))
+			return "", problem.Field(problem.InvalidRequest, "installments", tooManyGrants.With(MostGrants))
 		}
 	}
 	return Grants(strings.Join(words, ",")), nil
@@ -254,13 +253,13 @@ func (a Asked) Check(granted Terms) error {
 		case f.asked < 2 || f.asked <= f.least:
 		case !granted.Offered():
 			return problem.Field(problem.InvalidRequest, f.param,
-				"the merchant's terms grant no installments for this payment method and amount: leave installments out, or ask the operator to grant them; installments in GET /payment-methods says which methods have them")
+				noInstallmentsGranted)
 		case f.least < 2:
-			return problem.Field(problem.InvalidRequest, f.param, "the merchant's terms grant no installments without interest for this payment method and amount: send 0, or ask the operator to grant them")
+			return problem.Field(problem.InvalidRequest, f.param, noInterestFreeGranted)
 		case f.param == "installments.max":
-			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("installments.max must be at most %d: the merchant's terms grant no more for this payment method and amount", f.least))
+			return problem.Field(problem.InvalidRequest, f.param, tooManyInstallments.With(f.least))
 		default:
-			return problem.Field(problem.InvalidRequest, f.param, fmt.Sprintf("installments.interestFree must be at most %d: the merchant's terms grant no more for this payment method and amount", f.least))
+			return problem.Field(problem.InvalidRequest, f.param, tooManyInterestFree.With(f.least))
 		}
 	}
 	return nil
@@ -269,5 +268,5 @@ func (a Asked) Check(granted Terms) error {
 // Unserved is the error for a request for installments over a rail at which no provider offers them.
 func Unserved() error {
 	return problem.Field(problem.InvalidRequest, "installments",
-		"no provider offers these installments for this payment method and amount: leave installments out, raise max, or use another method; installments in GET /payment-methods says which methods have them")
+		noInstallmentsOffered)
 }

@@ -32,12 +32,12 @@ var hexColor = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 // Check returns invalid_request for an invalid colour or origin.
 func (b Brand) Check() error {
 	if b.Color != "" && !hexColor.MatchString(b.Color) {
-		return problem.Field(problem.InvalidRequest, "color", "the colour must be written as #1a2b3c")
+		return problem.Field(problem.InvalidRequest, "color", colorUnreadable)
 	}
 	for _, origin := range b.Frames {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.ContainsAny(u.Host, " ;,*'") {
-			return problem.Field(problem.InvalidRequest, "frames", "an origin is a scheme and a host, such as https://shop.example")
+			return problem.Field(problem.InvalidRequest, "frames", originUnreadable)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ const MaxShopName = 80
 func (s Shop) Rename(name string) (Shop, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	if n := len([]rune(name)); n == 0 || n > MaxShopName || strings.ContainsFunc(name, problem.Unprintable) {
-		return s, problem.Field(problem.InvalidRequest, "name", "a shop's name has 1 to 80 readable characters")
+		return s, problem.Field(problem.InvalidRequest, "name", shopNameLength)
 	}
 	s.Version++
 	s.Name = name

@@ -26,7 +26,7 @@ const maxAdvance = 5 * 366 * 24 * time.Hour
 func (c Clock) Move(by time.Duration) (Clock, error) {
 	if by <= 0 || by > maxAdvance || c.Advance+by > maxAdvance {
 		return c, problem.Field(problem.InvalidRequest, "advance",
-			"advance must be a duration above zero, such as 48h or 7d, at most five years in all")
+			clockAdvanceUnreadable)
 	}
 	c.Version++
 	// Times are stored in microseconds.

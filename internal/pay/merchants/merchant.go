@@ -56,9 +56,9 @@ func (m Merchant) Next() Merchant {
 func (m Merchant) Agree(tier Tier, fees RefundFees) (Merchant, error) {
 	switch {
 	case tier != "" && !slices.Contains(Tiers(), tier):
-		return m, problem.Field(problem.InvalidRequest, "tier", "tier must be starter, standard, premium or trusted")
+		return m, problem.Field(problem.InvalidRequest, "tier", unknownTier)
 	case fees != "" && !slices.Contains(AllRefundFees(), fees):
-		return m, problem.Field(problem.InvalidRequest, "refundFees", "refundFees must be kept or returned")
+		return m, problem.Field(problem.InvalidRequest, "refundFees", unknownRefundFees)
 	}
 	m.Version++
 	if tier != "" && tier != m.Tier {
@@ -80,9 +80,9 @@ const MostReason = 300
 func (m Merchant) Pause(reason string, now time.Time) (Merchant, error) {
 	switch {
 	case reason == "" || utf8.RuneCountInString(reason) > MostReason:
-		return m, problem.Field(problem.InvalidRequest, "reason", "the reason has 1 to 300 characters: the merchant's team reads it")
+		return m, problem.Field(problem.InvalidRequest, "reason", pauseReasonLength)
 	case strings.ContainsFunc(reason, problem.Unprintable):
-		return m, problem.Field(problem.InvalidRequest, "reason", "the reason has an unreadable character, such as a new line: leave it out")
+		return m, problem.Field(problem.InvalidRequest, "reason", pauseReasonUnreadable)
 	}
 	m.Version++
 	if m.Paused == "" {
@@ -111,7 +111,7 @@ func (m Merchant) MayBegin(live bool) error {
 		return nil
 	}
 	return &problem.Error{Code: problem.Forbidden, Details: problem.Details{Reason: ReasonPaused},
-		Message: "the merchant is paused: no payment, checkout or withdrawal begins in production, and what is under way goes on; the dashboard says why"}
+		Reason: merchantPaused}
 }
 
 // Rehearse sets whether the merchant's sandbox refuses what production refuses.
@@ -145,7 +145,7 @@ func (m Merchant) Move(email string) Merchant {
 // Errors: invalid_request for an unknown language.
 func (m Merchant) Speak(l Language) (Merchant, error) {
 	if !slices.Contains(Languages(), l) {
-		return m, problem.Field(problem.InvalidRequest, "language", "the language must be en, es or pt")
+		return m, problem.Field(problem.InvalidRequest, "language", unknownLanguage)
 	}
 	m.Version++
 	m.Language = l

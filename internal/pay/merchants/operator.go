@@ -40,10 +40,10 @@ func (o Operator) Good(now time.Time) bool {
 // Errors: invalid_request for the name, conflict_state if the operator has a valid token.
 func (o Operator) Admit(name, hash, preview string, ends, now time.Time) (Operator, error) {
 	if !operatorName.MatchString(name) {
-		return o, problem.Field(problem.InvalidRequest, "name", "an operator's name has 1 to 64 letters, digits, dots, - and _, such as ana or deploy-bot")
+		return o, problem.Field(problem.InvalidRequest, "name", operatorNameWrong)
 	}
 	if o.Good(now) {
-		return o, problem.Conflict("name_taken", "there is an operator "+name+": choose another name, or remove that one first")
+		return o, problem.Conflict("name_taken", operatorNameTaken.With(name))
 	}
 	o = Operator{Name: name, Version: o.Version + 1, Hash: hash, Preview: preview, CreatedAt: now, EndsAt: ends}
 	return o, nil
@@ -54,7 +54,7 @@ func (o Operator) Admit(name, hash, preview string, ends, now time.Time) (Operat
 // Errors: conflict_state if the operator was removed.
 func (o Operator) Remove(now time.Time) (Operator, error) {
 	if !o.Active() {
-		return o, problem.Conflict("removed", "the operator "+o.Name+" was removed")
+		return o, problem.Conflict("removed", operatorRemoved.With(o.Name))
 	}
 	o.Version++
 	o.Hash, o.RemovedAt = "", now

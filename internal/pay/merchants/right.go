@@ -1,7 +1,6 @@
 package merchants
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,7 +48,7 @@ func ParseRights(text string) (rights []Right, err error) {
 			continue
 		}
 		if !slices.Contains(Rights(), Right(word)) {
-			return nil, problem.Field(problem.InvalidRequest, "rights", fmt.Sprintf("%q is not a right: use some of %s", word, WriteRights(Rights())))
+			return nil, problem.Field(problem.InvalidRequest, "rights", unknownRight.With(word, WriteRights(Rights())))
 		}
 		given[Right(word)] = true
 	}
@@ -83,5 +82,5 @@ func (k Key) May(r Right) bool {
 
 // NoRight is the error for an action that the key may not do.
 func NoRight(r Right) error {
-	return &problem.Error{Code: problem.Forbidden, Message: "this key lacks a right: use one with the right " + string(r) + "; cascada key create makes one", Details: problem.Details{Right: string(r)}}
+	return &problem.Error{Code: problem.Forbidden, Reason: keyLacksRight.With(r), Details: problem.Details{Right: string(r)}}
 }

@@ -1,7 +1,6 @@
 package merchants
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,14 +22,17 @@ var (
 )
 
 // taken are schemes that no shop's app answers to: why, and which. A browser or a phone acts on them by itself.
-var taken = map[string]string{
-	"are addresses on the web, which need no registration or lead to no page": "http https ws wss ftp ftps",
-	"run a script or show a document that nobody serves":                      "javascript vbscript livescript mocha data blob filesystem about view-source jar mhtml resource",
-	"open files and programs of the shopper's device":                         "file afp smb nfs cifs dav davs mk res its help hcp shell search vnc rdp ssh sftp telnet rlogin tn3270 ldap ldaps shortcuts workflow prefs app-prefs app-settings intent content package android-app market itms itms-apps itms-appss itms-services itmss",
-	"belong to the browser":                                                   "chrome edge opera brave vivaldi devtools moz moz-icon wyciwyg safari read readinglist feed webcal magnet",
-	"call or write to someone":                                                "tel telprompt callto facetime facetime-audio facetime-prompt sip sips sms smsto mms mmsto mailto im imap pop xmpp irc ircs news nntp snews",
-	"ask a wallet or a bank's app to pay":                                     "bitcoin lightning ethereum payto upi",
-	"name something that is on no device":                                     "urn tag cid mid doi geo maps",
+var taken = []struct {
+	why   problem.Reason
+	names string
+}{
+	{schemeOfWeb, "http https ws wss ftp ftps"},
+	{schemeOfScripts, "javascript vbscript livescript mocha data blob filesystem about view-source jar mhtml resource"},
+	{schemeOfDevice, "file afp smb nfs cifs dav davs mk res its help hcp shell search vnc rdp ssh sftp telnet rlogin tn3270 ldap ldaps shortcuts workflow prefs app-prefs app-settings intent content package android-app market itms itms-apps itms-appss itms-services itmss"},
+	{schemeOfBrowser, "chrome edge opera brave vivaldi devtools moz moz-icon wyciwyg safari read readinglist feed webcal magnet"},
+	{schemeOfCalls, "tel telprompt callto facetime facetime-audio facetime-prompt sip sips sms smsto mms mmsto mailto im imap pop xmpp irc ircs news nntp snews"},
+	{schemeOfMoney, "bitcoin lightning ethereum payto upi"},
+	{schemeOfNames, "urn tag cid mid doi geo maps"},
 }
 
 // takenPrefixes begin families of such schemes.
@@ -44,18 +46,20 @@ var takenPrefixes = map[string]string{
 // Errors: invalid_request, with the field schemes.
 func ReadScheme(text string) (string, error) {
 	name := strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), "//"), ":"))
-	refuse := func(why string) (string, error) { return "", problem.Field(problem.InvalidRequest, "schemes", why) }
-	if len(name) > maxScheme || !schemeForm.MatchString(name) {
-		return refuse(fmt.Sprintf("an app scheme has 2 to %d letters, digits, points, hyphens or plus signs, and begins with a letter: myapp, or com.example.shop", maxScheme))
+	refuse := func(why problem.Reason) (string, error) {
+		return "", problem.Field(problem.InvalidRequest, "schemes", why)
 	}
-	for why, list := range taken {
-		if slices.Contains(strings.Fields(list), name) {
-			return refuse("addresses of " + name + " " + why + ": use a scheme that only your app has, such as com.example.shop")
+	if len(name) > maxScheme || !schemeForm.MatchString(name) {
+		return refuse(schemeMalformed.With(maxScheme))
+	}
+	for _, t := range taken {
+		if slices.Contains(strings.Fields(t.names), name) {
+			return refuse(schemeTaken.With(name, t.why))
 		}
 	}
 	for prefix, owner := range takenPrefixes {
 		if strings.HasPrefix(name, prefix) {
-			return refuse("schemes that begin with " + prefix + " belong to " + owner + ": use a scheme that only your app has, such as com.example.shop")
+			return refuse(schemePrefixTaken.With(prefix, owner))
 		}
 	}
 	return name, nil
@@ -76,7 +80,7 @@ func (s Shop) WithSchemes(list []string) (Shop, error) {
 		}
 	}
 	if len(schemes) > MaxSchemes {
-		return s, problem.Field(problem.InvalidRequest, "schemes", fmt.Sprintf("a shop may have %d app schemes", MaxSchemes))
+		return s, problem.Field(problem.InvalidRequest, "schemes", tooManySchemes.With(MaxSchemes))
 	}
 	s.Version++
 	s.Schemes = schemes
@@ -110,6 +114,5 @@ func (s Shop) CheckReturn(address string) error {
 	if address == "" || s.MayLeadTo(address) {
 		return nil
 	}
-	return problem.Field(problem.InvalidRequest, "returnUrl", fmt.Sprintf("the shop %s has no app scheme %s: whoever manages the shop registers it in the dashboard, in the shop's settings; or the operator, with cascada shop schemes",
-		s.ID, AppScheme(address)))
+	return problem.Field(problem.InvalidRequest, "returnUrl", schemeNotRegistered.With(s.ID, AppScheme(address)))
 }

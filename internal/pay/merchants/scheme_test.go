@@ -21,7 +21,7 @@ func TestAppSchemesOfAShop(t *testing.T) {
 		"ms-settings", "web+pay", "ext+x", "chrome-extension", "moz-extension", "x-apple.systempreferences", "com.apple.tv", "android.settings", "JavaScript", "INTENT:",
 	}
 	for _, list := range taken {
-		refused = append(refused, strings.Fields(list)...)
+		refused = append(refused, strings.Fields(list.names)...)
 	}
 	for _, text := range refused {
 		if s, err := (Shop{}).WithSchemes([]string{text}); err == nil {
@@ -55,7 +55,7 @@ func TestWhereAShopsPagesMayLead(t *testing.T) {
 	if (Shop{}).MayLeadTo("myapp://paid") {
 		t.Error("a shop without schemes leads to an app")
 	}
-	if err := (Shop{}).CheckReturn("myapp://paid"); err == nil || !strings.Contains(err.Error(), "no app scheme myapp") {
+	if err := (Shop{}).CheckReturn("myapp://paid"); err == nil || !strings.Contains(err.Error(), "scheme=myapp") {
 		t.Errorf("the refusal says %v", err)
 	}
 }

@@ -33,5 +33,5 @@ func (s Scope) Environment() Environment { return EnvironmentOf(s.Live) }
 // NoSimulation is the error for a simulation in production. param is the header that asks for it; "" if the operation itself
 // does.
 func NoSimulation(param string) error {
-	return problem.Field(problem.ProductionKeyRefused, param, "simulation is for the sandbox only: use a test key (sk_test_…)")
+	return problem.Field(problem.ProductionKeyRefused, param, sandboxOnly)
 }

@@ -94,7 +94,7 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 		ok = v.Open()
 	}
 	if !ok {
-		return v, &problem.Error{Code: problem.ConflictState, Message: "the verification cannot go from " + string(v.Status) + " to " + string(to),
+		return v, &problem.Error{Code: problem.ConflictState, Reason: verificationStep.With(v.Status, to),
 			Details: problem.Details{From: string(v.Status), Action: string(to)}}
 	}
 	v.Version++

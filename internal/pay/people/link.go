@@ -83,5 +83,5 @@ func (l Link) Confirm(by string, fresh Link) Link {
 
 // NoLink is the error for a link that does not work.
 func NoLink() error {
-	return problem.New(problem.NotFound, "this link does not work any more: it works once, and for a limited time; ask for a new one")
+	return problem.New(problem.NotFound, linkUseless)
 }

@@ -32,10 +32,10 @@ const (
 func ParsePasskeyName(text string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" || len([]rune(text)) > maxPasskeyName {
-		return "", problem.Field(problem.InvalidRequest, "name", "a passkey's name has 1 to 60 characters: name the device or the program that keeps it")
+		return "", problem.Field(problem.InvalidRequest, "name", passkeyNameLength)
 	}
 	if strings.ContainsFunc(text, problem.Unprintable) {
-		return "", problem.Field(problem.InvalidRequest, "name", "the name has an unreadable character, such as one that changes the direction of writing: leave it out")
+		return "", problem.Field(problem.InvalidRequest, "name", nameUnreadable)
 	}
 	return text, nil
 }

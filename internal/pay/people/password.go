@@ -67,19 +67,19 @@ func isCommon(lower string) bool {
 // Errors: invalid_request.
 func CheckPassword(password string, about ...string) error {
 	n := len([]rune(password))
-	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "password", why) }
+	refuse := func(why problem.Reason) error { return problem.Field(problem.InvalidRequest, "password", why) }
 	lower := strings.ToLower(password)
 	switch {
 	case n < LeastPassword:
-		return refuse("the password is too short: use at least 10 characters; four words are easy to remember and hard to guess")
+		return refuse(passwordShort)
 	case n > MostPassword:
-		return refuse("the password is too long: use at most 200 characters")
+		return refuse(passwordLong)
 	case len(slices.Compact(slices.Sorted(slices.Values([]rune(password))))) < 4:
-		return refuse("the password repeats a few characters: use more different ones")
+		return refuse(passwordRepeats)
 	case isCommon(lower):
-		return refuse("this is one of the passwords that are tried first: choose another one")
+		return refuse(passwordCommon)
 	case len([]rune(without(lower, about))) < leastRest:
-		return refuse("the password is made of your e-mail address, your name, or the name of your merchant or of this service: choose another one")
+		return refuse(passwordPersonal)
 	}
 	return nil
 }

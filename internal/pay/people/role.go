@@ -90,7 +90,7 @@ func (r Role) MayGive(other Role) bool {
 // Errors: invalid_request.
 func CheckRole(r Role) error {
 	if !slices.Contains(Roles(), r) {
-		return problem.Field(problem.InvalidRequest, "role", "a role is one of these: "+RoleWords())
+		return problem.Field(problem.InvalidRequest, "role", unknownRole.With(RoleWords()))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func CheckRole(r Role) error {
 // NoRight is the error for something that a user's role does not allow.
 func NoRight(r merchants.Right) error {
 	return &problem.Error{
-		Code: problem.Forbidden, Message: "your role does not allow this: it needs the right " + string(r) + "; an owner or admin of the merchant can change your role",
+		Code: problem.Forbidden, Reason: roleLacksRight.With(r),
 		Details: problem.Details{Right: string(r)},
 	}
 }

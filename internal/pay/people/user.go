@@ -53,7 +53,7 @@ func ParseEmail(text string) (string, error) {
 	text = strings.Map(lower, strings.TrimSpace(text))
 	at, err := mail.ParseAddress(text)
 	if err != nil || at.Address != text || len(text) > 254 {
-		return "", problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
+		return "", problem.Field(problem.InvalidRequest, "email", NotAnAddress)
 	}
 	return text, nil
 }
@@ -76,10 +76,10 @@ const MaxName = 80
 func ParseName(text string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" || len([]rune(text)) > MaxName {
-		return "", problem.Field(problem.InvalidRequest, "name", "a name has 1 to 80 characters")
+		return "", problem.Field(problem.InvalidRequest, "name", nameLength)
 	}
 	if strings.ContainsFunc(text, problem.Unprintable) {
-		return "", problem.Field(problem.InvalidRequest, "name", "the name has an unreadable character, such as one that changes the direction of writing: leave it out")
+		return "", problem.Field(problem.InvalidRequest, "name", nameUnreadable)
 	}
 	return text, nil
 }

@@ -3,9 +3,6 @@
 package problem
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/cascadapay/cascada/internal/money"
 )
 
@@ -13,7 +10,7 @@ import (
 // and shown as internal_error.
 type Error struct {
 	Code    Code
-	Message string
+	Reason  Reason // why; none if the issues of the details say it
 	Param   string // the wrong field, as the caller wrote it
 	Decline string // the card's decline reason
 	Details Details
@@ -42,17 +39,17 @@ type Details struct {
 // Shortfall is the available and the requested amount.
 type Shortfall struct{ Available, Requested money.Amount }
 
-// Beyond returns an error about more USD than is available. message has two %s: requested,
-// available. Amounts are cents.
-func Beyond(param, message string, requested, available int64) *Error {
+// Beyond returns an error about more USD than is available. The reason's arguments are the requested and the available
+// amount. Amounts are cents.
+func Beyond(param string, why Of2, requested, available int64) *Error {
 	d := Shortfall{money.New(max(0, available), money.USD), money.New(requested, money.USD)}
-	return &Error{Code: BalanceInsufficient, Param: param, Message: fmt.Sprintf(message, d.Requested, d.Available), Details: Details{Balance: &d}}
+	return &Error{Code: BalanceInsufficient, Param: param, Reason: why.With(d.Requested, d.Available), Details: Details{Balance: &d}}
 }
 
 // Issue is one thing that is wrong with a request.
 type Issue struct {
-	Path    string `json:"path" doc:"The field, as the caller wrote it"`
-	Message string `json:"message"`
+	Path   string // the field, as the caller wrote it
+	Reason Reason
 }
 
 // LimitDetail is the limits that an amount violated.
@@ -67,9 +64,15 @@ type AttemptTrace struct {
 	DurationMs int64  `json:"durationMs"`
 }
 
-// Error returns the text for the log.
+// Error returns the text for the log: the code, why, and the cause.
 func (e *Error) Error() string {
-	s := string(e.Code) + ": " + e.Message
+	s := string(e.Code)
+	if !e.Reason.None() {
+		s += ": " + e.Reason.Error()
+	}
+	for _, i := range e.Details.Issues {
+		s += "; " + i.Path + ": " + i.Reason.Error()
+	}
 	if e.Cause != nil {
 		s += ": " + e.Cause.Error()
 	}
@@ -79,12 +82,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New returns an error with a code and a message.
-func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+// New returns an error with a code and a reason.
+func New(code Code, why Reason) *Error { return &Error{Code: code, Reason: why} }
 
 // Field returns an error about one field.
-func Field(code Code, param, message string) *Error {
-	return &Error{Code: code, Message: message, Param: param}
+func Field(code Code, param string, why Reason) *Error {
+	return &Error{Code: code, Reason: why, Param: param}
 }
 
 // Invalid returns one invalid_request that lists all issues, or nil if there are none.
@@ -92,14 +95,10 @@ func Invalid(issues ...Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}
-	var messages []string
-	for _, i := range issues {
-		messages = append(messages, i.Message)
-	}
-	return &Error{Code: InvalidRequest, Param: issues[0].Path, Message: strings.Join(messages, "; "), Details: Details{Issues: issues}}
+	return &Error{Code: InvalidRequest, Param: issues[0].Path, Details: Details{Issues: issues}}
 }
 
-// Conflict returns an error about the state of an object.
-func Conflict(reason, message string) *Error {
-	return &Error{Code: ConflictState, Message: message, Details: Details{Reason: reason}}
+// Conflict returns an error about the state of an object. word is details.reason, for the caller's program.
+func Conflict(word string, why Reason) *Error {
+	return &Error{Code: ConflictState, Reason: why, Details: Details{Reason: word}}
 }

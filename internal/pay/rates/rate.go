@@ -1,7 +1,6 @@
 package rates
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -81,8 +80,7 @@ func (r Reading) Check() error {
 	if err == nil && unitErr == nil && most.Minor <= mostLocal && unit.Minor <= 100 {
 		return nil
 	}
-	return problem.Field(problem.InvalidRequest, "rate", fmt.Sprintf(
-		"%s is no rate of %s: it is how many units of the currency one US dollar buys, and amounts up to %s must fit it", r.Rate, r.Currency, accounts.MaxAmountText))
+	return problem.Field(problem.InvalidRequest, "rate", rateImpossible.With(r.Rate, r.Currency, accounts.MaxAmountText))
 }
 
 // Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use
@@ -95,10 +93,10 @@ func (r Reading) Check() error {
 func (q KnownRate) Take(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
-		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
+		return q, "", problem.Field(problem.InvalidRequest, "currency", rateOfUSD)
 	}
 	if r.At.After(now) {
-		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s has a time in the future: %s", r.Currency, r.At.Format(time.RFC3339)))
+		return q, "", problem.Field(problem.InvalidRequest, "observedAt", rateFromFuture.With(r.Currency, r.At))
 	}
 	if err := r.Check(); err != nil {
 		return q, "", err

@@ -18,9 +18,9 @@ import (
 func Check(p pay.Payment) error {
 	switch {
 	case p.Times.Completed.IsZero():
-		return &problem.Error{Code: problem.ConflictState, Message: "only a payment that was paid has a receipt", Details: problem.Details{From: string(p.Status), Action: "receipt"}}
+		return &problem.Error{Code: problem.ConflictState, Reason: noReceiptUnpaid, Details: problem.Details{From: string(p.Status), Action: "receipt"}}
 	case p.Order.Buyer.Email == "":
-		return problem.Field(problem.InvalidRequest, "email", "the payment has no e-mail address to send a receipt to")
+		return problem.Field(problem.InvalidRequest, "email", noReceiptAddress)
 	}
 	return nil
 }

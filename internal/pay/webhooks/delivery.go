@@ -211,7 +211,7 @@ func (d Delivery) Abandon() Delivery {
 func (d Delivery) Replay(now time.Time) (Delivery, error) {
 	if d.Status != DeadLetter && d.Status != DeliveryFailed {
 		return d, &problem.Error{
-			Code: problem.ConflictState, Message: "only a delivery that is failed or a dead letter can be replayed; this one is " + string(d.Status),
+			Code: problem.ConflictState, Reason: deliveryNotReplayable.With(d.Status),
 			Details: problem.Details{From: string(d.Status), Action: "replay"},
 		}
 	}

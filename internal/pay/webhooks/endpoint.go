@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -124,11 +123,11 @@ func (s Subscription) Beside(others []Subscription, total int64, most int) error
 	events := sortedEvents(s)
 	for _, o := range others {
 		if o.ID != s.ID && sameURL(o.URL, s.URL) && slices.Equal(sortedEvents(o), events) {
-			return problem.Field(problem.ConflictState, "url", "the webhook "+o.ID+" has this URL and these events: change it, or delete it first")
+			return problem.Field(problem.ConflictState, "url", sameEndpoint.With(o.ID))
 		}
 	}
 	if s.Version == 1 && total >= int64(most) {
-		return problem.New(problem.ConflictState, fmt.Sprintf("the shop has %d webhooks, and may have %d in an environment: delete one first", total, most))
+		return problem.New(problem.ConflictState, tooManyEndpoints.With(total, most))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -82,9 +81,9 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	}
 	switch {
 	case !r.From.Before(end):
-		return r, problem.Field(problem.InvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
+		return r, problem.Field(problem.InvalidRequest, "from", replayBackwards)
 	case end.Sub(r.From) > ReplaySpan:
-		return r, problem.Field(problem.InvalidRequest, "from", fmt.Sprintf("a replay covers at most %d days: split a longer time into several replays", ReplaySpan/(24*time.Hour)))
+		return r, problem.Field(problem.InvalidRequest, "from", replayTooLong.With(int(ReplaySpan/(24*time.Hour))))
 	}
 	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
 	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now
@@ -96,7 +95,7 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 // Errors: invalid_request.
 func (r Replay) Bound() error {
 	if r.Events > ReplayMost {
-		return problem.Field(problem.InvalidRequest, "from", fmt.Sprintf("%d events happened in that time, and a replay sends %d at most: narrow the time or name types", r.Events, ReplayMost))
+		return problem.Field(problem.InvalidRequest, "from", replayTooLarge.With(r.Events, ReplayMost))
 	}
 	return nil
 }
@@ -194,7 +193,7 @@ func (r Replay) Stop(why StopReason, untaken, now time.Time) (Replay, error) {
 	case ReplayStopped:
 		return r, nil
 	case ReplayDone:
-		return r, &problem.Error{Code: problem.ConflictState, Message: "the replay is done: there is nothing left to stop", Details: problem.Details{From: string(r.Status), Action: "stop"}}
+		return r, &problem.Error{Code: problem.ConflictState, Reason: replayDone, Details: problem.Details{From: string(r.Status), Action: "stop"}}
 	}
 	r.Status, r.DueAt, r.Why, r.ResumeFrom = ReplayStopped, time.Time{}, why, r.AfterAt
 	if !untaken.IsZero() && untaken.Before(r.AfterAt) {

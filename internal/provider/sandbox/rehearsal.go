@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"net/mail"
 	"regexp"
 	"strings"
@@ -19,24 +18,24 @@ import (
 // Errors: invalid_request with all problems.
 func Rehearse(b pay.Buyer, rail accounts.Rail, email, documentID, phone string) error {
 	var issues []problem.Issue
-	add := func(path, message string) {
-		issues = append(issues, problem.Issue{Path: path, Message: path + " " + message})
+	add := func(path string, why problem.Reason) {
+		issues = append(issues, problem.Issue{Path: path, Reason: why})
 	}
 	if email != "" && b.Email != "" && !regularEmail(b.Email) {
-		add(email, "is not an address that providers accept: it needs a name, @ and a domain with a dot, such as ana@example.com")
+		add(email, emailNotAccepted.With(email))
 	}
 	if phone != "" && b.Phone != "" && !regularPhone(b.Phone) {
-		add(phone, "is not a number that providers accept: it needs a plus sign, the country code and 8 to 15 digits in all, such as +5511987654321")
+		add(phone, phoneNotAccepted.With(phone))
 	}
 	if documentID != "" && rail.Document != "" && b.Document != "" {
 		if _, good := document.Check(rail.Country, rail.Document, b.Document); !good {
-			add(documentID, fmt.Sprintf("is not a valid %s: its length, form or check digits are wrong; a valid example is %s", rail.Document, document.Example(rail.Country, rail.Document)))
+			add(documentID, documentNotAccepted.With(documentID, rail.Document, document.Example(rail.Country, rail.Document)))
 		}
 	}
 	if len(issues) == 0 {
 		return nil
 	}
-	return &problem.Error{Code: problem.InvalidRequest, Param: issues[0].Path, Message: issues[0].Message, Details: problem.Details{Issues: issues}}
+	return &problem.Error{Code: problem.InvalidRequest, Param: issues[0].Path, Reason: issues[0].Reason, Details: problem.Details{Issues: issues}}
 }
 
 // regularEmail reports whether an address has the plain form that providers accept; the

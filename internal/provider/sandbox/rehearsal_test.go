@@ -47,8 +47,8 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 				for _, i := range refused.Details.Issues {
 					paths = append(paths, i.Path)
 				}
-				if refused.Code != problem.InvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Message, paths[0]+" is not a") {
-					t.Errorf("it is refused with %s, %s: %s", refused.Code, refused.Param, refused.Message)
+				if refused.Code != problem.InvalidRequest || refused.Param != paths[0] || !strings.HasPrefix(refused.Reason.Key(), "shopper.") {
+					t.Errorf("it is refused with %s, %s: %s", refused.Code, refused.Param, refused.Reason)
 				}
 			}
 			if got := strings.Join(paths, " "); got != c.want {

@@ -106,7 +106,7 @@ func Read(text []byte) (File, error) {
 	decoder.KnownFields(true) // a misspelt rule must not become the default
 	switch err := decoder.Decode(&file); {
 	case errors.Is(err, io.EOF):
-		return File{}, errors.New("it is empty; cascada route reset removes the rules")
+		return File{}, fileEmpty
 	case err != nil:
 		return File{}, plain(err)
 	}
@@ -115,7 +115,7 @@ func Read(text []byte) (File, error) {
 	}
 	silent := reflect.ValueOf(file.Text).IsZero()
 	if silent && len(file.Accounts) == 0 {
-		return File{}, errors.New("it is empty; cascada route reset removes the rules")
+		return File{}, fileEmpty
 	}
 	rules, err := file.Rules()
 	if err != nil {

@@ -58,7 +58,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		for _, form := range []string{string(text), string(asJSON)} {
 			file, err := Read([]byte(form))
 			if reflect.DeepEqual(rules, routing.Rules{}) {
-				if err == nil || !strings.Contains(err.Error(), "it is empty") {
+				if err == nil || !strings.Contains(err.Error(), "rule.file_empty") {
 					t.Errorf("nothing was read as %+v, %v", file, err)
 				}
 				continue
@@ -84,9 +84,9 @@ func TestAccountsMayBeTakenToBeOtherwise(t *testing.T) {
 // Every mistake is told with its line, in the file's words.
 func TestMistakesNameTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                       "it is empty",
-		"# a comment\n":                          "it is empty",
-		"{}":                                     "it is empty",
+		"":                                       "rule.file_empty",
+		"# a comment\n":                          "rule.file_empty",
+		"{}":                                     "rule.file_empty",
 		"order: priority\nordr: x\n":             `line 2: there is no field "ordr" here`,
 		"rails:\n  pix.BRA:\n    accunts: [a]\n": `line 3: there is no field "accunts" here`,
 		"budget:\n  attempts: many\n":            `line 2: "many" is not a whole number`,

@@ -13,7 +13,7 @@ var (
 	ErrDuplicate          = errors.New("already done")
 	ErrInsufficient       = errors.New("balance below its floor")
 	ErrUnknown      error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: OutcomeUnknown},
-		Message: "the database did not answer in time, so it is not known whether this was done: repeat it with the same Idempotency-Key, or look before you repeat it"}
+		Reason: storeOutcomeUnknown}
 )
 
 // OutcomeUnknown is the reason of ErrUnknown.

@@ -174,6 +174,5 @@ func brokenOff(path string) error {
 	if len(list) > 0 {
 		left = list[len(list)-1]
 	}
-	return fmt.Errorf("there is no database at %s, but %s is there: a restore was broken off. Run cascada restore --move-aside again, or rename what is there back; "+
-		"to begin anew, take it away", path, left)
+	return restoreBrokenOff.With(path, left)
 }

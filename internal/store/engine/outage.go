@@ -139,7 +139,7 @@ func warned(conn *pgxpool.Conn) bool {
 
 // ErrDown: the database cannot be reached now, or does not answer. Nothing was
 // written.
-var ErrDown error = problem.New(problem.ServiceUnavailable, "the database cannot be reached: retry with backoff")
+var ErrDown error = problem.New(problem.ServiceUnavailable, storeDown)
 
 // Rest pauses; it returns false if end closes first.
 func Rest(pause time.Duration, end <-chan struct{}) bool {
@@ -155,4 +155,4 @@ func Rest(pause time.Duration, end <-chan struct{}) bool {
 
 // ErrBusy: the queue of changes is full, or the store is closing. Nothing
 // was written.
-var ErrBusy error = problem.New(problem.ServiceUnavailable, "the service is busy: retry with backoff")
+var ErrBusy error = problem.New(problem.ServiceUnavailable, storeBusy)

@@ -173,7 +173,7 @@ func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // refused shows the account with what an action was refused for.
 func (a *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	var view accountView
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -203,7 +203,7 @@ func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on b
 func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	if r.FormValue("confirm") != id {
-		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", "type the account's id, "+id+", to remove it"))
+		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", typeTheAccountsID.With(id)))
 	}
 	account, err := a.App.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
 	if err != nil {

@@ -55,7 +55,7 @@ func (a *room) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if name := r.FormValue("adapter"); name != "" {
 		adapter, known := a.adapter(name)
 		if !known {
-			return problem.New(problem.NotFound, "there is no such provider")
+			return problem.New(problem.NotFound, noProvider)
 		}
 		view.Adapter = adapter
 		view.Rails = rows(adapter, accounts.Account{})
@@ -134,7 +134,7 @@ func chosenRails(r *http.Request, list []railRow) (rails []string, all bool, err
 		}
 	}
 	if len(rails) == 0 {
-		return nil, false, problem.Field(problem.InvalidRequest, "all", "choose at least one rail, or all of them")
+		return nil, false, problem.Field(problem.InvalidRequest, "all", chooseRails)
 	}
 	return rails, false, nil
 }
@@ -150,7 +150,7 @@ func blame(wrong map[string]string, list []railRow, at []int) {
 func priority(r *http.Request) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(r.FormValue("priority")))
 	if err != nil {
-		return 0, problem.Field(problem.InvalidRequest, "priority", "the priority is a whole number, such as 100")
+		return 0, problem.Field(problem.InvalidRequest, "priority", priorityUnreadable)
 	}
 	return n, nil
 }
@@ -170,7 +170,7 @@ func typed(r *http.Request, adapter provider.Adapter) map[string]string {
 func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	adapter, known := a.adapter(r.FormValue("adapter"))
 	if !known {
-		return problem.Field(problem.InvalidRequest, "adapter", "choose a provider first")
+		return problem.Field(problem.InvalidRequest, "adapter", chooseProvider)
 	}
 	view := formView{Form: desk.Typed(r, "id", "environment", "merchant", "priority", "baseUrl", "enabled"), Adapters: a.adapters(), Adapter: adapter, All: r.FormValue("all") != "some"}
 	for _, f := range adapter.Fields {
@@ -184,7 +184,7 @@ func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	if err == nil {
 		return a.Done(w, r, "accounts/"+account.ID, "account_opened", "account", account.ID)
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -251,7 +251,7 @@ func (a *room) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err == nil {
 		return a.Done(w, r, "accounts/"+account.ID, "account_saved", "account", account.ID)
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -262,7 +262,7 @@ func (a *room) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
 	version, err := strconv.ParseInt(view.Value("version"), 10, 64)
 	if err != nil {
-		return accounts.Account{}, problem.New(problem.InvalidRequest, "the form does not say which version of the account it changes: load the page again")
+		return accounts.Account{}, problem.New(problem.InvalidRequest, accountVersionMissing)
 	}
 	terms, err := shape.ReadTerms(typed)
 	if err != nil {
@@ -313,7 +313,7 @@ func (a *room) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		return a.Done(w, r, "accounts/"+account.ID, "account_rotated", "account", account.ID)
 	}
 	view := formView{Adapter: adapter, Account: s.Account, Held: s.Fields}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}

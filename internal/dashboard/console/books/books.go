@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -81,7 +80,7 @@ func (b *room) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 func jumped(err error, field string) (told error, jumps bool) {
 	jump, jumps := errors.AsType[*acquiring.JumpError](err)
 	if jumps {
-		return problem.Field(problem.ConflictState, field, strings.Join(jump.Rates, ", ")+": more than "+strconv.FormatInt(jump.Most, 10)+"% away from the rate in use. Nothing was changed"), true
+		return problem.Field(problem.ConflictState, field, ratesJump.With(jump.Rates, strconv.FormatInt(jump.Most, 10))), true
 	}
 	return desk.Told(err, field), false
 }
@@ -104,7 +103,7 @@ func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		}
 		return b.Done(w, r, "rates", "rates_imported", "n", set, "all", len(changes))
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -117,7 +116,7 @@ func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visi
 func file(r *http.Request, field string) (name string, content []byte, err error) {
 	in, header, err := r.FormFile(field)
 	if err != nil {
-		return "", nil, problem.Field(problem.InvalidRequest, field, "choose a file of at most 32 MB")
+		return "", nil, problem.Field(problem.InvalidRequest, field, chooseFile)
 	}
 	defer in.Close()
 	content, err = io.ReadAll(in)
@@ -143,7 +142,7 @@ func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 	}
 	i := slices.IndexFunc(list, func(s acquiring.RateStatus) bool { return string(s.Currency) == r.PathValue("currency") })
 	if i < 0 {
-		return problem.New(problem.NotFound, "there is no such currency")
+		return problem.New(problem.NotFound, noCurrency)
 	}
 	view.RateStatus = list[i]
 	if view.History, err = b.App.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
@@ -178,11 +177,11 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	view := rateView{Form: desk.Typed(r, "rate", "source")}
 	currency, err := money.ParseCurrency(r.PathValue("currency"))
 	if err != nil {
-		return problem.New(problem.NotFound, "there is no such currency")
+		return problem.New(problem.NotFound, noCurrency)
 	}
 	rate, err := money.ParseRate(view.Value("rate"))
 	if err != nil {
-		err = problem.Field(problem.InvalidRequest, "rate", "the rate is a number above zero, such as 5.42: what one US dollar buys")
+		err = problem.Field(problem.InvalidRequest, "rate", rateUnreadable)
 	} else {
 		_, err = b.App.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "rate")
@@ -190,7 +189,7 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err == nil {
 		return b.Done(w, r, "rates/"+string(currency), "rate_set", "currency", currency, "rate", rate.Decimal())
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -67,7 +68,7 @@ func (b *room) checking(ctx context.Context) (checkView, error) {
 		by = s.Last.By
 		view.Last, view.Began, view.Ended, view.Stopped, view.Broken = true, s.Last.Began, s.Last.At, s.Last.Stopped, s.Last.Result.Broken
 		if s.Last.Err != nil {
-			view.Failed = desk.Sentence(s.Last.Err.Error())
+			view.Failed = desk.Sentence(message.Said(s.Last.Err))
 		}
 	default:
 		return view, nil
@@ -133,7 +134,7 @@ func (b *room) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 func (b *room) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	if !b.App.Checks.Stop() {
-		return problem.New(problem.ConflictState, "no check runs on this node")
+		return problem.New(problem.ConflictState, noCheckRuns)
 	}
 	return b.Done(w, r, "check", "check_stopping")
 }
@@ -211,7 +212,7 @@ func (b *room) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Vis
 		return b.showSeals(w, r, v, http.StatusOK, view)
 	}
 	view = sealsView{}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}

@@ -82,7 +82,7 @@ func (b *room) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		view.Done = done
 		return b.showComparisons(w, r, v, http.StatusOK, view)
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -97,7 +97,7 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	account := typed.Value("account")
 	format, err := b.App.Reconciliation.ReportFormat(r.Context(), account)
 	if err != nil {
-		return nil, problem.Field(problem.InvalidRequest, "account", "choose the account that the report is from")
+		return nil, problem.Field(problem.InvalidRequest, "account", chooseReportAccount)
 	}
 	told := &compared{DryRun: typed.Value("dry") != ""}
 	c := reconciliation.Comparison{

@@ -119,7 +119,7 @@ func (u *room) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 	if err == nil {
 		return u.Done(w, r, "adjustments/"+made.ID, "adjustment_"+string(made.Status)+"_done")
 	}
-	status, fault := typed.Refused(beside(err, problem.MerchantNotFound, "merchant"))
+	status, fault := typed.Refused(v, beside(err, problem.MerchantNotFound, "merchant"))
 	if fault != nil {
 		return fault
 	}
@@ -129,7 +129,7 @@ func (u *room) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
 	environment := merchants.Environment(typed.Value("environment"))
 	if environment != merchants.Production && environment != merchants.Sandbox {
-		return made, problem.Field(problem.InvalidRequest, "environment", "choose sandbox or production")
+		return made, problem.Field(problem.InvalidRequest, "environment", chooseEnvironment)
 	}
 	amount, err := signed(v.Language(), typed.Value("amount"))
 	if err == nil {
@@ -151,7 +151,7 @@ func signed(language merchants.Language, text string) (money.Amount, error) {
 	size, below := strings.CutPrefix(strings.Replace(text, "−", "-", 1), "-")
 	amount, ok := frame.Typed(language, size, money.USD)
 	if !ok {
-		return amount, problem.Field(problem.AmountInvalid, "amount", "amount must be an amount of USD, such as 12.50 or -12.50")
+		return amount, problem.Field(problem.AmountInvalid, "amount", settlements.AdjustmentNotUSD)
 	}
 	if below {
 		amount = amount.Neg()
@@ -168,7 +168,7 @@ func short(typed desk.Form) error {
 		most int
 	}{{"note", 1000}, {"about", 200}, {"reference", 200}} {
 		if utf8.RuneCountInString(typed.Value(field.name)) > field.most {
-			return problem.Field(problem.InvalidRequest, field.name, "this is too long: shorten it")
+			return problem.Field(problem.InvalidRequest, field.name, tooLong)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func short(typed desk.Form) error {
 // beside puts an error with a code beside a field.
 func beside(err error, code problem.Code, field string) error {
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == code {
-		return problem.Field(code, field, shown.Message)
+		return problem.Field(code, field, shown.Reason)
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func (u *room) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.V
 		return u.Done(w, r, "adjustments/"+id, done)
 	}
 	typed := desk.Typed(r, "note", "allowNegative")
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}

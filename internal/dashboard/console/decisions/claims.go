@@ -76,7 +76,7 @@ func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	verb, known := claims.Verbs[claims.Outcome(r.FormValue("outcome"))]
 	if !known {
-		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", "choose how the claim ends"))
+		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", chooseClaimEnd))
 	}
 	return u.word(w, r, v, verb)
 }
@@ -114,7 +114,7 @@ func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb
 
 func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	typed := desk.Typed(r, "outcome", "note", "keep", "complete", "byHand")
-	status, fault := refused(&typed, err)
+	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}

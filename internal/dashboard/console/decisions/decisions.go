@@ -125,8 +125,8 @@ func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 // refused puts an error into the form of a decision. If a provider says otherwise, the form may force it.
-func refused(f *desk.Form, err error) (status int, fault error) {
-	status, fault = f.Refused(err)
+func refused(v *frame.Visit, f *desk.Form, err error) (status int, fault error) {
+	status, fault = f.Refused(v, err)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Details.Reason == pay.OtherwiseSaid {
 		f.Force = true
 	}
@@ -163,9 +163,9 @@ func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	var err error
 	switch {
 	case to != merchants.KYCVerified && to != merchants.KYCRejected:
-		err = problem.Field(problem.InvalidRequest, "outcome", "choose whether it is verified or rejected")
+		err = problem.Field(problem.InvalidRequest, "outcome", chooseVerificationEnd)
 	case to == merchants.KYCRejected && typed.Value("message") == "":
-		err = problem.Field(problem.InvalidRequest, "message", "tell the merchant what is wrong")
+		err = problem.Field(problem.InvalidRequest, "message", verificationNeedsReason)
 	default:
 		code, message := typed.Value("code"), typed.Value("message")
 		if to == merchants.KYCVerified {
@@ -176,7 +176,7 @@ func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err == nil {
 		return u.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
 	}
-	status, fault := refused(&typed, err)
+	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}
@@ -217,7 +217,7 @@ func (u *room) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err == nil {
 		return u.Done(w, r, "decisions?kind=notices", "notice_closed")
 	}
-	status, fault := refused(&typed, err)
+	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}

@@ -41,7 +41,7 @@ func (u *room) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	if !base.Storable(id) {
-		return problem.New(problem.NotFound, "there is no such payment")
+		return problem.New(problem.NotFound, base.NoPayment)
 	}
 	e, err := u.App.Providers.Explain(ctx, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (u *room) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err == nil {
 		return u.Done(w, r, "payments/"+id, "payment_resolved")
 	}
-	status, fault := refused(&typed, err)
+	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}
@@ -93,7 +93,7 @@ func (u *room) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk
 	}
 	word := pay.Word(typed.Value("outcome"))
 	if word != pay.WordPaid && word != pay.WordNotCharged {
-		return problem.Field(problem.InvalidRequest, "outcome", "choose how the payment ended")
+		return problem.Field(problem.InvalidRequest, "outcome", choosePaymentEnd)
 	}
 	_, _, err = u.App.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
 	return err

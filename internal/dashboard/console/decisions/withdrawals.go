@@ -68,7 +68,7 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 
 func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	view := withdrawalView{Form: desk.Typed(r, "outcome", "amount", "note", "reference")}
-	status, fault := refused(&view.Form, err)
+	status, fault := refused(v, &view.Form, err)
 	if fault != nil {
 		return fault
 	}
@@ -94,7 +94,7 @@ func (u *room) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *fram
 	switch {
 	case err != nil:
 	case word != pay.WordPaid && word != pay.WordNotPaid && word != pay.WordReturned:
-		err = problem.Field(problem.InvalidRequest, "outcome", "choose how the withdrawal ended")
+		err = problem.Field(problem.InvalidRequest, "outcome", chooseWithdrawalEnd)
 	default:
 		err = u.endWithdrawal(r, v, word, note)
 	}
@@ -130,7 +130,7 @@ func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
 	left := e.Withdrawal.LeftToReturn()
 	amount, ok := frame.Typed(v.Language(), text, left.Currency)
 	if !ok {
-		return "", problem.Field(problem.InvalidRequest, "amount", "the amount must be what came back, such as "+left.Decimal()+" "+string(left.Currency))
+		return "", problem.Field(problem.InvalidRequest, "amount", amountNotReturned.With(left.Decimal(), left.Currency))
 	}
 	return amount.Decimal(), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -59,7 +60,7 @@ func (d *Desk) Late(v *frame.Visit) error {
 	if !v.User.HasFactor() || v.SignIn.Fresh(d.App.Now()) {
 		return nil
 	}
-	return problem.New(problem.Forbidden, "your second factor was given more than ten minutes ago: give it again at "+d.At("/again")+" in another tab, and send this form once more")
+	return problem.New(problem.Forbidden, secondFactorOld.With(d.At("/again")))
 }
 
 // Form is what was typed into a form, and what was wrong with it.
@@ -84,15 +85,15 @@ func Typed(r *http.Request, names ...string) Form {
 
 // Refused puts an error into a form that is shown again, and returns the status of that page. It returns the error
 // if it is not about what was typed.
-func (f *Form) Refused(err error) (status int, fault error) {
+func (f *Form) Refused(v *frame.Visit, err error) (status int, fault error) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code == problem.ServiceUnavailable || shown.Code == problem.NotFound {
 		return 0, err
 	}
-	if f.Wrong = frame.FieldErrors(err); f.Wrong == nil {
-		f.Error = Sentence(shown.Message)
+	if f.Wrong = frame.FieldErrors(v.Language(), err); f.Wrong == nil {
+		f.Error = frame.Said(v.Language(), shown)
 	}
-	return shown.Code.Shown().Status, nil
+	return message.ShownOf(shown.Code).Status, nil
 }
 
 // Told turns an error that a use case wrote for operators into one that they see. Those of the database and of
@@ -108,7 +109,7 @@ func Told(err error, field string) error {
 	if shown {
 		return err
 	}
-	return problem.Field(problem.InvalidRequest, field, err.Error())
+	return message.FieldRefusal(problem.InvalidRequest, field, message.Said(err))
 }
 
 // Under gathers the errors of all fields whose names begin with a prefix, for a field that holds them all.
@@ -138,7 +139,7 @@ func Note(r *http.Request) (string, error) {
 	const most = 1000
 	note := strings.TrimSpace(r.FormValue("note"))
 	if note == "" || len(note) > most {
-		return note, problem.Field(problem.InvalidRequest, "note", "write in a few words how you know: the audit log keeps it")
+		return note, problem.Field(problem.InvalidRequest, "note", noteMissing)
 	}
 	return note, nil
 }

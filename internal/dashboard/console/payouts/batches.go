@@ -67,7 +67,7 @@ func (p *room) showBatches(w http.ResponseWriter, r *http.Request, v *frame.Visi
 
 func (p *room) batchesRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error) error {
 	view := batchesView{Form: typed}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -102,7 +102,7 @@ func (p *room) batch(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 func (p *room) showBatch(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	if !base.Storable(r.PathValue("id")) {
-		return problem.New(problem.NotFound, "there is no such batch")
+		return problem.New(problem.NotFound, noBatch)
 	}
 	b, lines, err := p.App.Batches.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *room) moved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 		return p.Done(w, r, "payouts/batches/"+r.PathValue("id"), done)
 	}
 	var typed desk.Form
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -174,7 +174,7 @@ func (p *room) answers(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	typed := desk.Typed(r, "answered")
 	in, _, err := r.FormFile("answer")
 	if err != nil {
-		return p.batchesRefused(w, r, v, typed, problem.Field(problem.InvalidRequest, "answer", "choose the file that the bank sent"))
+		return p.batchesRefused(w, r, v, typed, problem.Field(problem.InvalidRequest, "answer", chooseAnswer))
 	}
 	defer in.Close()
 	content, err := io.ReadAll(in)

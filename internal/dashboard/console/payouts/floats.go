@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -59,32 +60,32 @@ func (p *room) topUp(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err == nil {
 		return p.Done(w, r, "payouts/floats", "float_entered")
 	}
-	status, fault := view.Refused(err)
+	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
-	view.Insist = view.Wrong["amount"] != "" && status == problem.BalanceInsufficient.Shown().Status || view.Wrong["currency"] != ""
+	view.Insist = view.Wrong["amount"] != "" && status == message.ShownOf(problem.BalanceInsufficient).Status || view.Wrong["currency"] != ""
 	return p.showFloats(w, r, v, status, view)
 }
 
 func (p *room) enter(r *http.Request, v *frame.Visit, typed desk.Form) error {
 	currency, err := money.ParseCurrency(strings.ToUpper(typed.Value("currency")))
 	if err != nil {
-		return problem.Field(problem.InvalidRequest, "currency", "write a currency, such as MXN; the float for a token is in USD")
+		return problem.Field(problem.InvalidRequest, "currency", floatCurrencyMissing)
 	}
 	amount, ok := frame.Typed(v.Language(), typed.Value("amount"), currency)
 	if !ok {
-		return problem.Field(problem.InvalidRequest, "amount", "write an amount above zero, such as 10000, and choose below which way it went")
+		return problem.Field(problem.InvalidRequest, "amount", floatAmountMissing)
 	}
 	switch typed.Value("way") {
 	case "in":
 	case "out":
 		amount = amount.Neg()
 	default:
-		return problem.Field(problem.InvalidRequest, "way", "choose which way the money went")
+		return problem.Field(problem.InvalidRequest, "way", floatWayMissing)
 	}
 	if typed.Value("account") == "" {
-		return problem.Field(problem.InvalidRequest, "account", "choose an account")
+		return problem.Field(problem.InvalidRequest, "account", floatAccountMissing)
 	}
 	note, err := desk.Note(r)
 	if err != nil {

@@ -143,7 +143,7 @@ func dollars(v *frame.Visit, typed desk.Form, field string) (int64, error) {
 	}
 	a, ok := frame.Typed(v.Language(), text, money.USD)
 	if !ok {
-		return 0, problem.Field(problem.InvalidRequest, field, "write an amount of US dollars, such as 5000, or nothing for no limit")
+		return 0, problem.Field(problem.InvalidRequest, field, limitUnreadable)
 	}
 	return a.Minor, nil
 }
@@ -175,7 +175,7 @@ func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 			}
 		})
 		if changed && err == nil {
-			err = problem.Conflict("changed", "somebody has changed these limits since you opened the form: the list below has them; save yours again to replace them")
+			err = problem.Conflict("changed", limitsChanged)
 		}
 	}
 	return p.limitsDone(w, r, v, typed, err, "limits_saved")
@@ -186,7 +186,7 @@ func (p *room) limitsDone(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err == nil {
 		return p.Done(w, r, here(r), done)
 	}
-	status, fault := typed.Refused(err)
+	status, fault := typed.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
@@ -200,7 +200,7 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	var err error
 	const longest = 200
 	if reason == "" || len(reason) > longest {
-		err = problem.Field(problem.InvalidRequest, "reason", "write in a few words why: other operators read it")
+		err = problem.Field(problem.InvalidRequest, "reason", stopReasonMissing)
 	} else {
 		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = reason })
 	}
@@ -222,7 +222,7 @@ func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		}
 	})
 	if other && err == nil {
-		err = problem.Conflict("changed", "payouts were stopped for another reason since you opened the page: read it, and then let them go on")
+		err = problem.Conflict("changed", stopChanged)
 	}
 	return p.limitsDone(w, r, v, desk.Form{}, err, "payouts_resumed")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -57,7 +58,7 @@ func (u *room) replayView(ctx context.Context) (replayView, error) {
 		asked = s.Last.Result.Rehearsal
 		view.Last, view.Began, view.Ended, view.Stopped = true, s.Last.Began, s.Last.At, s.Last.Stopped
 		if s.Last.Err != nil {
-			view.Failed = desk.Sentence(s.Last.Err.Error())
+			view.Failed = desk.Sentence(message.Said(s.Last.Err))
 		}
 		if s.Last.Err == nil && !s.Last.Stopped {
 			view.Result = newResult(asked.Asked, s.Last.Result.Rerouted)
@@ -90,7 +91,7 @@ func (u *room) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 
 func (u *room) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	if !u.App.Rehearsals.Stop() {
-		return problem.New(problem.ConflictState, "no replay runs on this node")
+		return problem.New(problem.ConflictState, noReplayRuns)
 	}
 	return u.Done(w, r, "routing/replay", "replay_stopping")
 }

@@ -22,7 +22,7 @@ const examples = 10
 func (e *editView) period(now time.Time) (acquiring.PastRoutes, error) {
 	days, err := strconv.Atoi(e.Since)
 	if err != nil || days < 1 || days > mostDays {
-		return acquiring.PastRoutes{}, problem.Field(problem.InvalidRequest, "since", "choose from 1 to 366 days")
+		return acquiring.PastRoutes{}, problem.Field(problem.InvalidRequest, "since", daysOutOfRange)
 	}
 	return acquiring.PastRoutes{Since: now.AddDate(0, 0, -days), Until: now, Live: e.Live != string(merchants.Sandbox), Examples: examples}, nil
 }

@@ -266,7 +266,7 @@ func (e *editView) asText() (rulefile.Text, error) {
 	}
 	for _, row := range e.Rails {
 		if row.Key == "" {
-			return t, problem.Field(problem.InvalidRequest, "rails", "a rule needs its rail, such as pix.BRA")
+			return t, problem.Field(problem.InvalidRequest, "rails", ruleNeedsRail)
 		}
 		if t.Rails == nil {
 			t.Rails = map[string]rulefile.Rail{}
@@ -292,7 +292,7 @@ func number(field, text string) (*int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, problem.Field(problem.InvalidRequest, field, text+" is not a whole number")
+		return nil, problem.Field(problem.InvalidRequest, field, notAWholeNumber.With(text))
 	}
 	return &n, nil
 }
@@ -321,7 +321,7 @@ func (u *room) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	status := http.StatusOK
 	if err != nil {
 		var fault error
-		if status, fault = view.Refused(err); fault != nil {
+		if status, fault = view.Refused(v, err); fault != nil {
 			return fault
 		}
 	}
@@ -369,7 +369,7 @@ func (u *room) file(ctx context.Context, text string) (routing.Rules, error) {
 	case err != nil:
 		return file.Rules, desk.Told(err, "file")
 	case file.Accounts != nil:
-		return file.Rules, problem.Field(problem.InvalidRequest, "file", "leave the section accounts out: change accounts on their own pages, and replay with it at the command line")
+		return file.Rules, problem.Field(problem.InvalidRequest, "file", fileHasAccounts)
 	}
 	return file.Rules, desk.Told(u.App.Rules.Check(ctx, file.Rules), "file")
 }

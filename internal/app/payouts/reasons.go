@@ -1,0 +1,35 @@
+package payouts
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	accountHasNoFiles        = problem.Define1("batch.account_without_files", "account")
+	answerUnreadable         = problem.Define1("batch.answer_unreadable", "detail")
+	layoutRefuses            = problem.Define1("batch.layout_refuses", "detail")
+	lineMustNotLeave         = problem.Define3("batch.line_must_not_be_paid", "line", "withdrawal", "why")
+	beyondFloat              = problem.Define("float.beyond_free")
+	floatBooked              = problem.Define1("float.booked", "reference")
+	accountPaysOtherwise     = problem.Define3("float.other_currency", "account", "pays", "currency")
+	payoutAskedTooOften      = problem.Define("notification.payout_asked_too_often")
+	payoutMayBeThis          = problem.Define("notification.payout_under_way")
+	noAccountPays            = problem.Define2("payout.no_account", "network", "currency")
+	payoutWaitsForAccount    = problem.Define("payout.waits_for_account")
+	payoutWaitsForFloat      = problem.Define1("payout.waits_for_float", "accounts")
+	noRateForWithdrawals     = problem.Define2("rate.none_for_withdrawals", "currency", "why")
+	verificationRequired     = problem.Define1("verification.required", "level")
+	destinationKnown         = problem.Define1("wallet.destination_known", "wallet")
+	walletLacksFields        = problem.Define1("wallet.lacks_fields", "fields")
+	noDefaultWallet          = problem.Define("wallet.no_default_to_pay")
+	merchantLacksWallet      = problem.Define1("wallet.not_the_merchants", "wallet")
+	walletRequired           = problem.Define("wallet.required")
+	amountOnlyIfReturned     = problem.Define("withdrawal.amount_only_if_returned")
+	arrivingAmountUnreadable = problem.Define2("withdrawal.arriving_amount_unreadable", "decimals", "currency")
+	fileMayBePaid            = problem.Define1("withdrawal.file_exported", "batch")
+	withdrawalInBatch        = problem.Define1("withdrawal.in_batch", "batch")
+	referenceOnlyIfArrived   = problem.Define("withdrawal.reference_only_if_arrived")
+	amountNotReturned        = problem.Define2("withdrawal.returned_amount_unreadable", "amount", "currency")
+	tokenPaidInUSD           = problem.Define("withdrawal.token_in_usd")
+	transferKnown            = problem.Define2("withdrawal.transfer_known", "reference", "withdrawal")
+	walletPaidIn             = problem.Define1("withdrawal.wallet_currency", "currency")
+)

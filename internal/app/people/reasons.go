@@ -1,0 +1,38 @@
+package people
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	companyEmailUnverified  = problem.Define("company.email_unverified")
+	companyDoesNotAnswer    = problem.Define("company.no_answer")
+	companyOtherAccount     = problem.Define("company.other_account")
+	companySignInUnfinished = problem.Define("company.unfinished")
+	companyUserUnknown      = problem.Define1("company.user_unknown", "address")
+	invitationUnconfirmed   = problem.Define("operator.invitation_unconfirmed")
+	onlyOperatorsInvite     = problem.Define("operator.only_operators_invite")
+	onlyOperatorsLook       = problem.Define("operator.only_operators_look")
+	codeWrong               = problem.Define("user.code_wrong")
+	codesAppExists          = problem.Define("user.codes_app_exists")
+	factorsChanged          = problem.Define("user.factors_changed")
+	isInTeam                = problem.Define("user.is_in_team")
+	isOperator              = problem.Define("user.is_operator")
+	lastOwner               = problem.Define("user.last_owner")
+	manyLinks               = problem.Define("user.many_links")
+	manyPasskeys            = problem.Define("user.many_passkeys")
+	manyPasswords           = problem.Define("user.many_passwords")
+	noPasskeysHere          = problem.Define("user.no_passkeys_here")
+	oldPasswordWrong        = problem.Define("user.old_password_wrong")
+	operatorAddressUnproved = problem.Define("user.operator_address_unproved")
+	passkeyCopied           = problem.Define("user.passkey_copied")
+	passkeyKnown            = problem.Define("user.passkey_known")
+	passkeyRefused          = problem.Define("user.passkey_refused")
+	passkeyTooSlow          = problem.Define("user.passkey_too_slow")
+	passwordChanged         = problem.Define("user.password_changed")
+	recoveryNeedsFactor     = problem.Define("user.recovery_needs_factor")
+	roleBeyondYours         = problem.Define("user.role_beyond_yours")
+	signInAsInvited         = problem.Define1("user.sign_in_as_invited", "address")
+	signInWrong             = problem.Define("user.sign_in_wrong")
+	signedOut               = problem.Define("user.signed_out")
+	youAreInTeam            = problem.Define("user.you_are_in_team")
+)

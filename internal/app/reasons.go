@@ -1,0 +1,8 @@
+package app
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	noEntryToContinue = problem.Define("list.no_such_entry")
+)

@@ -1,0 +1,8 @@
+package recovery
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	nothingListed = problem.Define2("recovery.nothing_listed", "others", "account")
+)

@@ -1,0 +1,19 @@
+package cli
+
+import "github.com/cascadapay/cascada/internal/message"
+
+// Shown is an error as the terminal shows it: what is data for programs is a sentence.
+func Shown(err error) error {
+	if text := message.Said(err); err != nil && text != err.Error() {
+		return &shown{err, text}
+	}
+	return err
+}
+
+type shown struct {
+	error
+	text string
+}
+
+func (e *shown) Error() string { return e.text }
+func (e *shown) Unwrap() error { return e.error }

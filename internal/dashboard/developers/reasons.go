@@ -1,0 +1,11 @@
+package developers
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	addressMissing     = problem.Define("page.address_missing")
+	descriptionTooLong = problem.Define("page.description_too_long")
+	graceMissing       = problem.Define("page.grace_missing")
+	unknownFilter      = problem.Define("page.unknown_filter")
+)

@@ -1,0 +1,36 @@
+package merchants
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	keyLacksRight          = problem.Define1("key.lacks_right", "right")
+	unknownRight           = problem.Define2("key.unknown_right", "right", "rights")
+	pauseReasonLength      = problem.Define("merchant.pause_reason_length")
+	pauseReasonUnreadable  = problem.Define("merchant.pause_reason_unreadable")
+	merchantPaused         = problem.Define("merchant.paused")
+	unknownLanguage        = problem.Define("merchant.unknown_language")
+	unknownRefundFees      = problem.Define("merchant.unknown_refund_fees")
+	unknownTier            = problem.Define("merchant.unknown_tier")
+	operatorNameTaken      = problem.Define1("operator.name_taken", "operator")
+	operatorNameWrong      = problem.Define("operator.name_wrong")
+	operatorRemoved        = problem.Define1("operator.removed", "operator")
+	clockAdvanceUnreadable = problem.Define("sandbox.clock_advance_unreadable")
+	sandboxOnly            = problem.Define("sandbox.simulation_only")
+	colorUnreadable        = problem.Define("shop.color_unreadable")
+	shopNameLength         = problem.Define("shop.name_length")
+	originUnreadable       = problem.Define("shop.origin_unreadable")
+	schemeMalformed        = problem.Define1("shop.scheme_form", "most")
+	schemeNotRegistered    = problem.Define2("shop.scheme_not_registered", "shop", "scheme")
+	schemeOfBrowser        = problem.Define("shop.scheme_of_browser")
+	schemeOfCalls          = problem.Define("shop.scheme_of_calls")
+	schemeOfDevice         = problem.Define("shop.scheme_of_device")
+	schemeOfMoney          = problem.Define("shop.scheme_of_money")
+	schemeOfNames          = problem.Define("shop.scheme_of_names")
+	schemeOfScripts        = problem.Define("shop.scheme_of_scripts")
+	schemeOfWeb            = problem.Define("shop.scheme_of_web")
+	schemePrefixTaken      = problem.Define2("shop.scheme_prefix_taken", "prefix", "owner")
+	schemeTaken            = problem.Define2("shop.scheme_taken", "scheme", "why")
+	tooManySchemes         = problem.Define1("shop.too_many_schemes", "most")
+	verificationStep       = problem.Define2("verification.step_not_possible", "status", "to")
+)

@@ -1,0 +1,8 @@
+package rulefile
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var (
+	fileEmpty = problem.Define("rule.file_empty")
+)
