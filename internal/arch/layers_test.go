@@ -138,7 +138,7 @@ var layers = map[string]layer{
 	"internal/dashboard/analytics":             {"app/payments dashboard/frame money pay/analytics pay/merchants", "a page shows what was counted"},
 	"internal/dashboard/shop":                  {"message money pay pay/... app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},
 	"internal/dashboard":                       {"app dashboard/... work", "the rooms know nothing of each other"},
-	"internal/dashboard/payments":                 {"app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document ledger message money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
+	"internal/dashboard/payments":              {"app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document ledger message money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
 	"internal/dashboard/developers":            {"app/... dashboard/frame message pay pay/... store view wire", "the pages of whoever builds on the API: they show what use cases return"},
 	"internal/pay/analytics":                   {"pay pay/merchants", "what is counted of a payment follows from the payment, wherever the totals are kept"},
 	"internal/pay/lists":                       {"money pay pay/webhooks", "what a list selects is values, wherever the rows are read"},

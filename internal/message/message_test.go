@@ -23,8 +23,8 @@ import (
 	_ "github.com/cascadapay/cascada/internal/provider/adapters"
 
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 var (

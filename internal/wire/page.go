@@ -137,20 +137,20 @@ func (Word[T]) Schema(huma.Registry) *huma.Schema {
 func Values(of reflect.Type) []any { return words[of] }
 
 var words = map[reflect.Type][]any{
-	reflect.TypeFor[pay.Status]():           Texts(pay.Statuses()...),
+	reflect.TypeFor[pay.Status]():              Texts(pay.Statuses()...),
 	reflect.TypeFor[merchants.Tier]():          Texts(merchants.Tiers()...),
-	reflect.TypeFor[webhooks.EventType]():       Texts(webhooks.EventTypes()...),
-	reflect.TypeFor[webhooks.EventsVersion]():   Texts(webhooks.EventsVersions()...),
+	reflect.TypeFor[webhooks.EventType]():      Texts(webhooks.EventTypes()...),
+	reflect.TypeFor[webhooks.EventsVersion]():  Texts(webhooks.EventsVersions()...),
 	reflect.TypeFor[merchants.Environment]():   Texts(merchants.Sandbox, merchants.Production),
 	reflect.TypeFor[merchants.Right]():         Texts(merchants.Rights()...),
-	reflect.TypeFor[accounts.Channel]():     Texts(accounts.Online, accounts.Cash, accounts.CreditCard),
-	reflect.TypeFor[pay.ClaimKind]():        Texts(pay.ClaimKinds()...),
-	reflect.TypeFor[pay.ClaimStatus]():      Texts(pay.ClaimStatuses()...),
-	reflect.TypeFor[webhooks.DeliveryStatus]():  Texts(webhooks.DeliveryStatuses()...),
-	reflect.TypeFor[pay.SettlementStatus](): Texts(pay.SettlementStatuses()...),
-	reflect.TypeFor[pay.WalletStatus]():     Texts(pay.WalletStatuses()...),
-	reflect.TypeFor[pay.WithdrawalStatus](): Texts(pay.WithdrawalStatuses()...),
-	reflect.TypeFor[problem.Code]():         Texts(message.Codes()...),
+	reflect.TypeFor[accounts.Channel]():        Texts(accounts.Online, accounts.Cash, accounts.CreditCard),
+	reflect.TypeFor[pay.ClaimKind]():           Texts(pay.ClaimKinds()...),
+	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),
+	reflect.TypeFor[webhooks.DeliveryStatus](): Texts(webhooks.DeliveryStatuses()...),
+	reflect.TypeFor[pay.SettlementStatus]():    Texts(pay.SettlementStatuses()...),
+	reflect.TypeFor[pay.WalletStatus]():        Texts(pay.WalletStatuses()...),
+	reflect.TypeFor[pay.WithdrawalStatus]():    Texts(pay.WithdrawalStatuses()...),
+	reflect.TypeFor[problem.Code]():            Texts(message.Codes()...),
 }
 
 // Texts is a list of words for a schema.
