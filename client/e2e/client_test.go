@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/app/merchants"
+	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -35,13 +35,13 @@ func demo() (url, publishable, secret string, stop func()) {
 	}
 }
 
-func start(database string, now func() time.Time) (*daemon.Service, merchants.KeyPair, error) {
+func start(database string, now func() time.Time) (*daemon.Service, appmerchants.KeyPair, error) {
 	ctx := context.Background()
 	s, err := daemon.Start(ctx, daemon.Config{Listen: "127.0.0.1:0", Database: database, Now: now, AllowPrivateWebhooks: true})
 	if err != nil {
-		return nil, merchants.KeyPair{}, err
+		return nil, appmerchants.KeyPair{}, err
 	}
-	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), merchants.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: merchants.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: merchants.Standard})
 	if err != nil {
 		s.Shutdown()
 	}
@@ -50,7 +50,7 @@ func start(database string, now func() time.Time) (*daemon.Service, merchants.Ke
 
 // service starts a service with one merchant; now is its clock, nil for the
 // system's.
-func service(t *testing.T, now func() time.Time) (*daemon.Service, merchants.KeyPair) {
+func service(t *testing.T, now func() time.Time) (*daemon.Service, appmerchants.KeyPair) {
 	t.Helper()
 	s, keys, err := start(dbtest.SQLite(t), now)
 	if err != nil {
@@ -63,7 +63,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, merchants.Key
 // liveKey returns the production secret key of a new merchant.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), merchants.NewMerchant{Name: "Live", Email: "live@example.com", Tier: merchants.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Live", Email: "live@example.com", Tier: merchants.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}
