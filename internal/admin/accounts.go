@@ -105,7 +105,7 @@ func (a *API) accountRoutes() {
 }
 
 func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*accountsOut, error) {
-	list, err := a.App.Providers.Accounts(ctx, in.All)
+	list, err := a.Uses.Providers.Accounts(ctx, in.All)
 	out := &accountsOut{}
 	out.Body.Data = make([]shape.Account, 0, len(list))
 	for _, s := range list {
@@ -115,7 +115,7 @@ func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*acc
 }
 
 func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*accountOut, error) {
-	s, err := a.App.Providers.ProviderAccount(ctx, in.ID)
+	s, err := a.Uses.Providers.ProviderAccount(ctx, in.ID)
 	return a.told(s.Account, err)
 }
 
@@ -124,7 +124,7 @@ func (a *API) told(account accounts.Account, err error) (*accountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &accountOut{shape.NewAccount(a.App.Providers.StatusOf(account))}, nil
+	return &accountOut{shape.NewAccount(a.Uses.Providers.StatusOf(account))}, nil
 }
 
 func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut, error) {
@@ -143,7 +143,7 @@ func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut
 	if b.Priority != nil {
 		n.Priority = *b.Priority
 	}
-	return a.told(a.App.Accounts.Add(ctx, by, n))
+	return a.told(a.Uses.Accounts.Add(ctx, by, n))
 }
 
 func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accountOut, error) {
@@ -152,7 +152,7 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.App.Accounts.Edit(ctx, by, in.ID, func(account accounts.Account) (accounts.Account, error) {
+	return a.told(a.Uses.Accounts.Edit(ctx, by, in.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}
@@ -170,22 +170,22 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 }
 
 func (a *API) remove(ctx context.Context, by audit.Actor, in *removeIn) (*accountOut, error) {
-	return a.told(a.App.Accounts.Remove(ctx, by, in.ID, in.Force))
+	return a.told(a.Uses.Accounts.Remove(ctx, by, in.ID, in.Force))
 }
 
 func (a *API) rotate(ctx context.Context, by audit.Actor, in *rotateIn) (*accountOut, error) {
-	return a.told(a.App.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
+	return a.told(a.Uses.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
 }
 
 func (a *API) enable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, true))
+	return a.told(a.Uses.Accounts.Enable(ctx, by, in.ID, true))
 }
 
 func (a *API) disable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.App.Accounts.Enable(ctx, by, in.ID, false))
+	return a.told(a.Uses.Accounts.Enable(ctx, by, in.ID, false))
 }
 
 func (a *API) check(ctx context.Context, _ audit.Actor, in *AccountPath) (*checkOut, error) {
-	proof, problem, err := a.App.Accounts.Prove(ctx, in.ID)
+	proof, problem, err := a.Uses.Accounts.Prove(ctx, in.ID)
 	return &checkOut{shape.Check{Account: in.ID, Result: proof, Problem: problem}}, err
 }

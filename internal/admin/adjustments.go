@@ -89,18 +89,18 @@ func (a *API) adjustmentRoutes() {
 const adjustmentsListed = 500
 
 func (a *API) adjustments(ctx context.Context, _ audit.Actor, in *adjustmentsIn) (*adjustmentsOut, error) {
-	list, err := a.App.Adjustments.List(ctx, in.Merchant, in.Status, adjustmentsListed)
+	list, err := a.Uses.Adjustments.List(ctx, in.Merchant, in.Status, adjustmentsListed)
 	out := &adjustmentsOut{}
 	out.Body.Data = shape.NewAdjustments(list)
 	return out, err
 }
 
 func (a *API) adjustment(ctx context.Context, _ audit.Actor, in *adjustmentIn) (*adjustmentOut, error) {
-	one, err := a.App.Adjustments.Any(ctx, in.ID)
+	one, err := a.Uses.Adjustments.Any(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	reversed, err := a.App.Adjustments.ReversedBy(ctx, one)
+	reversed, err := a.Uses.Adjustments.ReversedBy(ctx, one)
 	return &adjustmentOut{shape.NewAdjustment(one, reversed)}, err
 }
 
@@ -109,7 +109,7 @@ func (a *API) createAdjustment(ctx context.Context, by audit.Actor, in *createAd
 	if err != nil {
 		return nil, err
 	}
-	return adjusted(a.App.Adjustments.Make(ctx, by, settlements.NewAdjustment{
+	return adjusted(a.Uses.Adjustments.Make(ctx, by, settlements.NewAdjustment{
 		Merchant: in.Body.MerchantID, Live: in.Body.Environment != merchants.EnvironmentOf(false), Amount: amount, Reason: in.Body.Reason, Note: in.Body.Note,
 		About: in.Body.About, Reference: in.Body.Reference, Negative: in.Body.AllowNegative,
 	}))
@@ -123,13 +123,13 @@ func adjusted(one pay.Adjustment, err error) (*adjustmentOut, error) {
 }
 
 func (a *API) approveAdjustment(ctx context.Context, by audit.Actor, in *adjustmentIn) (*adjustmentOut, error) {
-	return adjusted(a.App.Adjustments.Approve(ctx, by, in.ID))
+	return adjusted(a.Uses.Adjustments.Approve(ctx, by, in.ID))
 }
 
 func (a *API) rejectAdjustment(ctx context.Context, by audit.Actor, in *rejectAdjustmentIn) (*adjustmentOut, error) {
-	return adjusted(a.App.Adjustments.Reject(ctx, by, in.ID, in.Body.Note))
+	return adjusted(a.Uses.Adjustments.Reject(ctx, by, in.ID, in.Body.Note))
 }
 
 func (a *API) reverseAdjustment(ctx context.Context, by audit.Actor, in *reverseAdjustmentIn) (*adjustmentOut, error) {
-	return adjusted(a.App.Adjustments.Reverse(ctx, by, in.ID, in.Body.Note, in.Body.AllowNegative))
+	return adjusted(a.Uses.Adjustments.Reverse(ctx, by, in.ID, in.Body.Note, in.Body.AllowNegative))
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -33,7 +32,7 @@ const maxBody = 256 << 10
 
 // Config is what an API needs.
 type Config struct {
-	App     *app.App
+	Uses    Uses
 	Log     *slog.Logger
 	Node    string         // this node's name, in replies that differ by node
 	Proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted, for the audit log
@@ -172,9 +171,9 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 	if !strings.EqualFold(kind, "Bearer") || token == "" {
 		return by, message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
-	o, err := a.App.Operators.Authenticate(r.Context(), token)
+	o, err := a.Uses.Operators.Authenticate(r.Context(), token)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized {
-		a.App.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
+		a.Uses.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name
 	return by, err

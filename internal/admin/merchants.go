@@ -59,7 +59,7 @@ func (a *API) merchantRoutes() {
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.App.AnyMerchant(ctx, in.ID)
+	m, err := a.Uses.AnyMerchant(ctx, in.ID)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }
 
@@ -72,16 +72,16 @@ func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (
 	if to == (appmerchants.Agreement{}) {
 		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
 	}
-	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, to)
+	m, err := a.Uses.Onboarding.Agree(ctx, by, in.ID, to)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }
 
 func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*merchantOut, error) {
-	m, err := a.App.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason)
+	m, err := a.Uses.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }
 
 func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.App.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason)
+	m, err := a.Uses.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

@@ -35,15 +35,15 @@ func (a *API) readRoutes() {
 
 func (a *API) adapters(context.Context, audit.Actor, *struct{}) (*adaptersOut, error) {
 	out := &adaptersOut{}
-	out.Body.Data = make([]shape.Adapter, 0, len(a.App.Config.Adapters))
-	for _, adapter := range a.App.Config.Adapters {
+	out.Body.Data = make([]shape.Adapter, 0, len(a.Uses.Adapters))
+	for _, adapter := range a.Uses.Adapters {
 		out.Body.Data = append(out.Body.Data, shape.NewAdapter(adapter))
 	}
 	return out, nil
 }
 
 func (a *API) explanation(ctx context.Context, _ audit.Actor, in *paymentIn) (*explanationOut, error) {
-	e, err := a.App.Providers.Explain(ctx, in.ID)
+	e, err := a.Uses.Providers.Explain(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,5 +51,5 @@ func (a *API) explanation(ctx context.Context, _ audit.Actor, in *paymentIn) (*e
 }
 
 func (a *API) health(context.Context, audit.Actor, *struct{}) (*healthOut, error) {
-	return &healthOut{shape.NewHealth(a.Node, a.App.Providers.Health(), a.Now())}, nil
+	return &healthOut{shape.NewHealth(a.Node, a.Uses.Providers.Health(), a.Now())}, nil
 }

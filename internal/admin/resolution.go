@@ -118,7 +118,7 @@ func (a *API) rulingRoutes() {
 const unsureLimit = 500
 
 func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOut, error) {
-	list, err := a.App.Payments.Unsure(ctx, unsureLimit)
+	list, err := a.Uses.Payments.Unsure(ctx, unsureLimit)
 	out := &unsureOut{}
 	out.Body.Data = make([]shape.UnsurePayment, 0, len(list))
 	for _, p := range list {
@@ -128,7 +128,7 @@ func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOu
 }
 
 func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
-	p, said, err := a.App.Payments.Resolve(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+	p, said, err := a.Uses.Payments.Resolve(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymen
 }
 
 func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
-	c, err := a.App.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{
+	c, err := a.Uses.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{
 		ID: in.ID, Word: claims.Verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force, Keep: in.Body.Keep, Complete: in.Body.Complete, ByHand: in.Body.ByHand,
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn)
 }
 
 func (a *API) carryEvidence(ctx context.Context, by audit.Actor, in *carryEvidenceIn) (*ruledClaimOut, error) {
-	c, err := a.App.Claims.Carried(ctx, by, in.ID, in.Body.Note)
+	c, err := a.Uses.Claims.Carried(ctx, by, in.ID, in.Body.Note)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (a *API) carryEvidence(ctx context.Context, by audit.Actor, in *carryEviden
 
 func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) (*ruledClaimOut, error) {
 	b := in.Body
-	c, err := a.App.Claims.BookRefund(ctx, by, claims.Booking{Payment: in.ID, Amount: b.Amount, Reference: b.Reference, Origin: b.Origin, Note: b.Note})
+	c, err := a.Uses.Claims.BookRefund(ctx, by, claims.Booking{Payment: in.ID, Amount: b.Amount, Reference: b.Reference, Origin: b.Origin, Note: b.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) 
 }
 
 func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference, Amount: in.Body.Amount})
+	w, said, err := a.Uses.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference, Amount: in.Body.Amount})
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/api/openapi"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -40,7 +39,7 @@ const Base = view.Base
 
 // API serves the merchants' endpoints.
 type API struct {
-	app   *app.App
+	uses  Uses
 	offer offer
 	log   *slog.Logger
 	gate  *gate.Gate
@@ -65,9 +64,9 @@ var registering sync.Mutex
 
 // New returns the API of a service. Requests already have ids (web.Identify). baseURL is the public address
 // with Base.
-func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
+func New(u Uses, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{app: a, offer: offered{a.Rates, a.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
+	api := &API{uses: u, offer: offered{u.Rates, u.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -127,7 +126,7 @@ func headed(next http.Handler, reference string) http.Handler {
 // Errors: shop_required if the credentials are the whole merchant's and the address names no shop.
 func inShop[I, O any](a *API, handler func(context.Context, Call, *I) (*O, error)) func(context.Context, Call, *I) (*O, error) {
 	return func(ctx context.Context, call Call, in *I) (out *O, err error) {
-		if call.Scope, err = a.app.Narrow(ctx, call.Principal, "", ""); err != nil {
+		if call.Scope, err = a.uses.Narrow(ctx, call.Principal, "", ""); err != nil {
 			return nil, err
 		}
 		return handler(ctx, call, in)
@@ -379,7 +378,7 @@ func usedBy(ctx huma.Context, call *Call) web.Key {
 
 // permit checks that the caller may use the endpoint, at the shop that the address names.
 func (a *API) permit(ctx huma.Context, call *Call) error {
-	if err := a.app.Sandboxes.MayEnter(ctx.Context(), call.Scope); err != nil {
+	if err := a.uses.Sandboxes.MayEnter(ctx.Context(), call.Scope); err != nil {
 		return err
 	}
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
@@ -391,12 +390,12 @@ func (a *API) permit(ctx huma.Context, call *Call) error {
 		err = merchants.NoRight(right)
 	}
 	if shop := ctx.Query(shopParam); err == nil && shop != "" {
-		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {
+		if call.Scope, err = a.uses.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {
 			web.Used(ctx.Context(), usedBy(ctx, call))
 		}
 	}
 	if err != nil {
-		a.app.Access.WentBeyond(ctx.Context(), call.Principal, err)
+		a.uses.Access.WentBeyond(ctx.Context(), call.Principal, err)
 	}
 	return err
 }
@@ -408,21 +407,21 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return principal, a.gate.Guess(call.reply, call.request, "", func() error {
 			err := message.Refusal(problem.MissingCredentials, send(call.request.Header))
-			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
+			a.uses.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 			return err
 		})
 	}
 	return principal, a.gate.Guess(call.reply, call.request, credential, func() (err error) {
-		principal, err = a.app.Access.Authenticate(ctx.Context(), call.Principal, credential)
+		principal, err = a.uses.Access.Authenticate(ctx.Context(), call.Principal, credential)
 		if err != nil {
-			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
+			a.uses.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 		}
 		return err
 	})
 }
 
 func (a *API) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a.app.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.Peer(r)}, err)
+	a.uses.Access.TurnedAway(r.Context(), base.Principal{Address: a.gate.Peer(r)}, err)
 	wire.Write(w, r, a.log, err)
 }
 
@@ -448,7 +447,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.app.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
+	if err := a.uses.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, a.gate.BadNotice(w.Header(), account, err))
 		return
 	}

@@ -84,7 +84,7 @@ func (a *API) authRoutes() {
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {
 	var t auth.Tokens
 	err := a.gate.Try(call.reply, call.request, in.Body.APIKey, func() (err error) {
-		t, err = a.app.Access.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
+		t, err = a.uses.Access.Login(ctx, call.Principal, in.Body.APIKey, in.Body.SecretKey)
 		return err
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, err
 }
 
 func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOut, error) {
-	t, err := a.app.Access.Refresh(ctx, call.Principal, in.Body.RefreshToken)
+	t, err := a.uses.Access.Refresh(ctx, call.Principal, in.Body.RefreshToken)
 	if err != nil {
 		return nil, a.gate.Refuse(call.reply, call.request, err)
 	}
@@ -111,9 +111,9 @@ func (a *API) refresh(ctx context.Context, call Call, in *refreshIn) (*refreshOu
 func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, error) {
 	var err error
 	if in.Body != nil && in.Body.RefreshToken != "" {
-		err = a.gate.Refuse(call.reply, call.request, a.app.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
+		err = a.gate.Refuse(call.reply, call.request, a.uses.Access.LogoutRefresh(ctx, call.Principal, in.Body.RefreshToken))
 	} else if err = call.refusal; err == nil {
-		err = a.app.Access.Logout(ctx, call.Principal)
+		err = a.uses.Access.Logout(ctx, call.Principal)
 	}
 	if err != nil {
 		return nil, err
@@ -124,13 +124,13 @@ func (a *API) logout(ctx context.Context, call Call, in *logoutIn) (*loggedOut, 
 }
 
 func (a *API) ping(ctx context.Context, call Call, _ *struct{}) (*pingOut, error) {
-	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	merchant, _, err := a.uses.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
 	out := &pingOut{}
 	out.Body.OK, out.Body.Environment, out.Body.KeyKind, out.Body.KeyID = true, call.Environment(), call.Kind, call.Preview
-	out.Body.APIVersion, out.Body.Timestamp = view.APIVersion, view.Time{Time: a.app.Now()}
+	out.Body.APIVersion, out.Body.Timestamp = view.APIVersion, view.Time{Time: a.uses.Now()}
 	out.Body.Merchant = view.Named{ID: merchant.ID, Name: merchant.Name}
 	return out, nil
 }

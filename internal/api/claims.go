@@ -68,7 +68,7 @@ func (a *API) claimRoutes() {
 }
 
 func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, error) {
-	list, total, err := a.app.Claims.List(ctx, call.Scope, lists.ClaimFilter{
+	list, total, err := a.uses.Claims.List(ctx, call.Scope, lists.ClaimFilter{
 		Status: pay.ClaimStatus(in.Status), Kind: pay.ClaimKind(in.Type), Payment: in.TransactionID, Page: in.Rows(),
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 }
 
 func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
-	c, err := a.app.Claims.Get(ctx, call.Scope, in.ID)
+	c, err := a.uses.Claims.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 	if f := in.Body.File; f != nil {
 		n.File, n.Content = f.described(), f.content
 	}
-	c, err := a.app.Claims.SubmitEvidence(ctx, call.Scope, in.ID, n)
+	c, err := a.uses.Claims.SubmitEvidence(ctx, call.Scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 }
 
 func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
-	c, err := a.app.Claims.AcceptClaim(ctx, call.Scope, in.ID, call.Actor())
+	c, err := a.uses.Claims.AcceptClaim(ctx, call.Scope, in.ID, call.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut,
 }
 
 func (a *API) evidenceFile(ctx context.Context, call Call, in *fileIn) (*fileOut, error) {
-	f, err := a.app.Claims.EvidenceFile(ctx, call.Scope, in.ID, in.EvidenceID)
+	f, err := a.uses.Claims.EvidenceFile(ctx, call.Scope, in.ID, in.EvidenceID)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (a *API) clockRoutes() {
 }
 
 func (a *API) settings(ctx context.Context, call Call, _ *struct{}) (*settingsOut, error) {
-	m, err := a.app.Sandbox.SandboxSettings(ctx, call.Principal)
+	m, err := a.uses.Sandbox.SandboxSettings(ctx, call.Principal)
 	out := &settingsOut{}
 	out.Body.Strict = m.Strict
 	return out, err
@@ -68,18 +68,18 @@ func (a *API) set(ctx context.Context, call Call, in *settingsIn) (*settingsOut,
 	if in.Body.Strict == nil {
 		return a.settings(ctx, call, nil)
 	}
-	m, err := a.app.Sandbox.SetSandbox(ctx, call.Principal, *in.Body.Strict)
+	m, err := a.uses.Sandbox.SetSandbox(ctx, call.Principal, *in.Body.Strict)
 	out := &settingsOut{}
 	out.Body.Strict = m.Strict
 	return out, err
 }
 
 func (a *API) clock(ctx context.Context, call Call, _ *struct{}) (*clockOut, error) {
-	c, now, err := a.app.Sandbox.Clock(ctx, call.Scope)
+	c, now, err := a.uses.Sandbox.Clock(ctx, call.Scope)
 	return &clockOut{view.NewClock(c, now)}, err
 }
 
 func (a *API) moveClock(ctx context.Context, call Call, in *moveClockIn) (*clockOut, error) {
-	c, now, err := a.app.Sandbox.MoveClock(ctx, call.Principal, in.by)
+	c, now, err := a.uses.Sandbox.MoveClock(ctx, call.Principal, in.by)
 	return &clockOut{view.NewClock(c, now)}, err
 }

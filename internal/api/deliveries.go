@@ -65,7 +65,7 @@ func (a *API) deliveryRoutes(tags []string) {
 }
 
 func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*deliveriesOut, error) {
-	log, err := a.app.Webhooks.Deliveries(ctx, call.Scope, in.ID, in.filter())
+	log, err := a.uses.Webhooks.Deliveries(ctx, call.Scope, in.ID, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -76,7 +76,7 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 }
 
 func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliveryOut, error) {
-	sub, d, err := a.app.Webhooks.Delivery(ctx, call.Scope, in.ID, in.DeliveryID)
+	sub, d, err := a.uses.Webhooks.Delivery(ctx, call.Scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliver
 }
 
 func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*replayOut, error) {
-	r, err := a.app.Webhooks.Replay(ctx, call.Principal, call.Scope, in.ID, in.DeliveryID)
+	r, err := a.uses.Webhooks.Replay(ctx, call.Principal, call.Scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*r
 }
 
 func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut, error) {
-	list, total, err := a.app.Webhooks.Inbox(ctx, call.Scope, in.ID, in.Rows())
+	list, total, err := a.uses.Webhooks.Inbox(ctx, call.Scope, in.ID, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -109,7 +109,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.app.Webhooks.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
+	if err := a.uses.Webhooks.Receive(r.Context(), r.PathValue("slug"), r.Header, body); err != nil {
 		a.writeError(w, r, a.gate.Refuse(w.Header(), r, err))
 		return
 	}

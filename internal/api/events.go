@@ -109,7 +109,7 @@ func (a *API) eventRoutes() {
 }
 
 func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, error) {
-	list, total, err := a.app.Events.List(ctx, call.Scope, in.filter())
+	list, total, err := a.uses.Events.List(ctx, call.Scope, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -120,7 +120,7 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 }
 
 func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error) {
-	e, err := a.app.Events.Get(ctx, call.Scope, in.ID)
+	e, err := a.uses.Events.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 	if in.IdempotencyKey != "" {
 		n.Idempotency = onceFor("POST /webhooks/"+in.ID+"/replay", in.IdempotencyKey, in.RawBody, "")
 	}
-	r, err := a.app.Replays.Begin(ctx, call.Principal, call.Scope, in.ID, n)
+	r, err := a.uses.Replays.Begin(ctx, call.Principal, call.Scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 }
 
 func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
-	r, err := a.app.Replays.Get(ctx, call.Scope, in.ID, in.ReplayID)
+	r, err := a.uses.Replays.Get(ctx, call.Scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 }
 
 func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOut, error) {
-	list, total, err := a.app.Replays.List(ctx, call.Scope, in.ID, in.Rows())
+	list, total, err := a.uses.Replays.List(ctx, call.Scope, in.ID, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -158,7 +158,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 }
 
 func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
-	r, err := a.app.Replays.Stop(ctx, call.Principal, call.Scope, in.ID, in.ReplayID)
+	r, err := a.uses.Replays.Stop(ctx, call.Principal, call.Scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

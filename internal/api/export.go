@@ -38,7 +38,7 @@ const (
 func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Scope, in *listIn) (*huma.StreamResponse, error) {
 	f := in.filter
 	f.Offset = 0
-	first, err := a.app.Payments.ListFrom(ctx, scope, f)
+	first, err := a.uses.Payments.ListFrom(ctx, scope, f)
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -61,7 +61,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Sco
 		for page := first; err == nil; {
 			web.Allow(w, readTime)
 			for _, p := range page {
-				if err = out.Write(cells(view.NewTransaction(&p, a.app.CheckoutURL), sheet)); err != nil {
+				if err = out.Write(cells(view.NewTransaction(&p, a.uses.CheckoutURL), sheet)); err != nil {
 					break
 				}
 			}
@@ -70,7 +70,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Sco
 				break
 			}
 			f.After = page[len(page)-1].ID
-			page, err = a.app.Payments.ListFrom(ctx, scope, f)
+			page, err = a.uses.Payments.ListFrom(ctx, scope, f)
 		}
 		if err != nil {
 			if ctx.Err() == nil {

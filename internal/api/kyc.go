@@ -55,7 +55,7 @@ func (a *API) kycRoutes() {
 // The verification is the merchant's, whichever shop starts it, so legacy credentials of the whole merchant
 // may start it.
 func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKYCOut, error) {
-	v, made, err := a.app.Verifications.Start(ctx, call.Principal, verification.NewVerification{
+	v, made, err := a.uses.Verifications.Start(ctx, call.Principal, verification.NewVerification{
 		Level: in.Body.Level, Subject: in.Body.SubjectType, ReturnURL: in.Body.ReturnURL,
 	})
 	out := &startKYCOut{http.StatusOK, a.viewKYC(v)}
@@ -66,15 +66,15 @@ func (a *API) startKYC(ctx context.Context, call Call, in *startKYCIn) (*startKY
 }
 
 func (a *API) kyc(ctx context.Context, call Call, in *getIn) (*kycOut, error) {
-	v, err := a.app.Verifications.Get(ctx, call.Scope, in.ID)
+	v, err := a.uses.Verifications.Get(ctx, call.Scope, in.ID)
 	return &kycOut{a.viewKYC(v)}, err
 }
 
 func (a *API) simulateKYC(ctx context.Context, call Call, in *simulateKYCIn) (*kycOut, error) {
-	v, err := a.app.Verifications.Simulate(ctx, call.Principal, in.ID, in.Body.Status)
+	v, err := a.uses.Verifications.Simulate(ctx, call.Principal, in.ID, in.Body.Status)
 	return &kycOut{a.viewKYC(v)}, err
 }
 
 func (a *API) viewKYC(v merchants.Verification) view.Verification {
-	return view.NewVerification(v, a.app.Verifications.VerificationURL(v.ID))
+	return view.NewVerification(v, a.uses.Verifications.VerificationURL(v.ID))
 }

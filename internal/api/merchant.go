@@ -54,15 +54,15 @@ func (a *API) merchantRoutes() {
 }
 
 func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
-	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	merchant, _, err := a.uses.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
-	balances, err := a.app.Settlements.Balances(ctx, call.Scope)
+	balances, err := a.uses.Settlements.Balances(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
-	rails, _ := a.app.Methods.RailList(call.Scope, acquiring.MethodFilter{})
+	rails, _ := a.uses.Methods.RailList(call.Scope, acquiring.MethodFilter{})
 	methods := []string{}
 	for _, r := range rails {
 		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {
@@ -78,22 +78,22 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 }
 
 func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut, error) {
-	merchant, _, err := a.app.Tenant(ctx, call.Principal)
+	merchant, _, err := a.uses.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
-	account, err := a.app.Settlements.Balance(ctx, call.Scope)
+	account, err := a.uses.Settlements.Balance(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
 	terms := merchant.Terms()
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
-	stale, err := a.app.Rates.StaleRates(ctx, call.Scope)
+	stale, err := a.uses.Rates.StaleRates(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
-	warnings = append(warnings, view.NewStaleRates(stale, a.app.Config.FX.Limits)...)
+	warnings = append(warnings, view.NewStaleRates(stale, a.uses.RateLimits)...)
 	return &balanceOut{view.Balance{
 		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
 		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
@@ -106,17 +106,17 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 	if call.Shop == "" {
 		return nil, message.Refusal(problem.ShopRequired, "these credentials are the whole merchant's: name the shop with ?shopId=shp_… in the address; GET /shops lists them")
 	}
-	merchant, shop, err := a.app.Tenant(ctx, call.Principal)
+	merchant, shop, err := a.uses.Tenant(ctx, call.Principal)
 	if err != nil {
 		return nil, err
 	}
-	rails, total := a.app.Methods.RailList(call.Scope, in.filter())
+	rails, total := a.uses.Methods.RailList(call.Scope, in.filter())
 	out := &methodsOut{}
 	b := &out.Body
 	b.Shop, b.Environment = view.Named{ID: shop.ID, Name: shop.Name}, call.Environment()
 	b.Filters.Country, b.Filters.Channel, b.Filters.Method = optional(in.alpha3), optional(string(in.Channel)), optional(in.Method)
 	b.Count, b.TotalAvailable, b.Methods = len(rails), total, make([]view.Method, 0, len(rails))
-	usd := a.app.Rates.USD(call.Live)
+	usd := a.uses.Rates.USD(call.Live)
 	for _, r := range rails {
 		if r.Unroutable == "" {
 			b.RoutableCount++
@@ -124,7 +124,7 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 		country, _ := geo.Parse(r.Country)
 		m := view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd)
 		if m.Routable {
-			m.Installments = view.NewMethodInstallments(a.app.Methods.Offered(call.Scope, merchant.Installments, r.Rail), a.app.Methods.Steps(call.Scope, merchant.Installments, r.Rail))
+			m.Installments = view.NewMethodInstallments(a.uses.Methods.Offered(call.Scope, merchant.Installments, r.Rail), a.uses.Methods.Steps(call.Scope, merchant.Installments, r.Rail))
 		}
 		b.Methods = append(b.Methods, m)
 	}

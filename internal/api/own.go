@@ -39,7 +39,7 @@ func (a *API) ownRoutes() {
 }
 
 func (a *API) shops(ctx context.Context, call Call, in *struct{ wire.Page }) (*shopsOut, error) {
-	list, total, err := a.app.Onboarding.ShopsOf(ctx, call.Scope, in.Rows())
+	list, total, err := a.uses.Onboarding.ShopsOf(ctx, call.Scope, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -49,12 +49,12 @@ func (a *API) shops(ctx context.Context, call Call, in *struct{ wire.Page }) (*s
 }
 
 func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error) {
-	list, uses, total, err := a.app.Onboarding.KeysOf(ctx, call.Scope, in.Status, in.Rows())
+	list, uses, total, err := a.uses.Onboarding.KeysOf(ctx, call.Scope, in.Status, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
 	out := &keysOut{}
 	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(k merchants.Key) string { return k.ID },
-		func(k merchants.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.app.Now()) })
+		func(k merchants.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.uses.Now()) })
 	return out, nil
 }

@@ -269,9 +269,9 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	if err != nil {
 		return nil, err
 	}
-	created := view.NewCreated(&p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
+	created := view.NewCreated(&p, a.uses.CheckoutURL, base.PageKey(a.uses.Vault, p.ID))
 	if len(in.Body.Expand) > 0 {
-		created = created.WithData(&p, a.app.CheckoutURL)
+		created = created.WithData(&p, a.uses.CheckoutURL)
 	}
 	return &createOut{replayed, created}, nil
 }
@@ -291,7 +291,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	if !b.HostedCheckout && n.Buyer.IP == "" { // with one the caller is the shop's server, not the shopper (CHK-21)
 		n.Buyer.IP = call.ClientIP
 	}
-	p, again, err := a.app.Payments.Create(ctx, call.Principal, n)
+	p, again, err := a.uses.Payments.Create(ctx, call.Principal, n)
 	if err != nil {
 		return p, "", err
 	}
@@ -372,13 +372,13 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	if in.Format == "csv" {
 		return a.exportPayments(ctx, call, call.Scope, in)
 	}
-	list, total, err := a.app.Payments.List(ctx, call.Scope, in.filter)
+	list, total, err := a.uses.Payments.List(ctx, call.Scope, in.filter)
 	if err != nil {
 		return nil, in.Named(err)
 	}
 	out := listOutBody{}
 	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
-		func(p pay.Payment) view.Transaction { return view.NewTransaction(&p, a.app.CheckoutURL) })
+		func(p pay.Payment) view.Transaction { return view.NewTransaction(&p, a.uses.CheckoutURL) })
 	out.Pagination.TotalCapped = total == lists.MostCounted && in.filter.Capped()
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
@@ -388,7 +388,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 }
 
 func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
-	p, err := a.app.Cascade.Payment(ctx, call.Scope, in.ID)
+	p, err := a.uses.Cascade.Payment(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -397,12 +397,12 @@ func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, er
 
 // shown is a payment as GET shows it.
 func (a *API) shown(p pay.Payment) view.Transaction {
-	return view.NewTransactionWithData(&p, a.app.CheckoutURL)
+	return view.NewTransactionWithData(&p, a.uses.CheckoutURL)
 }
 
 // cancelPayment cancels a pending payment (CANCEL-1).
 func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
-	p, err := a.app.Payments.Cancel(ctx, call.Scope, in.ID, view.Cause{RequestID: call.RequestID})
+	p, err := a.uses.Payments.Cancel(ctx, call.Scope, in.ID, view.Cause{RequestID: call.RequestID})
 	if err != nil {
 		return nil, err
 	}
@@ -413,11 +413,11 @@ func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulat
 	if call.Live {
 		return nil, merchants.NoSimulation("")
 	}
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	scope, err := a.uses.Narrow(ctx, call.Principal, "", "")
 	if err != nil {
 		return nil, err
 	}
-	p, fired, err := a.app.Sandbox.Simulate(ctx, scope, in.ID, in.Body.Action, view.Cause{RequestID: call.RequestID})
+	p, fired, err := a.uses.Sandbox.Simulate(ctx, scope, in.ID, in.Body.Action, view.Cause{RequestID: call.RequestID})
 	if err != nil {
 		return nil, err
 	}

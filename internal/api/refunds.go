@@ -75,7 +75,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 		// The route includes the payment: a key stands for one refund of one payment, under any alias.
 		n.Idempotency = onceFor("POST /payments/"+in.ID+"/refund", in.IdempotencyKey, body, "")
 	}
-	r, replayed, err := a.app.Claims.Refund(ctx, call.Scope, n)
+	r, replayed, err := a.uses.Claims.Refund(ctx, call.Scope, n)
 	if err != nil {
 		return nil, err
 	}

@@ -210,9 +210,9 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 		if err != nil {
 			return nil, err
 		}
-		created := view.NewOneShot(&p, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))
+		created := view.NewOneShot(&p, a.uses.CheckoutURL, base.PageKey(a.uses.Vault, p.ID))
 		if len(b.Expand) > 0 {
-			created = created.WithData(&p, a.app.CheckoutURL)
+			created = created.WithData(&p, a.uses.CheckoutURL)
 		}
 		return &sessionOut{replayed, created}, nil
 	}
@@ -221,7 +221,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	}
 	wire.TellIgnored(call.reply, b.unread())
 	country, _ := geo.Parse(b.Country)
-	s, token, replayed, err := a.app.Sessions.Create(ctx, call.Principal, payments.NewSession{
+	s, token, replayed, err := a.uses.Sessions.Create(ctx, call.Principal, payments.NewSession{
 		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
@@ -232,11 +232,11 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	if err != nil {
 		return nil, err
 	}
-	return &sessionOut{repeated(replayed), view.NewSessionCreated(s, token, a.app.CheckoutURL)}, nil
+	return &sessionOut{repeated(replayed), view.NewSessionCreated(s, token, a.uses.CheckoutURL)}, nil
 }
 
 func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readSessionOut, error) {
-	s, p, err := a.app.Sessions.ReadSession(ctx, in.Token, call.ClientIP)
+	s, p, err := a.uses.Sessions.ReadSession(ctx, in.Token, call.ClientIP)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readS
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {
 	c := in.Body.Customer
-	_, p, err := a.app.Sessions.SelectMethod(ctx, in.Token, payments.Choice{
+	_, p, err := a.uses.Sessions.SelectMethod(ctx, in.Token, payments.Choice{
 		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
 		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
 	})
@@ -259,7 +259,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 	if refusal := p.Refusal(); refusal != nil && p.Work.Answered == pay.Failed {
 		return nil, refusal
 	}
-	return &selectOut{view.NewSelected(&p, in.Token, a.app.CheckoutURL, base.PageKey(a.app.Vault, p.ID))}, nil
+	return &selectOut{view.NewSelected(&p, in.Token, a.uses.CheckoutURL, base.PageKey(a.uses.Vault, p.ID))}, nil
 }
 
 // customerLacks is the error of a missing customer field (CHK-5).

@@ -98,7 +98,7 @@ func (a *API) settlementRoutes() {
 }
 
 func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movementsOut, error) {
-	list, total, err := a.app.Settlements.Movements(ctx, call.Scope, in.Rows())
+	list, total, err := a.uses.Settlements.Movements(ctx, call.Scope, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -108,21 +108,21 @@ func (a *API) movements(ctx context.Context, call Call, in *movementsIn) (*movem
 }
 
 func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*settlementsOut, error) {
-	list, total, err := a.app.Settlements.List(ctx, call.Scope, in.filter())
+	list, total, err := a.uses.Settlements.List(ctx, call.Scope, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	if list, err = a.app.Settlements.For(ctx, call.Scope, list); err != nil {
+	if list, err = a.uses.Settlements.For(ctx, call.Scope, list); err != nil {
 		return nil, err
 	}
 	out := &settlementsOut{}
 	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s pay.Settlement) string { return s.ID },
-		func(s pay.Settlement) view.Settlement { return view.NewSettlement(s, a.app.CheckoutURL) })
+		func(s pay.Settlement) view.Settlement { return view.NewSettlement(s, a.uses.CheckoutURL) })
 	return out, nil
 }
 
 func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlementOut, error) {
-	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
+	s, err := a.uses.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,19 +132,19 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 
 // settled is a settlement as a scope sees it.
 func (a *API) settled(ctx context.Context, scope merchants.Scope, s pay.Settlement) (view.Settlement, error) {
-	seen, err := a.app.Settlements.For(ctx, scope, []pay.Settlement{s})
+	seen, err := a.uses.Settlements.For(ctx, scope, []pay.Settlement{s})
 	if err != nil {
 		return view.Settlement{}, err
 	}
-	return view.NewSettlement(seen[0], a.app.CheckoutURL), nil
+	return view.NewSettlement(seen[0], a.uses.CheckoutURL), nil
 }
 
 func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLinesIn) (*settlementLinesOut, error) {
-	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
+	s, err := a.uses.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.app.Settlements.SettlementLines(ctx, call.Scope, s, in.Rows())
+	list, total, err := a.uses.Settlements.SettlementLines(ctx, call.Scope, s, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -154,7 +154,7 @@ func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLine
 }
 
 func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutIn) (*settlementOut, error) {
-	s, err := a.app.Settlements.SimulatePayout(ctx, call.Principal, in.ID)
+	s, err := a.uses.Settlements.SimulatePayout(ctx, call.Principal, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,11 @@ func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutI
 // settlementReport sends a file. Before the first byte it fails like any call; after it, the reply is cut
 // off, so nobody mistakes a part for the whole.
 func (a *API) settlementReport(ctx context.Context, call Call, in *settlementReportIn) (*huma.StreamResponse, error) {
-	s, err := a.app.Settlements.Get(ctx, call.Scope, in.ID)
+	s, err := a.uses.Settlements.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	language, err := a.app.Settlements.Language(ctx, s.Merchant)
+	language, err := a.uses.Settlements.Language(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 	write := func(w io.Writer) error { return a.writeLines(ctx, w, call.Scope, s) }
 	switch in.Format {
 	case "pdf":
-		pdf, err := a.app.Settlements.ReceiptFor(ctx, call.Scope, s)
+		pdf, err := a.uses.Settlements.ReceiptFor(ctx, call.Scope, s)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 			if err != nil {
 				return err
 			}
-			if err := a.app.Settlements.EachLine(ctx, call.Scope, s, report.Line); err != nil {
+			if err := a.uses.Settlements.EachLine(ctx, call.Scope, s, report.Line); err != nil {
 				return err
 			}
 			return report.Close()
@@ -224,7 +224,7 @@ func (a *API) writeLines(ctx context.Context, w io.Writer, scope merchants.Scope
 		return err
 	}
 	separator := ""
-	err = a.app.Settlements.EachLine(ctx, scope, s, func(l pay.SettlementLine) error {
+	err = a.uses.Settlements.EachLine(ctx, scope, s, func(l pay.SettlementLine) error {
 		line, err := json.Marshal(view.NewSettlementLine(l))
 		if err != nil {
 			return err

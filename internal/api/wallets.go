@@ -117,11 +117,11 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 	if in.Simulate != "" && call.Live {
 		return nil, merchants.NoSimulation("Sandbox-Simulate")
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope) // read first, so that a failure here does not look like a failed add
+	unpayable, err := a.uses.Payouts.Payability(ctx, call.Scope) // read first, so that a failure here does not look like a failed add
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallets.Add(ctx, call.Principal, call.Scope, payouts.NewWallet{
+	w, err := a.uses.Wallets.Add(ctx, call.Principal, call.Scope, payouts.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
 			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,
@@ -135,11 +135,11 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 }
 
 func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
-	list, total, err := a.app.Wallets.List(ctx, call.Scope, pay.WalletStatus(in.Status), in.Rows())
+	list, total, err := a.uses.Wallets.List(ctx, call.Scope, pay.WalletStatus(in.Status), in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope)
+	unpayable, err := a.uses.Payouts.Payability(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +150,11 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 }
 
 func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, error) {
-	w, err := a.app.Wallets.Get(ctx, call.Scope, in.ID)
+	w, err := a.uses.Wallets.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope)
+	unpayable, err := a.uses.Payouts.Payability(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 }
 
 func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {
-	if err := a.app.Wallets.Delete(ctx, call.Principal, call.Scope, in.ID); err != nil {
+	if err := a.uses.Wallets.Delete(ctx, call.Principal, call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

@@ -123,7 +123,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, call.Scope, appwebhooks.NewSubscription{
+	sub, secret, err := a.uses.Webhooks.Subscribe(ctx, call.Principal, call.Scope, appwebhooks.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 		Credentials: in.Body.Authentication.credentials(),
 	})
@@ -136,7 +136,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 }
 
 func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn) (*subscriptionsOut, error) {
-	list, total, err := a.app.Webhooks.Subscriptions(ctx, call.Scope, in.Rows())
+	list, total, err := a.uses.Webhooks.Subscriptions(ctx, call.Scope, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -146,7 +146,7 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 }
 
 func (a *API) subscription(ctx context.Context, call Call, in *getIn) (*subscriptionOut, error) {
-	sub, err := a.app.Webhooks.Subscription(ctx, call.Scope, in.ID)
+	sub, err := a.uses.Webhooks.Subscription(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, appwebhooks.SubscriptionEdit{
+	sub, err := a.uses.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, appwebhooks.SubscriptionEdit{
 		SubscriptionEdit: webhooks.SubscriptionEdit{
 			URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 		},
@@ -170,7 +170,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 }
 
 func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOut, error) {
-	sub, secret, err := a.app.Webhooks.RotateSecret(ctx, call.Principal, call.Scope, in.ID)
+	sub, secret, err := a.uses.Webhooks.RotateSecret(ctx, call.Principal, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOu
 }
 
 func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscribeOut, error) {
-	if err := a.app.Webhooks.Unsubscribe(ctx, call.Principal, call.Scope, in.ID); err != nil {
+	if err := a.uses.Webhooks.Unsubscribe(ctx, call.Principal, call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &unsubscribeOut{}

@@ -116,7 +116,7 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 	if in.IdempotencyKey != "" {
 		n.Idempotency = onceFor("POST /withdrawals", in.IdempotencyKey, in.RawBody, "")
 	}
-	w, replayed, err := a.app.Payouts.Withdraw(ctx, call.Principal, call.Scope, n)
+	w, replayed, err := a.uses.Payouts.Withdraw(ctx, call.Principal, call.Scope, n)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 	if code != "" {
 		return nil, message.FieldRefusal(code, "amount", wrong)
 	}
-	w, err := a.app.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount, Arrives: arrives})
+	w, err := a.uses.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount, Arrives: arrives})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 }
 
 func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*withdrawalsOut, error) {
-	list, total, err := a.app.Payouts.Withdrawals(ctx, call.Scope, in.filter())
+	list, total, err := a.uses.Payouts.Withdrawals(ctx, call.Scope, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -150,11 +150,11 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 }
 
 func (a *API) withdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
-	w, err := a.app.Payouts.Withdrawal(ctx, call.Scope, in.ID)
+	w, err := a.uses.Payouts.Withdrawal(ctx, call.Scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }
 
 func (a *API) cancelWithdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
-	w, err := a.app.Payouts.CancelWithdrawal(ctx, call.Principal, call.Scope, in.ID)
+	w, err := a.uses.Payouts.CancelWithdrawal(ctx, call.Principal, call.Scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }

@@ -91,7 +91,7 @@ var bounds = []struct{ says, file, code string }{
 	{"1 MiB, within 5 s", "internal/api/api.go", "const maxBody = 1 << 20"},
 	{"evidence 14.3 MiB", "internal/api/evidence.go", "maxEvidenceBody = int64(pay.MaxEvidenceFile+2)/3*4 + maxBody"},
 	{"evidence 14.3 MiB", "internal/pay/evidence.go", "MaxEvidenceFile = 10 << 20"},
-	{"within 50 s", "internal/api/uploads.go", "evidenceTimeout = 50 * time.Second"},
+	{"within 50 s", "internal/api/evidence.go", "evidenceTimeout = 50 * time.Second"},
 	{"by merchant, 128 MiB", "internal/api/gate/bodies.go", "strangersBodies, merchantsBodies, operatorsBodies = 32 << 20, 128 << 20, 128 << 20"},
 	{"by operator, 128 MiB", "internal/api/gate/bodies.go", "32 << 20, 128 << 20, 128 << 20"},
 	{"by address, 32 MiB", "internal/api/gate/bodies.go", "32 << 20, 128 << 20, 128 << 20"},

@@ -29,7 +29,7 @@ type bankView struct {
 // bank shows the simulated bank of a sandbox payment. Payments at a real provider have
 // none.
 func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
 	action, count := sandbox.BankAction(r.PostForm.Get("action")), r.PostForm.Get("installments")
-	paid, err := p.app.Sandbox.AtBank(r.Context(), id, action, count, cause)
+	paid, err := p.uses.Sandbox.AtBank(r.Context(), id, action, count, cause)
 	if err != nil && !conflicts(err) {
 		return err
 	}

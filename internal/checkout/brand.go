@@ -36,7 +36,7 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 
 // logo is a shop's picture. It was checked when it was uploaded.
 func (p *Pages) logo(w http.ResponseWriter, r *http.Request) error {
-	logo, err := p.app.Onboarding.Logo(r.Context(), r.PathValue("id"))
+	logo, err := p.uses.Onboarding.Logo(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	if err := p.mayAct(r, id); err != nil {
 		return err
 	}
-	_, token, err := p.app.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
+	_, token, err := p.uses.Sessions.ChangeWay(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
 	var refused *problem.Error
 	switch {
 	case err == nil && token != "":
@@ -41,11 +41,11 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 }
 
 // key is the key of a payment's page.
-func (p *Pages) key(payment string) string { return base.PageKey(p.app.Vault, payment) }
+func (p *Pages) key(payment string) string { return base.PageKey(p.uses.Vault, payment) }
 
 // keyed reports whether a request has the key of a payment's page.
 func (p *Pages) keyed(r *http.Request, payment string) bool {
-	return base.PageKeyFits(p.app.Vault, payment, r.URL.Query().Get(views.PageKeyParam))
+	return base.PageKeyFits(p.uses.Vault, payment, r.URL.Query().Get(views.PageKeyParam))
 }
 
 // errNoKey means that a page was opened by its payment's id alone: it shows and pays, and does nothing else. Ids are seen by
@@ -59,7 +59,7 @@ func (p *Pages) mayAct(r *http.Request, payment string) error {
 	if p.keyed(r, payment) {
 		return nil
 	}
-	if _, err := p.app.Sessions.Shown(r.Context(), payment); err != nil {
+	if _, err := p.uses.Sessions.Shown(r.Context(), payment); err != nil {
 		return err
 	}
 	return errNoKey

@@ -24,7 +24,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -39,7 +38,7 @@ var assetFiles embed.FS
 
 // Pages serves the shopper's pages.
 type Pages struct {
-	app  *app.App
+	uses Uses
 	log  *slog.Logger
 	base string // the service's own address, independent of request headers
 	root string // the path of base, before every link
@@ -69,7 +68,7 @@ type asset struct {
 
 // New returns the pages of a service with the public address base. from returns the address
 // under which a request is counted.
-func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) string) (*Pages, error) {
+func New(u Uses, log *slog.Logger, base string, from func(*http.Request) string) (*Pages, error) {
 	address, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -79,8 +78,8 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 		return nil, err
 	}
 	p := &Pages{
-		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), files: read,
-		watchers: newWatchers(a.Sessions.Versions, log), address: from,
+		uses: u, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), files: read,
+		watchers: newWatchers(u.Sessions.Versions, log), address: from,
 	}
 	p.serving, p.end = context.WithCancel(context.Background())
 	return p, nil
@@ -218,7 +217,7 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	v := problemView{view: p.view(r, ""), Kind: kind}
 	if kind == "session" { // for some weeks we know the shop that opened it
-		s, shop, found, err := p.app.Sessions.EndedSession(r.Context(), r.PathValue("token"))
+		s, shop, found, err := p.uses.Sessions.EndedSession(r.Context(), r.PathValue("token"))
 		if err != nil {
 			p.log.WarnContext(r.Context(), "an ended session cannot be read", "error", err)
 		} else if found {

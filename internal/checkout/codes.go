@@ -22,7 +22,7 @@ const (
 
 // qr draws the code that the shopper's app scans.
 func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ const barHeight = 45
 // barcode draws the code that a till scans: interleaved 2 of 5 for the 44 digits of a
 // boleto, Code 128 for everything else.
 func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *Pages) barcode(w http.ResponseWriter, r *http.Request) error {
 		code, err = code128.Encode(digits)
 	}
 	if err != nil { // a provider's code may be too long for a barcode, or have letters that no barcode has: the page shows it as text
-		p.app.Quiet.WarnSometimes(r.Context(), "a barcode cannot be drawn", "", "payment", shown.ID, "error", err)
+		p.uses.Quiet.WarnSometimes(r.Context(), "a barcode cannot be drawn", "", "payment", shown.ID, "error", err)
 		return message.Refusal(problem.TransactionNotFound, "this payment has no barcode that can be drawn")
 	}
 	var path strings.Builder

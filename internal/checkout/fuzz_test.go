@@ -65,7 +65,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 	if err != nil {
 		f.Fatal(err)
 	}
-	pages, err := New(a, log, "http://127.0.0.1", func(*http.Request) string { return "" })
+	pages, err := New(Uses{Base: a.Base, Onboarding: a.Onboarding, Rates: a.Rates, Sessions: a.Sessions, Sandbox: a.Sandbox}, log, "http://127.0.0.1", func(*http.Request) string { return "" })
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const (
 // state tells a page that cannot watch in one word whether to load again: moved, same, or
 // final if nothing can change any more. It uses no watcher's place.
 func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *Pages) state(w http.ResponseWriter, r *http.Request) error {
 // 204, after which its browser stops asking (WHATWG HTML, server-sent events).
 func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	id, seen, state := r.PathValue("id"), pay.Status(r.URL.Query().Get("status")), r.URL.Query().Get("state")
-	shown, err := p.app.Sessions.Shown(r.Context(), id)
+	shown, err := p.uses.Sessions.Shown(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p *Pages) watch(w http.ResponseWriter, r *http.Request) error {
 	defer context.AfterFunc(p.serving, end)()
 	for {
 		changed := watched.change() // requested before the payment is read, so that no write is missed
-		shown, err := p.app.Sessions.Shown(life, id)
+		shown, err := p.uses.Sessions.Shown(life, id)
 		if err != nil {
 			// The reply has begun: it ends, and the browser connects again.
 			if life.Err() == nil {

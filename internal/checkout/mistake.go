@@ -30,12 +30,12 @@ const mistakeLife = time.Hour
 
 // tellMistake redirects to the page that shows a mistake.
 func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string, m mistake) error {
-	m.At = p.app.Now().Unix()
+	m.At = p.uses.Now().Unix()
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	pairs := []string{"was", p.app.Sessions.EncryptTyped(token, text)}
+	pairs := []string{"was", p.uses.Sessions.EncryptTyped(token, text)}
 	if country := r.URL.Query().Get("country"); country != "" {
 		pairs = append(pairs, "country", country)
 	}
@@ -46,10 +46,10 @@ func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string
 // mistakeOf is the mistake in a page's address; false if there is none, or if it is not
 // ours or too old.
 func (p *Pages) mistakeOf(r *http.Request, token string) (m mistake, ok bool) {
-	text, ok := p.app.Sessions.OpenTyped(token, r.URL.Query().Get("was"))
+	text, ok := p.uses.Sessions.OpenTyped(token, r.URL.Query().Get("was"))
 	if !ok || json.Unmarshal(text, &m) != nil {
 		return mistake{}, false
 	}
-	age := p.app.Now().Sub(time.Unix(m.At, 0))
+	age := p.uses.Now().Sub(time.Unix(m.At, 0))
 	return m, age < mistakeLife
 }

@@ -219,7 +219,7 @@ type paymentView struct {
 // form redirects the shopper to where the payment is made (CHK-13). A payment that no
 // provider accepted has only its page.
 func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -240,14 +240,14 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), r.PathValue("id"))
+	shown, err := p.uses.Sessions.Shown(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	v, mine := p.paymentView(r, shown), p.keyed(r, shown.ID)
 	v.Here = "?" + withLang(r.URL.Query(), v.Lang)
 	if v.State == "waiting" || v.State == "refused" {
-		may, err := p.app.Sessions.Changeable(r.Context(), shown.Payment)
+		may, err := p.uses.Sessions.Changeable(r.Context(), shown.Payment)
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 	if err := p.mayAct(r, id); err != nil {
 		return err
 	}
-	next, err := p.app.Sessions.TryAgain(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
+	next, err := p.uses.Sessions.TryAgain(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
 	var refused *problem.Error
 	switch {
 	case err == nil && next.Status == pay.Pending && next.Page.FormURL != "":
@@ -300,7 +300,7 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 	if err := p.mayAct(r, r.PathValue("id")); err != nil {
 		return err
 	}
-	token, err := p.app.Sessions.RetryPayment(r.Context(), r.PathValue("id"))
+	token, err := p.uses.Sessions.RetryPayment(r.Context(), r.PathValue("id"))
 	if held := heldBy(err); held != "" { // its page says why there is nothing to pay
 		p.leave(w, r, held)
 		return nil

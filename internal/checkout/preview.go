@@ -36,13 +36,13 @@ func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop merchants.S
 	q.Del("country")
 	copied := r.Clone(r.Context())
 	copied.URL.RawQuery = q.Encode()
-	rate, err := p.app.Rates.AskedRate(false, sample.amount.Currency)
+	rate, err := p.uses.Rates.AskedRate(false, sample.amount.Currency)
 	if err != nil {
 		return err
 	}
 	s := pay.Session{
 		Scope: merchants.Scope{Merchant: shop.Merchant, Shop: shop.ID}, Asked: sample.amount, Country: sample.country, OrderID: "1042",
-		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, CreatedAt: p.app.Now(),
+		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, CreatedAt: p.uses.Now(),
 	}
 	v := p.selector(copied, s, shop, "")
 	v.Sandbox, v.Languages = false, nil

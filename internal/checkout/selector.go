@@ -94,7 +94,7 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, s.Payment)
 		return nil
 	}
-	if held, err := p.app.Sessions.Holder(r.Context(), s); err != nil {
+	if held, err := p.uses.Sessions.Holder(r.Context(), s); err != nil {
 		return err
 	} else if held != "" {
 		p.leave(w, r, held)
@@ -119,15 +119,15 @@ func (p *Pages) choose(w http.ResponseWriter, r *http.Request) error {
 // visit reads the session of a request in which the shopper now chooses, with its token.
 func (p *Pages) visit(r *http.Request) (pay.Session, string, error) {
 	token, ip := r.PathValue("token"), web.ClientIP(r.Header, r.RemoteAddr)
-	s, err := p.app.Sessions.VisitSession(r.Context(), token, ip)
+	s, err := p.uses.Sessions.VisitSession(r.Context(), token, ip)
 	if err != nil {
 		return s, token, err
 	}
-	now, token, err := p.app.Sessions.Follow(r.Context(), s, token)
+	now, token, err := p.uses.Sessions.Follow(r.Context(), s, token)
 	if err != nil || now.ID == s.ID {
 		return now, token, err
 	}
-	now, err = p.app.Sessions.VisitSession(r.Context(), token, ip)
+	now, err = p.uses.Sessions.VisitSession(r.Context(), token, ip)
 	return now, token, err
 }
 
@@ -222,7 +222,7 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 // chosenBefore leads to the payment of a session, with a note if it uses another method
 // than the one just chosen.
 func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, chosen string) error {
-	shown, err := p.app.Sessions.Shown(r.Context(), payment)
+	shown, err := p.uses.Sessions.Shown(r.Context(), payment)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 // pick makes the payment. A mistake that the shopper can fix is returned as its kind; an
 // existing payment, whatever its origin and status, as its id.
 func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, wrong string, err error) {
-	_, made, err := p.app.Sessions.SelectMethod(r.Context(), token, payments.Choice{
+	_, made, err := p.uses.Sessions.SelectMethod(r.Context(), token, payments.Choice{
 		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
 	})
 	if err == nil {
@@ -286,7 +286,7 @@ func (p *Pages) leave(w http.ResponseWriter, r *http.Request, payment string) {
 }
 
 func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, merchants.Shop, error) {
-	merchant, shop, err := p.app.Tenant(r.Context(), base.Principal{Scope: s.Scope})
+	merchant, shop, err := p.uses.Tenant(r.Context(), base.Principal{Scope: s.Scope})
 	if err != nil {
 		return selectorView{}, shop, err
 	}
@@ -297,7 +297,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, merc
 
 // selector is the page of a session of a shop.
 func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, granted installment.Grants) selectorView {
-	rails := p.app.Sessions.SessionMethods(s)
+	rails := p.uses.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
 		home, country = guess(r, rails)
@@ -316,7 +316,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, gr
 			continue
 		}
 		v.Methods = append(v.Methods, p.method(v, s, rail, name(rail.Country)))
-		if local, _ := p.app.Sessions.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
+		if local, _ := p.uses.Sessions.SessionAmount(s, rail); v.Local == "" && rail.Country == home && local.Currency != s.Asked.Currency && local.Currency != "" {
 			v.Local = v.money(local)
 			v.Rate = v.rate(s.Asked, local)
 		}
@@ -388,7 +388,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 	if s.After == "" {
 		return "", nil
 	}
-	before, err := p.app.Sessions.Shown(r.Context(), s.After)
+	before, err := p.uses.Sessions.Shown(r.Context(), s.After)
 	if err != nil || !before.End.WayChanged() {
 		return "", err
 	}
@@ -414,7 +414,7 @@ func (p *Pages) elsewhere(s pay.Session, rails []accounts.Rail, country string) 
 }
 
 func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place string) method {
-	local, allowed := p.app.Sessions.SessionAmount(s, rail)
+	local, allowed := p.uses.Sessions.SessionAmount(s, rail)
 	m := method{
 		ID: rail.ID, country: rail.Country, Name: v.called(rail), Mark: markOf(rail), Flag: flags[rail.Country], Place: place,
 		Channel: v.T(channel(rail)), Price: v.money(local),
@@ -427,7 +427,7 @@ func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place 
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", bound(money.New(limit.Min, limit.Currency), v.country), "high", bound(money.New(limit.Max, limit.Currency), v.country))
 	}
-	if _, offer := p.app.Sessions.SessionInstallments(s, v.granted, rail); allowed {
+	if _, offer := p.uses.Sessions.SessionInstallments(s, v.granted, rail); allowed {
 		m.Installments = v.installmentsText(offer, local)
 	}
 	if !allowed {

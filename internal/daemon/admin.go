@@ -11,7 +11,7 @@ import (
 // openAdmin serves the admin API on its own listener.
 func (s *Service) openAdmin(c Config, listener net.Listener, gate *gate.Gate, eye observer) error {
 	address := listener.Addr().String()
-	handler, err := admin.New(admin.Config{App: s.App, Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now, Bodies: gate.OperatorsBody})
+	handler, err := admin.New(admin.Config{Uses: AdminUses(s.App), Log: c.Log, Node: nodeName(address), Proxies: c.Proxies, Now: c.Now, Bodies: gate.OperatorsBody})
 	if err != nil {
 		return err
 	}

@@ -316,13 +316,13 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Limits) error {
 	a := s.App
 	c.Now = c.clock()
-	s.verification = verify.New(a, c.Log)
+	s.verification = verify.New(a.Verifications, c.Log)
 	metrics.watch(s.redis)
-	gate := gate.New(limits, c.Proxies, a, c.Log, c.Now)
+	gate := gate.New(limits, c.Proxies, a.Access, c.Log, c.Now)
 	metrics.of(a, gate, c.Version)
 	eye := newObserver(c, metrics)
 	eye.log, eye.now = a.Requests, a.Now
-	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate)
+	jsonAPI, err := api.New(APIUses(a), c.Log, c.PublicURL+api.Base, gate)
 	if err != nil {
 		return err
 	}
@@ -334,7 +334,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	if err != nil {
 		return err
 	}
-	pages, err := checkout.New(a, c.Log, c.PublicURL, gate.Address)
+	pages, err := checkout.New(CheckoutUses(a), c.Log, c.PublicURL, gate.Address)
 	if err != nil {
 		return err
 	}
@@ -418,7 +418,7 @@ func (s *Service) handler(jsonAPI, page, home, staff http.Handler, pages *checko
 	mux.Handle("/docs/", page)
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
-	mux.Handle(evidencelink.Base, gate.Pages(evidencelink.New(s.App, s.log)))
+	mux.Handle(evidencelink.Base, gate.Pages(evidencelink.New(s.App.ClaimLists, s.log)))
 	mux.Handle("/", jsonAPI)
 	routes, secure := web.Routed(mux), strings.HasPrefix(s.URL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

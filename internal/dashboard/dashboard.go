@@ -11,20 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/dashboard/account"
-	"github.com/cascadapay/cascada/internal/dashboard/analytics"
-	"github.com/cascadapay/cascada/internal/dashboard/claims"
-	"github.com/cascadapay/cascada/internal/dashboard/console"
-	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
-	"github.com/cascadapay/cascada/internal/dashboard/console/books"
-	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
-	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
-	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
-	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
-	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/dashboard/money"
-	"github.com/cascadapay/cascada/internal/dashboard/payments"
 	"github.com/cascadapay/cascada/internal/dashboard/shop"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -51,14 +38,12 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	site, err := frame.NewSite(f, c.App, c.Gate, c.Log, c.URL)
+	site, err := frame.NewSite(f, frame.Uses{Base: c.App.Base, Access: c.App.Access, People: c.App.People}, c.Gate, c.Log, c.URL)
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, payments.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, decisions.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
-		if err := room(site); err != nil {
-			return nil, err
-		}
+	if err := register(site, c); err != nil {
+		return nil, err
 	}
 	return site, nil
 }

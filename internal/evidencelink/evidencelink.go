@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -19,11 +19,11 @@ import (
 const Base = "/evidence/"
 
 // New returns the files below Base.
-func New(a *app.App, log *slog.Logger) http.Handler {
+func New(u *claims.Lists, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", missing)
 	mux.HandleFunc("GET "+Base+"{token}", func(w http.ResponseWriter, r *http.Request) {
-		f, err := a.ClaimLists.LinkedFile(r.Context(), r.PathValue("token"))
+		f, err := u.LinkedFile(r.Context(), r.PathValue("token"))
 		var shown *problem.Error
 		switch {
 		case web.Left(r.Context(), err):

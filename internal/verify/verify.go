@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -40,19 +40,19 @@ type content struct {
 }
 
 type pages struct {
-	app *app.App
-	log *slog.Logger
+	uses *verification.Verifications
+	log  *slog.Logger
 }
 
 // New returns the pages below /kyc.
-func New(a *app.App, log *slog.Logger) http.Handler {
-	p := &pages{a, log}
+func New(u *verification.Verifications, log *slog.Logger) http.Handler {
+	p := &pages{u, log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /kyc", func(w http.ResponseWriter, _ *http.Request) {
 		p.show(w, http.StatusOK, content{Title: "Verification"})
 	})
 	mux.HandleFunc("GET /kyc/{id}", func(w http.ResponseWriter, r *http.Request) {
-		v, err := a.Verifications.Page(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
+		v, err := u.Page(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"))
 		p.verification(w, r, v, err)
 	})
 	mux.HandleFunc("POST /kyc/{id}", p.handIn)
@@ -62,7 +62,7 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 // handIn notes that the merchant has sent its documents. A repeat shows the page again.
 func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
-	_, err := p.app.Verifications.HandIn(r.Context(), r.PathValue("id"), token)
+	_, err := p.uses.HandIn(r.Context(), r.PathValue("id"), token)
 	var shown *problem.Error
 	if err == nil || errors.As(err, &shown) && shown.Code == problem.ConflictState {
 		// The browser loads the page anew, so that a reload sends nothing twice.

@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
@@ -94,7 +93,7 @@ type Gate struct {
 }
 
 // New returns a gate that enforces the limits; nil lifts them all.
-func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now func() time.Time) *Gate {
+func New(l *Limits, proxies []netip.Prefix, access *auth.Access, log *slog.Logger, now func() time.Time) *Gate {
 	if l == nil {
 		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
 	}
@@ -103,7 +102,7 @@ func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now fu
 		poll: limit.Bucket{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
-		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(), bodies: newBodies(),
+		now: now, log: log, tier: access.Tier, recognisesRawSecret: access.Recognises, refusals: newRefusals(), bodies: newBodies(),
 	}
 	for _, tier := range merchants.Tiers() {
 		n := l.Tiers[tier]

@@ -21,16 +21,17 @@ var files embed.FS
 
 type account struct {
 	*frame.Site
+	Uses Uses
 	room *frame.Room
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	room, err := site.Room(files)
 	if err != nil {
 		return err
 	}
-	a := &account{site, room}
+	a := &account{site, uses, room}
 	site.HandleOwn("GET /", a.start)
 	site.HandleOpen("GET /sign-in", a.signIn)
 	site.HandleOpen("POST /sign-in", a.enter)
@@ -70,7 +71,7 @@ func Register(site *frame.Site) error {
 
 // start leads to the user's first shop, or to the operator's console.
 func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := a.App.People.Tenancies(r.Context(), v.User.ID)
+	list, err := a.Uses.People.Tenancies(r.Context(), v.User.ID)
 	switch {
 	case err != nil:
 		return err
@@ -115,7 +116,7 @@ type ways struct {
 
 // openly are the ways to sign in.
 func (a *account) openly() ways {
-	return ways{Passkey: a.passkeyForm("sign-in", "/sign-in/passkey", "/sign-in/passkey/challenge"), Company: a.App.Company.On(), Button: a.App.Company.Name()}
+	return ways{Passkey: a.passkeyForm("sign-in", "/sign-in/passkey", "/sign-in/passkey/challenge"), Company: a.Uses.Company.On(), Button: a.Uses.Company.Name()}
 }
 
 // second are the ways to give the second factor of a sign-in that waits for it.
@@ -141,7 +142,7 @@ func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 }
 
 func (a *account) signIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	_, _, err := a.App.People.Known(r.Context(), a.Token(r))
+	_, _, err := a.Uses.People.Known(r.Context(), a.Token(r))
 	if err == nil {
 		a.Go(w, r, a.Next(r))
 		return nil
@@ -156,7 +157,7 @@ func (a *account) enter(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	email := r.FormValue("email")
 	var e users.Entered
 	err := a.Try(w, r, email, func(ctx context.Context) (err error) {
-		e, err = a.App.People.Enter(ctx, v.From(r), email, r.FormValue("password"))
+		e, err = a.Uses.People.Enter(ctx, v.From(r), email, r.FormValue("password"))
 		return err
 	})
 	if err != nil {
@@ -178,7 +179,7 @@ func (a *account) entered(w http.ResponseWriter, r *http.Request, e users.Entere
 
 // waiting is the visit of a browser whose sign-in waits for the second factor.
 func (a *account) waiting(r *http.Request) (people.User, error) {
-	s, u, err := a.App.People.Known(r.Context(), a.Token(r))
+	s, u, err := a.Uses.People.Known(r.Context(), a.Token(r))
 	if err == nil && !s.Waiting {
 		err = users.ErrSignedOut
 	}
@@ -208,7 +209,7 @@ func (a *account) prove(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	}
 	var e users.Entered
 	err = a.Try(w, r, u.ID, func(ctx context.Context) (err error) {
-		e, err = a.App.People.Prove(ctx, v.From(r), a.Token(r), r.FormValue("code"))
+		e, err = a.Uses.People.Prove(ctx, v.From(r), a.Token(r), r.FormValue("code"))
 		return err
 	})
 	if err != nil {
@@ -224,7 +225,7 @@ func (a *account) signOut(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // leave signs the browser out, and leads to a page.
 func (a *account) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit, to string) error {
-	if err := a.App.People.Leave(r.Context(), v.From(r), a.Token(r)); err != nil {
+	if err := a.Uses.People.Leave(r.Context(), v.From(r), a.Token(r)); err != nil {
 		return err
 	}
 	a.SignedOut(w)
@@ -248,7 +249,7 @@ func (a *account) forgot(w http.ResponseWriter, r *http.Request, _ *frame.Visit)
 // send answers in the same way whether there is such a user or not.
 func (a *account) send(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	email := r.FormValue("email")
-	if err := a.App.Links.Forgot(r.Context(), v.From(r), email); err != nil {
+	if err := a.Uses.Links.Forgot(r.Context(), v.From(r), email); err != nil {
 		return a.failed(w, r, nil, "forgot", err, form{Email: email})
 	}
 	return a.room.Show(w, r, nil, "sent", form{Email: email})

@@ -19,7 +19,7 @@ const companyCookie = "company"
 // toCompany leads to the company's identity provider. It is a link: the policy of pages lets no form lead to another
 // site.
 func (a *account) toCompany(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	address, sealed, err := a.App.Company.Ask(r.Context(), r.FormValue("next"))
+	address, sealed, err := a.Uses.Company.Ask(r.Context(), r.FormValue("next"))
 	if err != nil {
 		return a.companyFailed(w, r, err, r.FormValue("next"))
 	}
@@ -36,7 +36,7 @@ func (a *account) fromCompany(w http.ResponseWriter, r *http.Request, v *frame.V
 		next string
 	)
 	err := a.Try(w, r, "company "+v.Address, func(ctx context.Context) (err error) {
-		e, next, err = a.App.Company.Enter(ctx, v.From(r), sealed, r.FormValue("state"), r.FormValue("code"), a.Language(r))
+		e, next, err = a.Uses.Company.Enter(ctx, v.From(r), sealed, r.FormValue("state"), r.FormValue("code"), a.Language(r))
 		return err
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func (a *account) linkPath(r *http.Request) string {
 
 // look finds the link of a page, and whose it is.
 func (a *account) look(r *http.Request) (linkView, people.User, error) {
-	l, u, err := a.App.Links.Link(r.Context(), r.PathValue("token"))
+	l, u, err := a.Uses.Links.Link(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return linkView{}, u, err
 	}
@@ -37,13 +37,13 @@ func (a *account) look(r *http.Request) (linkView, people.User, error) {
 		view.Email = u.Email
 	}
 	if l.Merchant != "" {
-		m, err := a.App.AnyMerchant(r.Context(), l.Merchant)
+		m, err := a.Uses.AnyMerchant(r.Context(), l.Merchant)
 		if err != nil {
 			return view, u, err
 		}
 		view.Merchant = m.Name
 	}
-	s, current, err := a.App.People.Known(r.Context(), a.Token(r))
+	s, current, err := a.Uses.People.Known(r.Context(), a.Token(r))
 	view.Signed = err == nil && !s.Waiting && current.ID == u.ID
 	return view, u, nil
 }
@@ -87,15 +87,15 @@ func (a *account) use(r *http.Request, v *frame.Visit, view linkView, u people.U
 	ctx, from, token := context.WithoutCancel(r.Context()), v.From(r), r.PathValue("token")
 	switch view.Kind {
 	case people.SignInLink:
-		return a.App.Links.SignInBy(ctx, from, token)
+		return a.Uses.Links.SignInBy(ctx, from, token)
 	case people.PasswordReset:
-		return a.App.Links.Reset(ctx, from, token, r.FormValue("password"))
+		return a.Uses.Links.Reset(ctx, from, token, r.FormValue("password"))
 	}
 	current := ""
 	if view.Signed {
 		current = u.ID
 	}
-	return a.App.Links.Accept(ctx, from, token, current, users.NewUser{
+	return a.Uses.Links.Accept(ctx, from, token, current, users.NewUser{
 		Name: r.FormValue("name"), Password: r.FormValue("password"), Language: a.Language(r),
 	})
 }

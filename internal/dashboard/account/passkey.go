@@ -23,7 +23,7 @@ type passkeyForm struct {
 }
 
 func (a *account) passkeyForm(kind, action, challenge string) passkeyForm {
-	return passkeyForm{kind, a.App.Passkeys.Host(), a.App.Passkeys.Elsewhere(), frame.Base + action, frame.Base + challenge}
+	return passkeyForm{kind, a.Uses.Passkeys.Host(), a.Uses.Passkeys.Elsewhere(), frame.Base + action, frame.Base + challenge}
 }
 
 // challengeCookie is the name of the cookie of a challenge.
@@ -51,7 +51,7 @@ func (a *account) answered(w http.ResponseWriter, r *http.Request) string {
 }
 
 func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
-	c, err := a.App.Passkeys.ToSignIn()
+	c, err := a.Uses.Passkeys.ToSignIn()
 	return a.ask(w, c, err)
 }
 
@@ -59,7 +59,7 @@ func (a *account) enterByPasskey(w http.ResponseWriter, r *http.Request, v *fram
 	sealed := a.answered(w, r)
 	var e users.Entered
 	err := a.Try(w, r, "passkey "+v.Address, func(ctx context.Context) (err error) {
-		e, err = a.App.Passkeys.SignIn(ctx, v.From(r), sealed, r.FormValue("answer"))
+		e, err = a.Uses.Passkeys.SignIn(ctx, v.From(r), sealed, r.FormValue("answer"))
 		return err
 	})
 	if err != nil {
@@ -70,14 +70,14 @@ func (a *account) enterByPasskey(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 func (a *account) askWaiting(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	s, u, err := a.App.People.Known(r.Context(), a.Token(r))
+	s, u, err := a.Uses.People.Known(r.Context(), a.Token(r))
 	if err == nil && !s.Waiting {
 		err = users.ErrSignedOut
 	}
 	if err != nil {
 		return err
 	}
-	c, err := a.App.Passkeys.ToProve(s, u)
+	c, err := a.Uses.Passkeys.ToProve(s, u)
 	return a.ask(w, c, err)
 }
 
@@ -102,14 +102,14 @@ func (a *account) proveByPasskey(w http.ResponseWriter, r *http.Request, v *fram
 func (a *account) provedBy(w http.ResponseWriter, r *http.Request, v *frame.Visit, user string) (e users.Entered, err error) {
 	sealed := a.answered(w, r)
 	err = a.Try(w, r, user, func(ctx context.Context) (err error) {
-		e, err = a.App.Passkeys.Prove(ctx, v.From(r), a.Token(r), sealed, r.FormValue("answer"))
+		e, err = a.Uses.Passkeys.Prove(ctx, v.From(r), a.Token(r), sealed, r.FormValue("answer"))
 		return err
 	})
 	return e, err
 }
 
 func (a *account) askAgain(w http.ResponseWriter, _ *http.Request, v *frame.Visit) error {
-	c, err := a.App.Passkeys.ToProve(v.SignIn, v.User)
+	c, err := a.Uses.Passkeys.ToProve(v.SignIn, v.User)
 	return a.ask(w, c, err)
 }
 
@@ -147,7 +147,7 @@ func (a *account) askNew(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if !a.freshFor(w, r, v, passkeyPage) {
 		return nil
 	}
-	c, err := a.App.Passkeys.ToAdd(v.SignIn, v.User)
+	c, err := a.Uses.Passkeys.ToAdd(v.SignIn, v.User)
 	return a.ask(w, c, err)
 }
 
@@ -158,7 +158,7 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	n := users.NewPasskey{Name: r.FormValue("name"), Encrypted: a.answered(w, r), Answer: r.FormValue("answer"), Password: r.FormValue("old")}
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
-		codes, err = a.App.Passkeys.Add(ctx, v.From(r), v.SignIn, n)
+		codes, err = a.Uses.Passkeys.Add(ctx, v.From(r), v.SignIn, n)
 		return err
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
@@ -183,7 +183,7 @@ func (a *account) dropPasskey(w http.ResponseWriter, r *http.Request, v *frame.V
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.Passkeys.Drop(r.Context(), v.From(r), v.SignIn, r.FormValue("id")); err != nil {
+	if err := a.Uses.Passkeys.Drop(r.Context(), v.From(r), v.SignIn, r.FormValue("id")); err != nil {
 		return err
 	}
 	a.Flash(w, "passkey_removed")

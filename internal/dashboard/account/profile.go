@@ -29,7 +29,7 @@ func (a *account) profile(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (a *account) showProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form) error {
-	list, err := a.App.People.SignIns(r.Context(), v.User.ID)
+	list, err := a.Uses.People.SignIns(r.Context(), v.User.ID)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if !slices.Contains(merchants.Languages(), language) {
 		return problem.Field(problem.InvalidRequest, "language", frame.UnknownLanguage)
 	}
-	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
+	if err := a.Uses.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
 		return a.wrongProfile(w, r, v, err, name)
 	}
 	a.Flash(w, "saved")
@@ -64,7 +64,7 @@ func (a *account) password(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return nil
 	}
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) error {
-		return a.App.People.SetPassword(ctx, v.From(r), v.SignIn, r.FormValue("old"), r.FormValue("password"))
+		return a.Uses.People.SetPassword(ctx, v.From(r), v.SignIn, r.FormValue("old"), r.FormValue("password"))
 	})
 	if err != nil {
 		return a.wrongProfile(w, r, v, err, v.User.Name)
@@ -88,7 +88,7 @@ func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if !a.freshFor(w, r, v, appPage) {
 		return nil
 	}
-	secret, err := a.App.Factors.NewTOTP()
+	secret, err := a.Uses.Factors.NewTOTP()
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 func (a *account) showApp(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, secret string, wrong map[string]string) error {
-	code, err := qr.Encode(a.App.Factors.TOTPAddress(v.User, secret), qr.M)
+	code, err := qr.Encode(a.Uses.Factors.TOTPAddress(v.User, secret), qr.M)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	n := users.NewApp{Secret: r.FormValue("secret"), Code: r.FormValue("code"), Password: r.FormValue("old")}
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
-		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.SignIn, n)
+		codes, err = a.Uses.Factors.AddTOTP(ctx, v.From(r), v.SignIn, n)
 		return err
 	})
 	if wrong := frame.FieldErrors(frame.Language(r, v), err); wrong != nil {
@@ -160,7 +160,7 @@ func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.SignIn); err != nil {
+	if err := a.Uses.Factors.DropTOTP(r.Context(), v.From(r), v.SignIn); err != nil {
 		return err
 	}
 	a.Flash(w, "app_removed")
@@ -172,7 +172,7 @@ func (a *account) recovery(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	codes, err := a.App.Factors.NewRecovery(r.Context(), v.From(r), v.SignIn)
+	codes, err := a.Uses.Factors.NewRecovery(r.Context(), v.From(r), v.SignIn)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (a *account) endSignIn(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.People.EndSignIns(r.Context(), v.From(r).User(v.User.ID), v.User.ID, r.FormValue("id"), v.SignIn.ID); err != nil {
+	if err := a.Uses.People.EndSignIns(r.Context(), v.From(r).User(v.User.ID), v.User.ID, r.FormValue("id"), v.SignIn.ID); err != nil {
 		return err
 	}
 	a.Flash(w, "sign_in_ended")

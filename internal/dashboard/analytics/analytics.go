@@ -24,16 +24,17 @@ var files embed.FS
 
 type analytics struct {
 	*frame.Site
+	Uses Uses
 	room *frame.Room
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	room, err := site.Room(files)
 	if err != nil {
 		return err
 	}
-	a := &analytics{site, room}
+	a := &analytics{site, uses, room}
 	site.Handle("GET /analytics", merchants.RightRead, a.show)
 	site.Handle("GET /analytics/days.csv", merchants.RightRead, a.days)
 	site.Handle("GET /analytics/parts.csv", merchants.RightRead, a.parts)
@@ -163,9 +164,9 @@ func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 		out.By = totals.ByMethod
 	}
 	out.Tab = string(out.By)
-	now := a.App.Now()
+	now := a.Uses.Now()
 	if !out.All {
-		now = a.App.TimeOf(v.Scope)
+		now = a.Uses.TimeOf(v.Scope)
 	}
 	err := out.On.read(r, now)
 	if err != nil {
@@ -177,9 +178,9 @@ func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 
 func (a *analytics) analyse(ctx context.Context, v *frame.Visit, of view) (payments.Analysis, error) {
 	if of.All {
-		return a.App.Analytics.AnalyseAll(ctx, of.Live, of.On.From, of.On.To, of.By)
+		return a.Uses.Analytics.AnalyseAll(ctx, of.Live, of.On.From, of.On.To, of.By)
 	}
-	return a.App.Analytics.Analyse(ctx, v.Scope, of.On.From, of.On.To, of.By)
+	return a.Uses.Analytics.Analyse(ctx, v.Scope, of.On.From, of.On.To, of.By)
 }
 
 func (a *analytics) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -39,10 +39,10 @@ func (f funnelView) Nothing() bool {
 
 func (a *analytics) funnel(r *http.Request, v *frame.Visit) (out funnelView, err error) {
 	out.Groups, out.Tab = payments.Groups(), "checkouts"
-	if err := out.On.read(r, a.App.TimeOf(v.Scope)); err != nil {
+	if err := out.On.read(r, a.Uses.TimeOf(v.Scope)); err != nil {
 		return out, err
 	}
-	out.Funnel, err = a.App.Analytics.Funnel(r.Context(), v.Scope, out.On.From, out.On.To)
+	out.Funnel, err = a.Uses.Analytics.Funnel(r.Context(), v.Scope, out.On.From, out.On.To)
 	return out, err
 }
 
@@ -73,10 +73,10 @@ func (waitsView) Path() string { return "analytics/waits" }
 
 func (a *analytics) waited(r *http.Request, v *frame.Visit) (out waitsView, err error) {
 	out.Groups, out.Tab, out.Classes = payments.Groups(), "waits", totals.WaitClasses()
-	if err := out.On.read(r, a.App.TimeOf(v.Scope)); err != nil {
+	if err := out.On.read(r, a.Uses.TimeOf(v.Scope)); err != nil {
 		return out, err
 	}
-	out.Waits, err = a.App.Analytics.Waits(r.Context(), v.Scope, out.On.From, out.On.To)
+	out.Waits, err = a.Uses.Analytics.Waits(r.Context(), v.Scope, out.On.From, out.On.To)
 	return out, err
 }
 

@@ -19,8 +19,9 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type claims struct {
+type pages struct {
 	*frame.Site
+	Uses Uses
 	room *frame.Room
 	// answers are checked and sent one at a time for each merchant, and mostAnswers at a time in all, in production and the
 	// sandbox by Live. An answer has arrived before it takes its turn, so whoever sends slowly takes none.
@@ -28,12 +29,12 @@ type claims struct {
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	room, err := site.Room(files)
 	if err != nil {
 		return err
 	}
-	c := &claims{Site: site, room: room.TimedBy(site), answers: map[bool]*work.Turns{false: {All: mostAnswers}, true: {All: mostAnswers}}}
+	c := &pages{Site: site, Uses: uses, room: room.TimedBy(site), answers: map[bool]*work.Turns{false: {All: mostAnswers}, true: {All: mostAnswers}}}
 	site.Handle("GET /refunds", merchants.RightRead, c.refunds)
 	site.Handle("GET /refunds.csv", merchants.RightRead, c.refundsFile)
 	site.Handle("GET /refunds/{id}", merchants.RightRead, c.refund)
@@ -149,11 +150,11 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 func claimID(c pay.Claim) string { return c.ID }
 
 // back is the address of a page of the visit's shop, for a redirect.
-func (c *claims) back(v *frame.Visit, path string) string {
+func (c *pages) back(v *frame.Visit, path string) string {
 	return c.At("/" + v.Shop.ID + "/" + string(v.Environment()) + path)
 }
 
-func (c *claims) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
+func (c *pages) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
 	c.Go(w, r, c.back(v, path))
 	return nil
 }

@@ -39,8 +39,8 @@ type disputesView struct {
 // Count is how many disputes a stage has, for a tab.
 func (v disputesView) Count(stage string) int64 { return v.Counts[pay.DisputeStage(stage)] }
 
-func (c *claims) rowOf(claim pay.Claim) disputeRow {
-	tone, left := "neutral", claim.DueBy.Sub(c.App.TimeOf(claim.Scope))
+func (c *pages) rowOf(claim pay.Claim) disputeRow {
+	tone, left := "neutral", claim.DueBy.Sub(c.Uses.TimeOf(claim.Scope))
 	switch {
 	case claim.Status != pay.ClaimNeedsEvidence:
 	case left < urgent:
@@ -56,17 +56,17 @@ func stageOf(r *http.Request) pay.DisputeStage {
 	return pay.DisputeStage(cmp.Or(r.FormValue("tab"), string(pay.StageEvidence)))
 }
 
-func (c *claims) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := disputesView{Stage: stageOf(r)}
 	if err := unknownStage(view.Stage); err != nil {
 		return err
 	}
 	after := r.FormValue("cursor")
-	list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, frame.Rows+1)
+	list, err := c.Uses.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, frame.Rows+1)
 	if err != nil {
 		return err
 	}
-	if view.Counts, err = c.App.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
+	if view.Counts, err = c.Uses.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
 		return err
 	}
 	list, view.Pager.Next = frame.Cut(list, claimID)
@@ -80,7 +80,7 @@ func (c *claims) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	return c.room.Show(w, r, v, "disputes", view)
 }
 
-func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	stage := stageOf(r)
 	if err := unknownStage(stage); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, frame.FileRows)
+		list, err := c.Uses.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ type disputeView struct {
 }
 
 // found reads the dispute of a page. ok is false if the browser was led on to another page.
-func (c *claims) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (view disputeView, ok bool, err error) {
-	claim, err := c.App.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (c *pages) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (view disputeView, ok bool, err error) {
+	claim, err := c.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return view, false, err
 	}
@@ -200,12 +200,12 @@ func (c *claims) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (
 	return view, true, nil
 }
 
-func (c *claims) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, ok, err := c.found(w, r, v)
 	if !ok {
 		return err
 	}
-	moved, err := c.App.ClaimLists.Movements(r.Context(), view.Claim)
+	moved, err := c.Uses.ClaimLists.Movements(r.Context(), view.Claim)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (c *claims) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 // accept is the page that asks before the merchant gives in, for a browser without a script.
-func (c *claims) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, ok, err := c.found(w, r, v)
 	switch {
 	case !ok:
@@ -225,7 +225,7 @@ func (c *claims) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return c.room.Show(w, r, v, "accept", view)
 }
 
-func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, ok, err := c.found(w, r, v)
 	if !ok {
 		return err
@@ -233,7 +233,7 @@ func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if view.State.Text == "dispute_accepted" { // a second click
 		return c.lead(w, r, v, "/disputes/"+view.ID)
 	}
-	if _, err := c.App.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
+	if _, err := c.Uses.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
 		return err
 	}
 	c.Flash(w, "accepted")

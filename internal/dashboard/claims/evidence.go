@@ -47,7 +47,7 @@ type upload struct {
 	content           []byte
 }
 
-func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, ok, err := c.found(w, r, v)
 	switch {
 	case !ok:
@@ -60,7 +60,7 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		if !slices.Contains(merchants.Languages(), language) {
 			return problem.Field(problem.InvalidRequest, "draft", frame.UnknownLanguage)
 		}
-		if view.Text, err = c.App.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
+		if view.Text, err = c.Uses.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 // submit takes an answer: a text, and files by what they show. All of it is checked before a part is sent.
-func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, ok, err := c.found(w, r, v)
 	if !ok {
 		return err
@@ -105,7 +105,7 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 // missing names what banks look for and what is in neither this answer nor an earlier one.
-func (c *claims) missing(v *frame.Visit, view disputeView, files []upload) string {
+func (c *pages) missing(v *frame.Visit, view disputeView, files []upload) string {
 	var names []string
 	for _, i := range view.Items {
 		if i.Sent == 0 && !slices.ContainsFunc(files, func(f upload) bool { return f.kind == i.Kind }) {
@@ -127,16 +127,16 @@ func unsent(has pay.Claim, text string, files []upload) (string, []upload) {
 }
 
 // send submits the pieces of an answer, each with its kind.
-func (c *claims) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
+func (c *pages) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
 	ctx = context.WithoutCancel(ctx) // an answer is not sent in part because the browser has left
 	if text != "" {
-		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor(), Once: true}); err != nil {
+		if _, err := c.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor(), Once: true}); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
 		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor(), Once: true}
-		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
+		if _, err := c.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func (c *claims) send(ctx context.Context, v *frame.Visit, id, text string, file
 }
 
 // read reads an answer part by part, without a copy on the disk. What is wrong with it is in view.
-func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
+func (c *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, problem.New(problem.InvalidRequest, noFormWithFiles)
@@ -226,8 +226,8 @@ func load(part *multipart.Part, left *int64) (upload, string) {
 var shownInline = []string{evidence.PNG, evidence.JPEG}
 
 // file serves a file of evidence.
-func (c *claims) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, err := c.App.Claims.EvidenceFile(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("evidence"))
+func (c *pages) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := c.Uses.Claims.EvidenceFile(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("evidence"))
 	if err != nil {
 		return err
 	}

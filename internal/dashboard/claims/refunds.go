@@ -39,9 +39,9 @@ func refundFilter(r *http.Request) lists.ClaimFilter {
 	return lists.ClaimFilter{Page: frame.PageOf(r), Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
 }
 
-func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := refundFilter(r)
-	list, total, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
+	list, total, err := c.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 // rowsOf adds to refunds who opened them.
-func (c *claims) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]refundRow, error) {
-	openers, err := c.App.ClaimLists.Openers(r.Context(), v.Scope, list)
+func (c *pages) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]refundRow, error) {
+	openers, err := c.Uses.ClaimLists.Openers(r.Context(), v.Scope, list)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c *claims) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]re
 	return shown, nil
 }
 
-func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := refundFilter(r)
 	f.After, f.Limit = "", frame.FileRows
 	say := func(key string) string { return c.room.Text(v, key) }
@@ -79,7 +79,7 @@ func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		return err
 	}
 	for {
-		list, _, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
+		list, _, err := c.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -119,15 +119,15 @@ type refundView struct {
 	Moments []moment
 }
 
-func (c *claims) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	claim, err := c.App.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (c *pages) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	claim, err := c.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	if claim.Kind != pay.UserDispute {
 		return c.lead(w, r, v, "/disputes/"+claim.ID)
 	}
-	moved, err := c.App.ClaimLists.Movements(r.Context(), claim)
+	moved, err := c.Uses.ClaimLists.Movements(r.Context(), claim)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		version = -1 // of no merchant
 	}
 	granted := typed.Value("installments")
-	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), appmerchants.Agreement{
+	m, err := c.Uses.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), appmerchants.Agreement{
 		Version: version, Tier: merchants.Tier(typed.Value("tier")), RefundFees: merchants.RefundFees(typed.Value("refundFees")), Installments: &granted,
 	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {
@@ -58,7 +58,7 @@ func (c *room) pausing(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	m, err := c.App.AnyMerchant(r.Context(), r.PathValue("id"))
+	m, err := c.Uses.AnyMerchant(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 
 func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "reason")
-	m, err := c.App.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
+	m, err := c.Uses.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
 	if err != nil {
 		status, fault := typed.Refused(v, err)
 		if fault != nil {
@@ -84,7 +84,7 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // resume ends a pause. The form names the reason that the operator saw: an old page does not end a pause that
 // another operator began for another reason.
 func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("seen"))
+	m, err := c.Uses.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("seen"))
 	if err != nil {
 		return c.refused(w, r, v, err, desk.Form{})
 	}

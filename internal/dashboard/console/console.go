@@ -17,15 +17,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	c := &room{d}
+	c := &room{d, uses}
 	site.HandleOperator("GET /console", c.overview)
 	site.HandleOperator("GET /console/search", c.search)
 	site.HandleOperator("GET /console/merchants", c.merchants)
@@ -71,13 +74,13 @@ func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		}
 	}
 	if strings.HasPrefix(asked, merchants.ShopPrefix) {
-		shop, err := c.App.Onboarding.AnyShop(r.Context(), asked)
+		shop, err := c.Uses.Onboarding.AnyShop(r.Context(), asked)
 		if found, err := c.found(w, r, "merchants/"+shop.Merchant, err); found || err != nil {
 			return err
 		}
 	}
 	if asked != "" && base.Storable(asked) {
-		_, err := c.App.Providers.ProviderAccount(r.Context(), asked)
+		_, err := c.Uses.Providers.ProviderAccount(r.Context(), asked)
 		if found, err := c.found(w, r, "accounts/"+asked, err); found || err != nil {
 			return err
 		}

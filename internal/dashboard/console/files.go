@@ -15,7 +15,7 @@ func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.App.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, frame.FileRows)
+		list, err := c.Uses.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	f, names := auditFilter(r), map[string]string{}
 	for f.Before = ""; ; {
-		list, err := c.App.AuditLog(r.Context(), f, frame.FileRows)
+		list, err := c.Uses.AuditLog(r.Context(), f, frame.FileRows)
 		if err != nil {
 			return err
 		}

@@ -36,14 +36,14 @@ func (c *room) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 // list shows merchants with a text in their name or address. An id leads to its page.
 func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
 	if strings.HasPrefix(asked, merchants.MerchantPrefix) && base.Storable(asked) {
-		_, err := c.App.AnyMerchant(r.Context(), asked)
+		_, err := c.Uses.AnyMerchant(r.Context(), asked)
 		if found, err := c.found(w, r, "merchants/"+asked, err); found || err != nil {
 			return err
 		}
 	}
 	view := merchantsView{Asked: asked, Search: search}
 	if asked != "" || !search {
-		list, err := c.App.Onboarding.FindMerchants(r.Context(), asked, r.FormValue("cursor"), frame.Rows+1)
+		list, err := c.Uses.Onboarding.FindMerchants(r.Context(), asked, r.FormValue("cursor"), frame.Rows+1)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (c *room) merchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 // show shows a merchant, with what view has besides.
 func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, id string, view merchantView) error {
 	ctx := r.Context()
-	m, err := c.App.AnyMerchant(ctx, id)
+	m, err := c.Uses.AnyMerchant(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 		"installments": strings.ReplaceAll(string(m.Installments), ",", "\n")}
 	maps.Copy(now, view.Values)
 	view.Values = now
-	if view.Shops, err = c.App.Onboarding.Shops(ctx, id); err != nil {
+	if view.Shops, err = c.Uses.Onboarding.Shops(ctx, id); err != nil {
 		return err
 	}
-	if view.Team, view.Invited, err = c.App.Team.List(ctx, id); err != nil {
+	if view.Team, view.Invited, err = c.Uses.Team.List(ctx, id); err != nil {
 		return err
 	}
 	return c.Room.ShowStatus(w, r, v, status, "merchant", view)
@@ -119,7 +119,7 @@ func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if typed.Value("address") == r.FormValue("addressBefore") {
 		return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
 	}
-	err := c.App.Onboarding.SetEmail(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("address"))
+	err := c.Uses.Onboarding.SetEmail(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("address"))
 	if err != nil {
 		return c.refused(w, r, v, named(err, "address"), typed)
 	}
@@ -138,7 +138,7 @@ func named(err error, field string) error {
 // invite invites somebody to the merchant's team. Without e-mails the link is the answer itself: it is shown once.
 func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "role", "language")
-	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
+	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
 		Email: typed.Value("email"), Merchant: r.PathValue("id"), Role: people.Role(typed.Value("role")), Language: language(typed.Value("language")),
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func language(text string) merchants.Language {
 }
 
 func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", r.PathValue("id"), r.FormValue("invitation")); err != nil {
+	if err := c.Uses.Links.Withdraw(r.Context(), v.Actor(), "", r.PathValue("id"), r.FormValue("invitation")); err != nil {
 		return err
 	}
 	return c.Done(w, r, "merchants/"+r.PathValue("id"), "invitation_withdrawn")
@@ -168,14 +168,14 @@ func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 // visit lets the operator look at the merchant's pages. The audit log has it.
 func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	shops, err := c.App.Onboarding.Shops(r.Context(), id)
+	shops, err := c.Uses.Onboarding.Shops(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	if len(shops) == 0 {
 		return problem.New(problem.NotFound, noShopToLookAt)
 	}
-	if err := c.App.People.Visit(r.Context(), v.From(r), c.Token(r), id); err != nil {
+	if err := c.Uses.People.Visit(r.Context(), v.From(r), c.Token(r), id); err != nil {
 		return err
 	}
 	shop := shops[0].ID
@@ -195,7 +195,7 @@ func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // leave ends a visit.
 func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	visited := v.SignIn.Visits
-	if err := c.App.People.Visit(r.Context(), v.From(r), c.Token(r), ""); err != nil {
+	if err := c.Uses.People.Visit(r.Context(), v.From(r), c.Token(r), ""); err != nil {
 		return err
 	}
 	path := "merchants"
@@ -212,7 +212,7 @@ func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 // formKey is the key of a new form: clicks at the same time make one merchant.
-func (c *room) formKey() string { return c.App.NewID("form_", c.App.Now()) }
+func (c *room) formKey() string { return c.Uses.NewID("form_", c.Uses.Now()) }
 
 // createMerchant makes a merchant. Its keys are in the answer itself: they are shown once. Whoever sends the form again
 // is led to the merchant, and told where the keys are.
@@ -251,7 +251,7 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (app
 	if err := n.Check(); err != nil {
 		return appmerchants.Onboarded{}, err
 	}
-	return c.App.Onboarding.CreateMerchant(ctx, v.Actor(), n)
+	return c.Uses.Onboarding.CreateMerchant(ctx, v.Actor(), n)
 }
 
 // hashOf is the hash of what a form asks for, so that its key cannot stand for another merchant.

@@ -49,13 +49,13 @@ type overviewView struct {
 // overview shows what needs a decision.
 func (c *room) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
-	view := overviewView{Engine: c.App.Engine(), Version: c.Version, Circuits: c.App.Providers.OpenCircuits()}
+	view := overviewView{Engine: c.Uses.Engine(), Version: c.Version, Circuits: c.Uses.Providers.OpenCircuits()}
 	view.Node, _ = os.Hostname() // a machine without a name has none to show
 	var err error
 	if view.Decisions, err = c.decisions(ctx); err != nil {
 		return err
 	}
-	rates, err := c.App.Rates.RateList(ctx)
+	rates, err := c.Uses.Rates.RateList(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,19 +64,19 @@ func (c *room) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 			view.Stale = append(view.Stale, string(rate.Currency))
 		}
 	}
-	_, _, view.Held = c.App.Rates.RateAges()
-	if view.Quarantined, err = c.App.Quarantine(ctx); err != nil {
+	_, _, view.Held = c.Uses.Rates.RateAges()
+	if view.Quarantined, err = c.Uses.Quarantine(ctx); err != nil {
 		return err
 	}
-	due, err := c.App.OldestDue(ctx)
+	due, err := c.Uses.OldestDue(ctx)
 	if err != nil {
 		return err
 	}
-	open, err := c.App.OldestOpen(ctx)
+	open, err := c.Uses.OldestOpen(ctx)
 	if err != nil {
 		return err
 	}
-	now := c.App.Now()
+	now := c.Uses.Now()
 	view.Due, view.Open = oldest(due, now, desk.Late), oldest(open, now, 0)
 	view.Quiet = len(view.Decisions)+view.Circuits+len(view.Stale)+view.Held+len(view.Quarantined) == 0
 	return c.Room.Show(w, r, v, "overview", view)
@@ -103,34 +103,34 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 		}
 	}
 	const most = desk.Most + 1
-	unsure, err := c.App.Payments.Unsure(ctx, most)
+	unsure, err := c.Uses.Payments.Unsure(ctx, most)
 	if err != nil {
 		return nil, err
 	}
 	add("payments", "decisions?kind=payments", len(unsure), firstOf(unsure, func(p pay.Payment) time.Time { return p.Times.Unsure }))
-	notices, err := c.App.Notices.Notifications(ctx, "", most)
+	notices, err := c.Uses.Notices.Notifications(ctx, "", most)
 	if err != nil {
 		return nil, err
 	}
 	add("notices", "decisions?kind=notices", len(notices), firstOf(notices, func(n pay.KeptNotice) time.Time { return n.At }))
-	held, err := c.App.Payouts.WaitingWithdrawals(ctx, most)
+	held, err := c.Uses.Payouts.WaitingWithdrawals(ctx, most)
 	if err != nil {
 		return nil, err
 	}
 	held = slices.DeleteFunc(held, func(w pay.Withdrawal) bool { return w.Waiting != string(pay.WaitsApproval) })
 	add("withdrawals", "decisions?kind=withdrawals", len(held), firstOf(held, func(w pay.Withdrawal) time.Time { return w.CreatedAt }))
-	adjustments, err := c.App.Adjustments.List(ctx, "", pay.AdjustmentPending, most)
+	adjustments, err := c.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, most)
 	if err != nil {
 		return nil, err
 	}
 	add("adjustments", "decisions?kind=adjustments", len(adjustments), firstOf(adjustments, func(a pay.Adjustment) time.Time { return a.UpdatedAt }))
-	_, invitations, err := c.App.Team.Operators(ctx)
+	_, invitations, err := c.Uses.Team.Operators(ctx)
 	if err != nil {
 		return nil, err
 	}
 	invitations = slices.DeleteFunc(invitations, func(l people.Link) bool { return !l.Waits })
 	add("operators", "operators", len(invitations), firstOf(invitations, func(l people.Link) time.Time { return l.CreatedAt }))
-	kyc, err := c.App.Verifications.List(ctx, merchants.KYCProcessing, "", most)
+	kyc, err := c.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 		status pay.ClaimStatus
 		kind   pay.ClaimKind
 	}{{pay.ClaimUnderReview, ""}, {pay.ClaimPending, pay.Inquiry}} {
-		found, err := c.App.Claims.AnyClaims(ctx, of.status, of.kind, most)
+		found, err := c.Uses.Claims.AnyClaims(ctx, of.status, of.kind, most)
 		if err != nil {
 			return nil, err
 		}

@@ -31,14 +31,14 @@ func (c *room) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view operatorsView) error {
 	var err error
-	if view.Users, view.Invited, err = c.App.Team.Operators(r.Context()); err != nil {
+	if view.Users, view.Invited, err = c.Uses.Team.Operators(r.Context()); err != nil {
 		return err
 	}
 	view.Names = map[string]string{}
 	for _, u := range view.Users {
 		view.Names[u.ID] = u.Email
 	}
-	if view.Tokens, err = c.App.Operators.List(r.Context(), false); err != nil {
+	if view.Tokens, err = c.Uses.Operators.List(r.Context(), false); err != nil {
 		return err
 	}
 	return c.Room.ShowStatus(w, r, v, status, "operators", view)
@@ -46,7 +46,7 @@ func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Vi
 
 func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "language")
-	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
+	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
 	if err == nil {
 		return c.invited(w, r, v, told)
 	}
@@ -70,7 +70,7 @@ func (c *room) invited(w http.ResponseWriter, r *http.Request, v *frame.Visit, t
 
 // confirmOperator confirms whom another operator invited.
 func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	told, err := c.App.Links.Confirm(r.Context(), v.Actor(), r.FormValue("invitation"))
+	told, err := c.Uses.Links.Confirm(r.Context(), v.Actor(), r.FormValue("invitation"))
 	if err == nil {
 		return c.invited(w, r, v, told)
 	}
@@ -83,7 +83,7 @@ func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", "", r.FormValue("invitation")); err != nil {
+	if err := c.Uses.Links.Withdraw(r.Context(), v.Actor(), "", "", r.FormValue("invitation")); err != nil {
 		return err
 	}
 	return c.Done(w, r, "operators", "invitation_withdrawn")
@@ -92,7 +92,7 @@ func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame
 // another reads which operator a form is about. It refuses the visitor, who has the profile for that, and users
 // who are not operators.
 func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
-	list, _, err := c.App.Team.Operators(r.Context())
+	list, _, err := c.Uses.Team.Operators(r.Context())
 	if err != nil {
 		return people.User{}, err
 	}
@@ -128,16 +128,16 @@ func (c *room) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // removeOperator removes a user altogether: the console, every merchant and all sign-ins.
 func (c *room) removeOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return c.onOperator(w, r, v, "operator_removed", func(u people.User) error { return c.App.Team.Remove(r.Context(), v.Actor(), u.Email) })
+	return c.onOperator(w, r, v, "operator_removed", func(u people.User) error { return c.Uses.Team.Remove(r.Context(), v.Actor(), u.Email) })
 }
 
 func (c *room) signOutOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return c.onOperator(w, r, v, "operator_signed_out", func(u people.User) error { return c.App.People.SignOut(r.Context(), v.Actor(), u.Email) })
+	return c.onOperator(w, r, v, "operator_signed_out", func(u people.User) error { return c.Uses.People.SignOut(r.Context(), v.Actor(), u.Email) })
 }
 
 // unlockOperator opens a lock and takes the second factors away, for somebody who lost them.
 func (c *room) unlockOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return c.onOperator(w, r, v, "operator_unlocked", func(u people.User) error { return c.App.Team.Unlock(r.Context(), v.Actor(), u.Email) })
+	return c.onOperator(w, r, v, "operator_unlocked", func(u people.User) error { return c.Uses.Team.Unlock(r.Context(), v.Actor(), u.Email) })
 }
 
 // entry is a line of the audit log.
@@ -158,7 +158,7 @@ type auditView struct {
 
 // audit shows the acts at all merchants, newest first.
 func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := c.App.AuditLog(r.Context(), auditFilter(r), frame.Rows+1)
+	list, err := c.Uses.AuditLog(r.Context(), auditFilter(r), frame.Rows+1)
 	if err != nil {
 		return err
 	}

@@ -44,9 +44,9 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	if all { // the newest deliveries also show the health of the endpoint
 		f.Limit = appwebhooks.RecentDeliveries + 1
 	}
-	read := d.App.Webhooks.Deliveries
+	read := d.Uses.Webhooks.Deliveries
 	if !f.From.IsZero() || !f.To.IsZero() { // the number of a span of time is counted row by row
-		read = d.App.Webhooks.DeliveryPage
+		read = d.Uses.Webhooks.DeliveryPage
 	}
 	log, err := read(r.Context(), v.Scope, r.PathValue("id"), f)
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 func (d *developers) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 		return err
 	}
 	for n := 0; n < mostRows; {
-		log, err := d.App.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
+		log, err := d.Uses.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ type deliveryView struct {
 }
 
 func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, found, err := d.App.Webhooks.Delivery(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("delivery"))
+	s, found, err := d.Uses.Webhooks.Delivery(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.V
 
 func (d *developers) replayDelivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	done, err := d.App.Webhooks.Replay(r.Context(), v.Principal, v.Scope, id, r.PathValue("delivery"))
+	done, err := d.Uses.Webhooks.Replay(r.Context(), v.Principal, v.Scope, id, r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
@@ -161,17 +161,17 @@ type replaysView struct {
 const fieldTime = "2006-01-02T15:04"
 
 func (d *developers) replays(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	now := d.App.TimeOf(v.Scope).UTC()
+	now := d.Uses.TimeOf(v.Scope).UTC()
 	view := replaysView{From: now.Add(-24 * time.Hour).Format(fieldTime), To: ""}
 	return d.showReplays(w, r, v, http.StatusOK, view)
 }
 
 func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view replaysView) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, total, err := d.App.Replays.List(r.Context(), v.Scope, s.ID, frame.PageOf(r))
+	list, total, err := d.Uses.Replays.List(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *fram
 	asked, err := d.askedReplay(r, v)
 	if err == nil {
 		var begun webhooks.Replay
-		if begun, err = d.App.Replays.Begin(r.Context(), v.Principal, v.Scope, id, appwebhooks.NewReplay{Replay: asked}); err == nil {
+		if begun, err = d.Uses.Replays.Begin(r.Context(), v.Principal, v.Scope, id, appwebhooks.NewReplay{Replay: asked}); err == nil {
 			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
 		}
 	}
@@ -224,11 +224,11 @@ func (p replayView) Filled() int64 {
 
 func (d *developers) replay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, id)
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
-	one, err := d.App.Replays.Get(r.Context(), v.Scope, id, r.PathValue("replay"))
+	one, err := d.Uses.Replays.Get(r.Context(), v.Scope, id, r.PathValue("replay"))
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (d *developers) replay(w http.ResponseWriter, r *http.Request, v *frame.Vis
 
 func (d *developers) stopReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	one, err := d.App.Replays.Stop(r.Context(), v.Principal, v.Scope, id, r.PathValue("replay"))
+	one, err := d.Uses.Replays.Stop(r.Context(), v.Principal, v.Scope, id, r.PathValue("replay"))
 	if err != nil {
 		return err
 	}

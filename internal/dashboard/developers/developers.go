@@ -24,18 +24,19 @@ var files embed.FS
 
 type developers struct {
 	*frame.Site
+	Uses Uses
 	room *frame.Room
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	room, err := site.Room(files,
 		frame.Item{Key: "sandbox", Path: "sandbox", Group: "developers", Right: merchants.RightSandbox},
 		frame.Item{Key: "api", Path: "api", Group: "developers", Right: merchants.RightRead})
 	if err != nil {
 		return err
 	}
-	d := &developers{site, room}
+	d := &developers{site, uses, room}
 	d.keyPages()
 	d.webhookPages()
 	d.eventPages()

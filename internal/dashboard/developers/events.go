@@ -118,7 +118,7 @@ func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsVie
 	if err != nil {
 		return view, err
 	}
-	list, err := d.App.Events.Page(r.Context(), v.Scope, f)
+	list, err := d.Uses.Events.Page(r.Context(), v.Scope, f)
 	if err != nil {
 		return view, err
 	}
@@ -140,7 +140,7 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 		return err
 	}
 	for n := 0; n < mostRows; {
-		list, err := d.App.Events.Page(r.Context(), v.Scope, f)
+		list, err := d.Uses.Events.Page(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -168,12 +168,12 @@ type eventView struct {
 }
 
 func (d *developers) event(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	e, err := d.App.Events.Get(r.Context(), v.Scope, r.PathValue("id"))
+	e, err := d.Uses.Events.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	view := eventView{Event: told{e, objectOf(e.Payload)}, Payload: pretty(e.Payload), Means: "ev_" + strings.ReplaceAll(string(e.Type), ".", "_")}
-	if view.Sent, err = d.App.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
+	if view.Sent, err = d.Uses.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
 		return err
 	}
 	view.Link = pageOfObject(view.Event.Object)

@@ -37,7 +37,7 @@ func (k keyView) LastDay() time.Time { return k.EndsAt.Add(-time.Nanosecond) }
 
 func (d *developers) keyOf(k merchants.Key, use store.KeyUsage) keyView {
 	view := keyView{Key: k, State: "active", Tone: "good", Last: use.Last, Uses: use.Addresses}
-	switch now := d.App.Now(); {
+	switch now := d.Uses.Now(); {
 	case !k.RevokedAt.IsZero():
 		view.State, view.Tone = "revoked", "neutral"
 	case k.Over(now):
@@ -56,13 +56,13 @@ type keysView struct {
 }
 
 func (d *developers) keys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, uses, err := d.App.Keys.Own(v.Principal).List(r.Context())
+	list, uses, err := d.Uses.Keys.Own(v.Principal).List(r.Context())
 	if err != nil {
 		return err
 	}
 	view := keysView{Ended: r.FormValue("show") == "ended"}
 	for _, k := range list {
-		over := k.Over(d.App.Now())
+		over := k.Over(d.Uses.Now())
 		if over {
 			view.Other++
 		} else {
@@ -158,7 +158,7 @@ func (d *developers) makeKey(r *http.Request, v *frame.Visit) (string, error) {
 	if !day.IsZero() {
 		n.Ends = day.AddDate(0, 0, 1) // the key works through that day
 	}
-	raw, _, err := d.App.Keys.Own(v.Principal).Create(r.Context(), n)
+	raw, _, err := d.Uses.Keys.Own(v.Principal).Create(r.Context(), n)
 	return raw, err
 }
 
@@ -174,7 +174,7 @@ type keyPage struct {
 const addresses = 20
 
 func (d *developers) readKey(r *http.Request, v *frame.Visit) (keyPage, error) {
-	own := d.App.Keys.Own(v.Principal)
+	own := d.Uses.Keys.Own(v.Principal)
 	k, uses, err := own.Get(r.Context(), r.PathValue("id"), addresses)
 	if err != nil {
 		return keyPage{}, err
@@ -183,7 +183,7 @@ func (d *developers) readKey(r *http.Request, v *frame.Visit) (keyPage, error) {
 	if len(uses) > 0 {
 		usage.Last = uses[0].Last
 	}
-	return keyPage{d.keyOf(k, usage), uses, own.Lacks(k), k.Over(d.App.Now())}, nil
+	return keyPage{d.keyOf(k, usage), uses, own.Lacks(k), k.Over(d.Uses.Now())}, nil
 }
 
 func (d *developers) key(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -222,9 +222,9 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		err = problem.Field(problem.InvalidRequest, "grace", graceMissing)
 	} else {
 		var raw string
-		raw, _, err = d.App.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
+		raw, _, err = d.Uses.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
 		if err == nil {
-			until := view.Key.Replace("", d.App.Now().Add(grace)).EndsAt // it may expire before the grace is over
+			until := view.Key.Replace("", d.Uses.Now().Add(grace)).EndsAt // it may expire before the grace is over
 			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: until})
 		}
 	}
@@ -246,7 +246,7 @@ func (d *developers) askRevoke(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (d *developers) revoke(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if _, err := d.App.Keys.Own(v.Principal).Revoke(r.Context(), r.PathValue("id")); err != nil {
+	if _, err := d.Uses.Keys.Own(v.Principal).Revoke(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
 	return d.done(w, r, v, "keys", "key_revoked")

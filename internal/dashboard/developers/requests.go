@@ -75,9 +75,9 @@ func (d *developers) requests(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
-	list, total := d.App.Requests.List(v.Scope, f)
+	list, total := d.Uses.Requests.List(v.Scope, f)
 	list, next := frame.Cut(list, func(e requests.Entry) string { return e.ID })
-	shown := requestsView{Since: d.App.Requests.Since(), Kept: requests.Kept, Pager: frame.Pager{Total: total, Next: next}}
+	shown := requestsView{Since: d.Uses.Requests.Since(), Kept: requests.Kept, Pager: frame.Pager{Total: total, Next: next}}
 	for _, method := range methods {
 		shown.Methods = append(shown.Methods, frame.Option{Value: method, Label: method})
 	}
@@ -97,7 +97,7 @@ func (d *developers) requestsFile(w http.ResponseWriter, r *http.Request, v *fra
 	if err != nil {
 		return err
 	}
-	list, _ := d.App.Requests.List(v.Scope, f)
+	list, _ := d.Uses.Requests.List(v.Scope, f)
 	for _, e := range list {
 		if err := file.Row(e.ID, e.At, e.Method, e.Route, e.Object, e.Status, e.Code, e.Took.Milliseconds(), e.Preview); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (d *developers) requestsFile(w http.ResponseWriter, r *http.Request, v *fra
 }
 
 func (d *developers) request(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	e, found := d.App.Requests.Get(v.Scope, r.PathValue("id"))
+	e, found := d.Uses.Requests.Get(v.Scope, r.PathValue("id"))
 	if !found {
 		return message.Refusal(problem.NotFound, d.room.Text(v, "request_gone"))
 	}

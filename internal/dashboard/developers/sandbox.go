@@ -35,15 +35,15 @@ func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, shown sandboxView) error {
-	m, err := d.App.Sandbox.SandboxSettings(r.Context(), v.Principal)
+	m, err := d.Uses.Sandbox.SandboxSettings(r.Context(), v.Principal)
 	if err != nil {
 		return err
 	}
-	clock, now, err := d.App.Sandbox.Clock(r.Context(), v.Scope)
+	clock, now, err := d.Uses.Sandbox.Clock(r.Context(), v.Scope)
 	if err != nil {
 		return err
 	}
-	if shown.Reset, err = d.App.Sandbox.ResetOf(r.Context(), v.Merchant.ID); err != nil {
+	if shown.Reset, err = d.Uses.Sandbox.ResetOf(r.Context(), v.Merchant.ID); err != nil {
 		return err
 	}
 	shown.Strict, shown.Now, shown.Moved = m.Strict, now.UTC(), clock.Advance > 0
@@ -55,7 +55,7 @@ func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.
 	by, ok := merchants.ParseDuration(r.FormValue("advance"))
 	err := error(message.FieldRefusal(problem.InvalidRequest, "advance", d.room.Text(v, "not_a_duration")))
 	if ok {
-		_, _, err = d.App.Sandbox.MoveClock(r.Context(), v.Principal, by)
+		_, _, err = d.Uses.Sandbox.MoveClock(r.Context(), v.Principal, by)
 	}
 	if err == nil {
 		return d.done(w, r, v, "sandbox", "clock_moved")
@@ -69,7 +69,7 @@ func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.
 
 func (d *developers) setStrict(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	strict := r.FormValue("strict") == "true"
-	if _, err := d.App.Sandbox.SetSandbox(r.Context(), v.Principal, strict); err != nil {
+	if _, err := d.Uses.Sandbox.SetSandbox(r.Context(), v.Principal, strict); err != nil {
 		return err
 	}
 	if strict {
@@ -87,7 +87,7 @@ func (d *developers) resetSandbox(w http.ResponseWriter, r *http.Request, v *fra
 	if !d.Confirmed(w, r, v, v.Home()+"/sandbox") {
 		return nil
 	}
-	if _, err := d.App.Sandbox.Reset(r.Context(), v.Actor(), v.Scope); err != nil {
+	if _, err := d.Uses.Sandbox.Reset(r.Context(), v.Actor(), v.Scope); err != nil {
 		return err
 	}
 	return d.done(w, r, v, "sandbox", "reset_begun")
@@ -99,5 +99,5 @@ type apiView struct {
 }
 
 func (d *developers) api(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.room.Show(w, r, v, "api", apiView{view.APIVersion, d.App.CheckoutURL + view.Base, string(webhooks.NewestEvents)})
+	return d.room.Show(w, r, v, "api", apiView{view.APIVersion, d.Uses.CheckoutURL + view.Base, string(webhooks.NewestEvents)})
 }

@@ -78,7 +78,7 @@ type webhooksView struct {
 const mostRates = 10
 
 func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := d.App.Webhooks.Subscriptions(r.Context(), v.Scope, frame.PageOf(r))
+	list, total, err := d.Uses.Webhooks.Subscriptions(r.Context(), v.Scope, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.V
 	for _, s := range list {
 		one := viewHook(s)
 		if view.Rates {
-			if one.Recent, err = d.App.Webhooks.Recent(r.Context(), s); err != nil {
+			if one.Recent, err = d.Uses.Webhooks.Recent(r.Context(), s); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 	var sub webhooks.Subscription
 	var secret string
 	if err == nil {
-		sub, secret, err = d.App.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
+		sub, secret, err = d.Uses.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
 	}
 	if err == nil {
 		return d.showSecret(w, r, v, secretView{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + sub.ID})
@@ -219,7 +219,7 @@ func (d *developers) wrongWebhook(w http.ResponseWriter, r *http.Request, v *fra
 }
 
 func (d *developers) editWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (d *developers) editWebhook(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 		edit.EventsVersion = &newest
 	}
 	if err = f.described(); err == nil {
-		_, err = d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit)
+		_, err = d.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit)
 	}
 	if err != nil {
 		return d.wrongWebhook(w, r, v, f, err)
@@ -262,7 +262,7 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 
 // asked is a page that asks before an act on an endpoint. page is the path below it.
 func (d *developers) asked(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.
 	if r.FormValue("status") == string(webhooks.Enabled) {
 		status, flash = webhooks.Enabled, "hook_is_enabled"
 	}
-	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
+	s, err := d.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 func (d *developers) rollSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, secret, err := d.App.Webhooks.RotateSecret(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+	s, secret, err := d.Uses.Webhooks.RotateSecret(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (d *developers) rollSecret(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 func (d *developers) unsubscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := d.App.Webhooks.Unsubscribe(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
+	if err := d.Uses.Webhooks.Unsubscribe(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
 	return d.done(w, r, v, "webhooks", "hook_deleted")
@@ -319,11 +319,11 @@ type inboxView struct {
 }
 
 func (d *developers) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, total, err := d.App.Webhooks.Inbox(r.Context(), v.Scope, s.ID, frame.PageOf(r))
+	list, total, err := d.Uses.Webhooks.Inbox(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (s *Site) formOf(r *http.Request, route string) string {
 // not, the browser goes to the page that asks for it, and from there on to next: a page with its query, as
 // Visit.Home has it.
 func (s *Site) Fresh(w http.ResponseWriter, r *http.Request, v *Visit, next string) bool {
-	if v.SignIn.Fresh(s.App.Now()) {
+	if v.SignIn.Fresh(s.Uses.Now()) {
 		return true
 	}
 	s.Go(w, r, s.At("/again")+"?next="+url.QueryEscape(next))
@@ -56,7 +56,7 @@ func (s *Site) Confirmed(w http.ResponseWriter, r *http.Request, v *Visit, next 
 	if v.User.HasFactor() {
 		return s.Fresh(w, r, v, next)
 	}
-	if v.SignIn.Recent(s.App.Now()) {
+	if v.SignIn.Recent(s.Uses.Now()) {
 		return true
 	}
 	s.Go(w, r, s.At("/again/sign-in")+"?next="+url.QueryEscape(next))
@@ -69,7 +69,7 @@ func (s *Site) Confirmed(w http.ResponseWriter, r *http.Request, v *Visit, next 
 // Errors: invalid_token, which names the field code; rate_limited.
 func (s *Site) Prove(w http.ResponseWriter, r *http.Request, v *Visit, code string) error {
 	return s.Try(w, r, v.User.ID, func(ctx context.Context) error {
-		e, err := s.App.People.Prove(ctx, v.From(r), s.Token(r), code)
+		e, err := s.Uses.People.Prove(ctx, v.From(r), s.Token(r), code)
 		if err == nil {
 			s.SignedIn(w, e)
 			v.SignIn = e.SignIn

@@ -31,7 +31,7 @@ type Room struct {
 // TimedBy tells ages and deadlines by the clock of what the pages show: in the sandbox the merchant's test clock
 // (SBX-12).
 func (r *Room) TimedBy(s *Site) *Room {
-	r.clock = func(v *Visit) time.Time { return s.App.TimeOf(v.Scope) }
+	r.clock = func(v *Visit) time.Time { return s.Uses.TimeOf(v.Scope) }
 	return r
 }
 

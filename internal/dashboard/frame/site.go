@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	apppeople "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -56,10 +57,17 @@ type Gate interface {
 	OperatorsBody(reply http.Header, r *http.Request, operator string) (leave func())
 }
 
+// Uses are the use cases that all pages call.
+type Uses struct {
+	*base.Base
+	Access *auth.Access
+	People *apppeople.People
+}
+
 // Site is where rooms register their pages. It lets nobody in who may not open them.
 type Site struct {
 	*Frame
-	App    *app.App
+	Uses   Uses
 	gate   Gate
 	log    *slog.Logger
 	root   string
@@ -79,13 +87,13 @@ type Site struct {
 const retrySoon = "5"
 
 // NewSite returns a site without pages. base is the service's public URL.
-func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*Site, error) {
+func NewSite(f *Frame, uses Uses, gate Gate, log *slog.Logger, base string) (*Site, error) {
 	public, err := url.Parse(base)
 	if err != nil {
 		return nil, err
 	}
 	s := &Site{
-		Frame: f, App: a, gate: gate, log: log, root: strings.TrimSuffix(public.Path, "/"),
+		Frame: f, Uses: uses, gate: gate, log: log, root: strings.TrimSuffix(public.Path, "/"),
 		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles),
 	}
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
@@ -147,7 +155,7 @@ func (s *Site) Handle(pattern string, right merchants.Right, h Handler, how ...S
 		if !v.May(right) {
 			return people.NoRight(right)
 		}
-		if err := s.App.Sandboxes.MayEnter(r.Context(), v.Scope); err != nil {
+		if err := s.Uses.Sandboxes.MayEnter(r.Context(), v.Scope); err != nil {
 			if !closed || !errors.Is(err, base.ErrEmptying) {
 				return err
 			}
@@ -242,7 +250,7 @@ var errWaiting = errors.New("the second factor was not given yet")
 func (s *Site) visit(r *http.Request) (*Visit, error) {
 	v := s.stranger(r)
 	var err error
-	if v.SignIn, v.User, err = s.App.People.Known(r.Context(), s.Token(r)); err != nil {
+	if v.SignIn, v.User, err = s.Uses.People.Known(r.Context(), s.Token(r)); err != nil {
 		return nil, err
 	}
 	if v.SignIn.Waiting {
@@ -349,7 +357,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 	if environment != merchants.Sandbox && environment != merchants.Production {
 		return missing
 	}
-	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == merchants.Production)
+	place, err := s.Uses.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == merchants.Production)
 	if err != nil {
 		return base.OrRefuse(err, missing)
 	}
@@ -445,7 +453,7 @@ func (s *Site) Token(r *http.Request) string {
 
 // SignedIn keeps a sign-in's token in the browser.
 func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered) {
-	s.Keep(w, "", e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()), http.SameSiteLaxMode)
+	s.Keep(w, "", e.Token, int(e.SignIn.EndsAt.Sub(s.Uses.Now()).Seconds()), http.SameSiteLaxMode)
 }
 
 // SignedOut removes the token.
@@ -460,7 +468,7 @@ func (s *Site) Try(w http.ResponseWriter, r *http.Request, who string, attempt f
 		w.Header().Set("Retry-After", retrySoon)
 	}
 	if err != nil { // it is counted with those of the API
-		s.App.Access.CredentialRefused(r.Context(), base.Principal{Address: s.gate.Peer(r)}, err)
+		s.Uses.Access.CredentialRefused(r.Context(), base.Principal{Address: s.gate.Peer(r)}, err)
 	}
 	return err
 }

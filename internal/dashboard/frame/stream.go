@@ -102,14 +102,14 @@ func (s *Site) Stream(w http.ResponseWriter, r *http.Request, v *Visit, read fun
 // still reports whether the visitor may read as when the stream began. A stream ends with its sign-in, and with the
 // role; the browser connects again, and is told why.
 func (s *Site) still(ctx context.Context, r *http.Request, v *Visit) bool {
-	sign, user, err := s.App.People.Known(ctx, s.Token(r))
+	sign, user, err := s.Uses.People.Known(ctx, s.Token(r))
 	if err != nil || sign.Waiting || user.ID != v.User.ID {
 		return false
 	}
 	if v.Shop.ID == "" {
 		return user.Operator == v.User.Operator
 	}
-	place, err := s.App.People.Enters(ctx, user, sign, v.Shop.ID, v.Live)
+	place, err := s.Uses.People.Enters(ctx, user, sign, v.Shop.ID, v.Live)
 	return err == nil && slices.Equal(place.Rights, v.Rights)
 }
 

@@ -46,7 +46,7 @@ func (balanceView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
 
 func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
-	have, err := m.App.Settlements.Balances(ctx, v.Scope)
+	have, err := m.Uses.Settlements.Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	for _, account := range []ledger.Account{ledger.Available, ledger.Pending, ledger.Reserve, ledger.Frozen} {
 		view.Buckets = append(view.Buckets, bucket{Name: string(account), Amount: usd(have[account])})
 	}
-	days, _, err := m.App.Settlements.ReserveCalendar(ctx, v.Scope)
+	days, _, err := m.Uses.Settlements.ReserveCalendar(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.
 		return nil, frame.Pager{}, false, err
 	}
 	if !filtered {
-		list, total, err := m.App.Settlements.Movements(r.Context(), v.Scope, frame.PageOf(r))
+		list, total, err := m.Uses.Settlements.Movements(r.Context(), v.Scope, frame.PageOf(r))
 		list, pager := cut(r, list, total, func(m pay.Movement) string { return m.ID })
 		return rowsOf(list, true), pager, true, err
 	}
@@ -103,7 +103,7 @@ func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.
 		}
 		f.After = lists.MovementPlace{At: time.UnixMicro(micros).UTC(), Transfer: transfer}
 	}
-	found, err := m.App.Settlements.FindMovements(r.Context(), v.Scope, f)
+	found, err := m.Uses.Settlements.FindMovements(r.Context(), v.Scope, f)
 	var pager frame.Pager
 	if found.Next.Transfer != "" {
 		pager.Next = strconv.FormatInt(found.Next.At.UnixMicro(), 10) + "." + found.Next.Transfer
@@ -132,7 +132,7 @@ func (m *room) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	err = m.App.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
+	err = m.Uses.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
 		var after any
 		if running {
 			after = usd(one.BalanceAfter)
@@ -162,7 +162,7 @@ func (reserveView) In(day pay.Reserve, now time.Time) int {
 }
 
 func (m *room) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	days, held, err := m.App.Settlements.ReserveCalendar(r.Context(), v.Scope)
+	days, held, err := m.Uses.Settlements.ReserveCalendar(r.Context(), v.Scope)
 	if err != nil {
 		return err
 	}

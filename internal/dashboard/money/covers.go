@@ -16,7 +16,7 @@ type coveredRow struct {
 
 // coveredBy are the settlements that a withdrawal pays out, each with its part.
 func (m *room) coveredBy(r *http.Request, w pay.Withdrawal) (rows []coveredRow, err error) {
-	list, err := m.App.Settlements.PaidBy(r.Context(), w)
+	list, err := m.Uses.Settlements.PaidBy(r.Context(), w)
 	for _, s := range list {
 		for _, c := range w.Covers {
 			if c.Settlement == s.ID {
@@ -100,7 +100,7 @@ type coverRow struct {
 // coversOf are the withdrawals that cover a settlement, and what it is set off against. A withdrawal of another shop of the merchant
 // has its page there.
 func (m *room) coversOf(r *http.Request, v *frame.Visit, s pay.Settlement) (rows []coverRow, err error) {
-	list, err := m.App.Settlements.WithdrawalsOf(r.Context(), s)
+	list, err := m.Uses.Settlements.WithdrawalsOf(r.Context(), s)
 	made := map[string]pay.Withdrawal{}
 	for _, w := range list {
 		made[w.ID] = w

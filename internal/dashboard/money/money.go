@@ -20,16 +20,17 @@ var files embed.FS
 
 type room struct {
 	*frame.Site
+	Uses Uses
 	*frame.Room
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	pages, err := site.Frame.Room(files)
 	if err != nil {
 		return err
 	}
-	m := &room{site, pages.TimedBy(site)}
+	m := &room{site, uses, pages.TimedBy(site)}
 	site.Handle("GET /balance", merchants.RightRead, m.balance)
 	site.Handle("GET /balance.csv", merchants.RightRead, m.balanceFile)
 	site.Handle("GET /balance/reserve", merchants.RightRead, m.reserve)

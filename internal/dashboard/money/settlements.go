@@ -38,7 +38,7 @@ func (m *room) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	list, total, err := m.App.Settlements.List(r.Context(), v.Scope, f)
+	list, total, err := m.Uses.Settlements.List(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 		return err
 	}
 	for {
-		list, _, err := m.App.Settlements.List(r.Context(), v.Scope, f)
+		list, _, err := m.Uses.Settlements.List(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -116,11 +116,11 @@ type settlementView struct {
 }
 
 func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, n, err := m.App.Settlements.SettlementLines(r.Context(), v.Scope, s, frame.PageOf(r))
+	list, n, err := m.Uses.Settlements.SettlementLines(r.Context(), v.Scope, s, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -166,11 +166,11 @@ func asFile(w http.ResponseWriter, kind, name string) {
 }
 
 func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	pdf, err := m.App.Settlements.ReceiptFor(r.Context(), v.Scope, s)
+	pdf, err := m.Uses.Settlements.ReceiptFor(r.Context(), v.Scope, s)
 	if err != nil {
 		return err
 	}
@@ -184,18 +184,18 @@ const slowLines = time.Minute
 
 // lines sends all lines as the API's report does.
 func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	language, err := m.App.Settlements.Language(r.Context(), s.Merchant)
+	language, err := m.Uses.Settlements.Language(r.Context(), s.Merchant)
 	if err != nil {
 		return err
 	}
 	asFile(w, "text/csv; charset=utf-8", s.ID+".csv")
 	report, err := statement.NewReport(w, language, frame.SheetOf(r))
 	if err == nil {
-		err = m.App.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
+		err = m.Uses.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
 			if l.Number%frame.FileRows == 0 {
 				web.Allow(w, slowLines)
 			}

@@ -32,7 +32,7 @@ type walletsView struct {
 
 // walletRows adds to wallets what holds them back.
 func (m *room) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([]walletRow, error) {
-	why, err := m.App.Payouts.Payability(r.Context(), v.Scope)
+	why, err := m.Uses.Payouts.Payability(r.Context(), v.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (m *room) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([
 }
 
 func (m *room) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := m.App.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
+	list, total, err := m.Uses.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *room) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 
 // one reads the wallet of a page.
 func (m *room) one(r *http.Request, v *frame.Visit) (walletRow, error) {
-	found, err := m.App.Wallets.Get(r.Context(), v.Scope, r.PathValue("id"))
+	found, err := m.Uses.Wallets.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return walletRow{}, err
 	}
@@ -87,7 +87,7 @@ func (m *room) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (m *room) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := m.App.Wallets.Delete(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
+	if err := m.Uses.Wallets.Delete(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
 	m.Flash(w, "wallet_removed")
@@ -143,7 +143,7 @@ func (m *room) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 // proven reports whether the second factor was given just now, also with a code in the form. Otherwise the
 // form asks for one, and keeps what was typed, which must not be in an address.
 func (m *room) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
-	if v.SignIn.Fresh(m.App.Now()) {
+	if v.SignIn.Fresh(m.Uses.Now()) {
 		return true, nil
 	}
 	f.Ask = true
@@ -184,7 +184,7 @@ func (m *room) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		f.Wrong = wrong
 		return m.ShowStatus(w, r, v, http.StatusBadRequest, "newwallet", f)
 	}
-	added, err := m.App.Wallets.Add(r.Context(), v.Principal, v.Scope, n)
+	added, err := m.Uses.Wallets.Add(r.Context(), v.Principal, v.Scope, n)
 	if err != nil {
 		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
 			return err

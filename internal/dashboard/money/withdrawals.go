@@ -72,7 +72,7 @@ func (w walletRow) Word() string { return wordOf(w.Wallet) }
 
 // known reads the shop's wallets by their ids, and the removed ones too. A shop has few.
 func (m *room) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
-	list, _, err := m.App.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
+	list, _, err := m.Uses.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
 	byID := make(map[string]pay.Wallet, len(list))
 	for _, w := range list {
 		byID[w.ID] = w
@@ -91,7 +91,7 @@ func (m *room) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	list, total, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
+	list, total, err := m.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 		return err
 	}
 	for {
-		list, _, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
+		list, _, err := m.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -167,12 +167,12 @@ func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[
 	if err != nil {
 		return f, nil, err
 	}
-	have, err := m.App.Settlements.Balances(r.Context(), v.Scope)
+	have, err := m.Uses.Settlements.Balances(r.Context(), v.Scope)
 	if err != nil {
 		return f, nil, err
 	}
 	f.Available = usd(have[ledger.Available])
-	now := m.App.TimeOf(v.Scope)
+	now := m.Uses.TimeOf(v.Scope)
 	for _, w := range list {
 		switch {
 		case w.Usable(now):
@@ -186,7 +186,7 @@ func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[
 	}
 	f.None = len(f.Wallets) == 0
 	if bad := strings.ContainsFunc(f.Key, notPlain) || len(f.Key) > base.MaxKeptID; bad || f.Key == "" {
-		f.Key = m.App.NewID("", m.App.Now())
+		f.Key = m.Uses.NewID("", m.Uses.Now())
 	}
 	return f, byID, nil
 }
@@ -202,7 +202,7 @@ func (m *room) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	}
 	n, ok := m.request(v, &f)
 	if ok {
-		quote, err := m.App.Payouts.Quote(r.Context(), v.Principal, v.Scope, n)
+		quote, err := m.Uses.Payouts.Quote(r.Context(), v.Principal, v.Scope, n)
 		if err == nil {
 			f.Quote = &withdrawalRow{quote, byID[quote.Wallet]}
 			return m.Show(w, r, v, "withdraw", f)
@@ -239,7 +239,7 @@ func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	}
 	n, ok := m.request(v, &f)
 	if ok {
-		made, again, err := m.App.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
+		made, again, err := m.Uses.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
 		if err == nil {
 			told := "withdrawn"
 			if again {
@@ -275,11 +275,11 @@ type withdrawalView struct {
 }
 
 func (m *room) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
-	one, err := m.App.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
+	one, err := m.Uses.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return withdrawalView{}, err
 	}
-	to, err := m.App.Wallets.Get(r.Context(), v.Scope, one.Wallet)
+	to, err := m.Uses.Wallets.Get(r.Context(), v.Scope, one.Wallet)
 	return withdrawalView{withdrawalRow: withdrawalRow{one, to}, Pending: one.Status == pay.WithdrawalPending, Waits: one.PendingReason()}, err
 }
 
@@ -288,7 +288,7 @@ func (m *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	moved, err := m.App.Payouts.Movements(r.Context(), view.Withdrawal)
+	moved, err := m.Uses.Payouts.Movements(r.Context(), view.Withdrawal)
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (m *room) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 func (m *room) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	one, err := m.App.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+	one, err := m.Uses.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

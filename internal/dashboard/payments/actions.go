@@ -77,7 +77,7 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	var done pay.Refund
 	told, again := "refund_opened", false
 	if err == nil {
-		done, again, err = s.App.Claims.Refund(context.WithoutCancel(r.Context()), v.Scope, n)
+		done, again, err = s.Uses.Claims.Refund(context.WithoutCancel(r.Context()), v.Scope, n)
 	}
 	if err != nil {
 		status, err := s.refused(v, &f, err, nil)
@@ -112,7 +112,7 @@ func (s *sales) cancelForm(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 func (s *sales) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	p, err := s.App.Payments.CancelBy(r.Context(), v.Scope, r.PathValue("id"), v.Actor())
+	p, err := s.Uses.Payments.CancelBy(r.Context(), v.Scope, r.PathValue("id"), v.Actor())
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *sales) receiptForm(w http.ResponseWriter, r *http.Request, v *frame.Vis
 // receipt sends the payment's receipt to its customer.
 func (s *sales) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	to, err := s.App.Mails.SendReceipt(r.Context(), v.Scope, id, v.User.Email, v.Actor())
+	to, err := s.Uses.Mails.SendReceipt(r.Context(), v.Scope, id, v.User.Email, v.Actor())
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *sales) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 func (s *sales) simulate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	p, _, err := s.App.Sandbox.Simulate(r.Context(), v.Scope, r.PathValue("id"), sandbox.Action(clean(r.FormValue("action"))), view.Cause{RequestID: v.RequestID})
+	p, _, err := s.Uses.Sandbox.Simulate(r.Context(), v.Scope, r.PathValue("id"), sandbox.Action(clean(r.FormValue("action"))), view.Cause{RequestID: v.RequestID})
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (n newView) Outcomes(p *frame.Page) (list []frame.Option) {
 }
 
 func (s *sales) newView(v *frame.Visit, f form) newView {
-	return newView{form: f, names: s.names(v), All: s.App.Rates.Currencies()}
+	return newView{form: f, names: s.names(v), All: s.Uses.Rates.Currencies()}
 }
 
 func (s *sales) newTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -99,7 +99,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	var p pay.Payment
 	if err == nil {
-		p, _, err = s.App.Payments.Create(context.WithoutCancel(r.Context()), v.Principal, n)
+		p, _, err = s.Uses.Payments.Create(context.WithoutCancel(r.Context()), v.Principal, n)
 	}
 	if shown, ok := problemOf(err); ok && shown.Details.TransactionID != "" { // it was made, and did not end well
 		p.ID, err = shown.Details.TransactionID, nil
@@ -126,7 +126,7 @@ func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
 	if err != nil {
 		return money.Amount{}, message.FieldRefusal(problem.UnsupportedCurrency, "amount", s.room.Text(v, "wrong_currency"))
 	}
-	if err := s.App.Rates.CheckCurrency(c); err != nil {
+	if err := s.Uses.Rates.CheckCurrency(c); err != nil {
 		return money.Amount{}, err
 	}
 	a, ok := frame.Typed(v.Language(), f.Typed["amount"], c)
@@ -188,7 +188,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	var made pay.Session
 	var token string
 	if err == nil {
-		made, token, _, err = s.App.Sessions.Create(context.WithoutCancel(r.Context()), v.Principal, n)
+		made, token, _, err = s.Uses.Sessions.Create(context.WithoutCancel(r.Context()), v.Principal, n)
 	}
 	page := s.newView(v, f)
 	if err != nil {
@@ -198,6 +198,6 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 		return s.room.ShowStatus(w, r, v, status, "link", page)
 	}
-	page.Link, page.Until = view.NewSessionCreated(made, token, s.App.CheckoutURL).CheckoutURL, made
+	page.Link, page.Until = view.NewSessionCreated(made, token, s.Uses.CheckoutURL).CheckoutURL, made
 	return s.room.Show(w, r, v, "linked", page)
 }

@@ -67,11 +67,11 @@ func (s *sales) home(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	ctx := r.Context()
 	h := homeView{Simulated: !v.Live}
 	var err error
-	if h.Sales, err = s.App.Payments.Sales(ctx, v.Scope); err != nil {
+	if h.Sales, err = s.Uses.Payments.Sales(ctx, v.Scope); err != nil {
 		return err
 	}
 	h.New = h.All == 0
-	hooks, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: webhooks.MostSubscriptions})
+	hooks, _, err := s.Uses.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: webhooks.MostSubscriptions})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []w
 	if h.Next, err = s.settling(ctx, v.Scope); err != nil {
 		return err
 	}
-	if h.Stale, err = s.App.Rates.StaleRates(ctx, v.Scope); err != nil {
+	if h.Stale, err = s.Uses.Rates.StaleRates(ctx, v.Scope); err != nil {
 		return err
 	}
 	h.Feed, err = s.newest(ctx, v)
@@ -114,7 +114,7 @@ func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []w
 
 func (s *sales) disputes(ctx context.Context, scope merchants.Scope) (d disputes, err error) {
 	for _, status := range []pay.ClaimStatus{pay.ClaimNeedsEvidence, pay.ClaimUnderReview} {
-		list, total, err := s.App.Claims.List(ctx, scope, lists.ClaimFilter{Kind: pay.ChargebackClaim, Status: status, Page: lists.Page{Limit: claimsRead}})
+		list, total, err := s.Uses.Claims.List(ctx, scope, lists.ClaimFilter{Kind: pay.ChargebackClaim, Status: status, Page: lists.Page{Limit: claimsRead}})
 		if err != nil {
 			return d, err
 		}
@@ -133,19 +133,19 @@ func (s *sales) disputes(ctx context.Context, scope merchants.Scope) (d disputes
 }
 
 func (s *sales) settling(ctx context.Context, scope merchants.Scope) (n settling, err error) {
-	balances, err := s.App.Settlements.Balances(ctx, scope)
+	balances, err := s.Uses.Settlements.Balances(ctx, scope)
 	if err != nil {
 		return n, err
 	}
 	n.Pending = balances[pendingBucket]
-	open, _, err := s.App.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchOpen, Page: lists.Page{Limit: 1}})
+	open, _, err := s.Uses.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchOpen, Page: lists.Page{Limit: 1}})
 	if err != nil {
 		return n, err
 	}
 	if len(open) > 0 {
 		n.At = open[0].DueAt
 	}
-	closed, _, err := s.App.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchClosed, Page: lists.Page{Limit: 1}})
+	closed, _, err := s.Uses.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchClosed, Page: lists.Page{Limit: 1}})
 	if len(closed) > 0 {
 		n.Unpaid = closed[0]
 	}
@@ -161,7 +161,7 @@ func (s *sales) steps(ctx context.Context, v *frame.Visit, empty, heard bool) (l
 	if v.Live && empty {
 		trial := v.Scope
 		trial.Live = false
-		some, err := s.App.Payments.Few(ctx, trial, lists.PaymentFilter{Page: lists.Page{Limit: 1}})
+		some, err := s.Uses.Payments.Few(ctx, trial, lists.PaymentFilter{Page: lists.Page{Limit: 1}})
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (s *sales) steps(ctx context.Context, v *frame.Visit, empty, heard bool) (l
 		list = append(list, step{"webhook", "webhooks", heard})
 	}
 	if v.May(merchants.RightTeam) {
-		team, invited, err := s.App.Team.List(ctx, v.Merchant.ID)
+		team, invited, err := s.Uses.Team.List(ctx, v.Merchant.ID)
 		if err != nil {
 			return nil, err
 		}

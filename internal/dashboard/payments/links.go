@@ -55,7 +55,7 @@ func (l linkRow) Who() string {
 
 func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	after := clean(r.URL.Query().Get("cursor"))
-	list, err := s.App.Sessions.Links(r.Context(), v.Scope, lists.Page{Limit: frame.Rows + 1, After: after})
+	list, err := s.Uses.Sessions.Links(r.Context(), v.Scope, lists.Page{Limit: frame.Rows + 1, After: after})
 	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
 		return problem.New(problem.NotFound, noPageOfList)
 	}
@@ -71,7 +71,7 @@ func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 func (s *sales) closeForm(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	l, err := s.App.Sessions.Link(r.Context(), v.Scope, r.PathValue("id"))
+	l, err := s.Uses.Sessions.Link(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *sales) closeForm(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (s *sales) closeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := s.App.Sessions.CloseLink(r.Context(), v.Scope, r.PathValue("id"), v.Actor()); err != nil {
+	if err := s.Uses.Sessions.CloseLink(r.Context(), v.Scope, r.PathValue("id"), v.Actor()); err != nil {
 		return err
 	}
 	s.Flash(w, "link_closed")

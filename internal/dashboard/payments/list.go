@@ -83,7 +83,7 @@ func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *
 		means = readings[1]
 	}
 	for _, r := range readings {
-		list, err := s.App.Payments.Few(ctx, v.Scope, r.filter(1))
+		list, err := s.Uses.Payments.Few(ctx, v.Scope, r.filter(1))
 		if err != nil {
 			return "", err
 		}
@@ -114,7 +114,7 @@ func (r reading) filter(limit int) lists.PaymentFilter {
 }
 
 func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := listView{Names: s.names(v), Query: clean(r.URL.Query().Get("q")), Currencies: s.App.Rates.Currencies()}
+	view := listView{Names: s.names(v), Query: clean(r.URL.Query().Get("q")), Currencies: s.Uses.Rates.Currencies()}
 	if to, ok := s.object(r.Context(), v, view.Query); ok {
 		s.Go(w, r, s.here(v)+to)
 		return nil
@@ -133,7 +133,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return s.room.ShowStatus(w, r, v, http.StatusBadRequest, "list", view)
 	}
 	f.Page = lists.Page{Limit: frame.Rows + 1, After: clean(r.URL.Query().Get("cursor"))}
-	list, total, err := s.App.Payments.List(r.Context(), v.Scope, f)
+	list, total, err := s.Uses.Payments.List(r.Context(), v.Scope, f)
 	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
 		return problem.New(problem.NotFound, noPageOfList)
 	}
@@ -161,7 +161,7 @@ func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	page, err := s.App.Payments.ListFrom(r.Context(), v.Scope, f)
+	page, err := s.Uses.Payments.ListFrom(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 			break
 		}
 		f.After = page[len(page)-1].ID
-		page, err = s.App.Payments.ListFrom(r.Context(), v.Scope, f)
+		page, err = s.Uses.Payments.ListFrom(r.Context(), v.Scope, f)
 	}
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *sales) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) (*f
 	} {
 		heads = append(heads, s.room.Text(v, "col_"+key))
 	}
-	return s.NewCSV(w, r, v, "payments-"+string(v.Environment())+"-"+s.App.TimeOf(v.Scope).UTC().Format(time.DateOnly), heads...)
+	return s.NewCSV(w, r, v, "payments-"+string(v.Environment())+"-"+s.Uses.TimeOf(v.Scope).UTC().Format(time.DateOnly), heads...)
 }
 
 func (s *sales) cells(v *frame.Visit, p pay.Payment) []any {

@@ -18,7 +18,7 @@ type feedView struct {
 
 // newest reads the newest payments for a page.
 func (s *sales) newest(ctx context.Context, v *frame.Visit) (feedView, error) {
-	list, err := s.App.Payments.Few(ctx, v.Scope, lists.PaymentFilter{Page: lists.Page{Limit: newestShown}})
+	list, err := s.Uses.Payments.Few(ctx, v.Scope, lists.PaymentFilter{Page: lists.Page{Limit: newestShown}})
 	var mark strings.Builder
 	for _, p := range list {
 		fmt.Fprintf(&mark, "%s.%d,", p.ID, p.Version)

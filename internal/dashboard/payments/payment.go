@@ -40,13 +40,13 @@ type paymentView struct {
 
 // paymentOf reads what all pages of a payment show.
 func (s *sales) paymentOf(r *http.Request, v *frame.Visit) (paymentView, error) {
-	p, err := s.App.Cascade.Payment(r.Context(), v.Scope, r.PathValue("id"))
+	p, err := s.Uses.Cascade.Payment(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return paymentView{}, err
 	}
 	n := s.names(v)
 	return paymentView{row: row{p, n}, Left: p.Refundable(), Cancel: p.CheckCancel() == nil && !p.Canceling(), Operator: operator(v),
-		Receipt: receipt.Check(p) == nil, Mails: s.App.Mails.Sends()}, nil
+		Receipt: receipt.Check(p) == nil, Mails: s.Uses.Mails.Sends()}, nil
 }
 
 func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -54,7 +54,7 @@ func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if err != nil {
 		return err
 	}
-	if view.Life, err = s.App.Payments.Life(r.Context(), v.Scope, view.Payment); err != nil {
+	if view.Life, err = s.Uses.Payments.Life(r.Context(), v.Scope, view.Payment); err != nil {
 		return err
 	}
 	if view.Moments, err = s.moments(r.Context(), v, view.Payment, view.Life); err != nil {
@@ -67,8 +67,8 @@ func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if view.Left.IsPositive() {
 		view.Return = s.curl(v, "POST", "/payments/"+view.ID+"/refund", `{"amount":`+view.Left.Decimal()+`,"reason":"requested_by_customer"}`)
 	}
-	view.Page, view.GoesOn = s.shopperPage(view.Payment), s.App.Sessions.GoesOn(view.Payment)
-	if !v.Live && s.App.Providers.StoodIn(view.Payment) {
+	view.Page, view.GoesOn = s.shopperPage(view.Payment), s.Uses.Sessions.GoesOn(view.Payment)
+	if !v.Live && s.Uses.Providers.StoodIn(view.Payment) {
 		view.Plays = plays(view.Payment)
 	}
 	view.Form = s.refundOf(v, view)
@@ -79,9 +79,9 @@ func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (s *sales) shopperPage(p pay.Payment) string {
 	switch {
 	case p.Page.Hosted:
-		return view.CheckoutURL(s.App.CheckoutURL, &p)
+		return view.CheckoutURL(s.Uses.CheckoutURL, &p)
 	case p.Page.FormURL != "":
-		return view.PageURL(s.App.CheckoutURL, p.ID)
+		return view.PageURL(s.Uses.CheckoutURL, p.ID)
 	}
 	return ""
 }
@@ -101,7 +101,7 @@ func plays(p pay.Payment) []sandbox.Action {
 
 // json is the payment as the API shows it.
 func (s *sales) json(p pay.Payment) (string, error) {
-	shown := view.NewTransactionWithData(&p, s.App.CheckoutURL)
+	shown := view.NewTransactionWithData(&p, s.Uses.CheckoutURL)
 	text, err := json.Marshal(shown)
 	if err != nil {
 		return "", fmt.Errorf("show payment %s: %w", p.ID, err)
@@ -117,9 +117,9 @@ func (s *sales) curl(v *frame.Visit, method, path, body string) string {
 	if v.Live {
 		key = "sk_live_…"
 	}
-	command := "curl " + s.App.CheckoutURL + view.Base + path + ` \` + "\n" + `  -H "Authorization: Bearer ` + key + `"`
+	command := "curl " + s.Uses.CheckoutURL + view.Base + path + ` \` + "\n" + `  -H "Authorization: Bearer ` + key + `"`
 	if body != "" {
-		command += ` \` + "\n" + `  -H "Idempotency-Key: ` + s.App.NewID("", s.App.Now()) + `" \` + "\n" + `  -H "Content-Type: application/json" \` + "\n" + `  -d '` + body + `'`
+		command += ` \` + "\n" + `  -H "Idempotency-Key: ` + s.Uses.NewID("", s.Uses.Now()) + `" \` + "\n" + `  -H "Content-Type: application/json" \` + "\n" + `  -d '` + body + `'`
 	}
 	if method != "" && body == "" {
 		command += " -X " + method

@@ -19,16 +19,17 @@ var files embed.FS
 
 type sales struct {
 	*frame.Site
+	Uses Uses
 	room *frame.Room
 }
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	room, err := site.Room(files)
 	if err != nil {
 		return err
 	}
-	s := &sales{Site: site, room: room.TimedBy(site)}
+	s := &sales{Site: site, Uses: uses, room: room.TimedBy(site)}
 	site.Handle("GET /", merchants.RightRead, s.home)
 	site.Handle("GET /live", merchants.RightRead, s.live)
 	site.Handle("GET /search", merchants.RightRead, s.search)
@@ -80,7 +81,7 @@ func typed(r *http.Request, fields ...string) form {
 
 // fresh is an empty form with a key of its own.
 func (s *sales) fresh(pairs ...string) form {
-	f := form{Key: s.App.NewID("form_", s.App.Now()), Typed: map[string]string{}}
+	f := form{Key: s.Uses.NewID("form_", s.Uses.Now()), Typed: map[string]string{}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f.Typed[pairs[i]] = pairs[i+1]
 	}

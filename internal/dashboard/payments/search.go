@@ -31,30 +31,30 @@ func (s *sales) object(ctx context.Context, v *frame.Visit, text string) (path s
 	switch strings.ToUpper(prefix) {
 	case pay.PaymentPrefix:
 		path = "/payments/" + id
-		_, err = s.App.Cascade.Payment(ctx, v.Scope, id)
+		_, err = s.Uses.Cascade.Payment(ctx, v.Scope, id)
 	case pay.ClaimPrefix:
 		var c pay.Claim
-		c, err = s.App.Claims.Get(ctx, v.Scope, id)
+		c, err = s.Uses.Claims.Get(ctx, v.Scope, id)
 		path = claimPath(c)
 	case pay.SettlementPrefix:
 		path = "/settlements/" + id
-		_, err = s.App.Settlements.Get(ctx, v.Scope, id)
+		_, err = s.Uses.Settlements.Get(ctx, v.Scope, id)
 	case strings.ToUpper(pay.WithdrawalPrefix):
 		id = pay.WithdrawalPrefix + rest
 		path = "/withdrawals/" + id
-		_, err = s.App.Payouts.Withdrawal(ctx, v.Scope, id)
+		_, err = s.Uses.Payouts.Withdrawal(ctx, v.Scope, id)
 	case strings.ToUpper(webhooks.EventPrefix):
 		id = webhooks.EventPrefix + rest
 		path = "/events/" + id
-		_, err = s.App.Events.Get(ctx, v.Scope, id)
+		_, err = s.Uses.Events.Get(ctx, v.Scope, id)
 	case strings.ToUpper(webhooks.SubscriptionPrefix):
 		id = webhooks.SubscriptionPrefix + rest
 		path = "/webhooks/" + id
-		_, err = s.App.Webhooks.Subscription(ctx, v.Scope, id)
+		_, err = s.Uses.Webhooks.Subscription(ctx, v.Scope, id)
 	case strings.ToUpper(webhooks.DeliveryPrefix), "DLV_": // named after its event and its endpoint
 		endpoint := webhooks.SubscriptionPrefix + rest[strings.LastIndex(rest, "-")+1:]
 		path = "/webhooks/" + endpoint + "/deliveries/" + text
-		_, _, err = s.App.Webhooks.Delivery(ctx, v.Scope, endpoint, text)
+		_, _, err = s.Uses.Webhooks.Delivery(ctx, v.Scope, endpoint, text)
 	default:
 		return "", false
 	}
@@ -89,7 +89,7 @@ func (s *sales) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		return err
 	}
 	f.Limit = 2
-	list, err := s.App.Payments.Few(r.Context(), v.Scope, f)
+	list, err := s.Uses.Payments.Few(r.Context(), v.Scope, f)
 	switch {
 	case err != nil:
 		return err

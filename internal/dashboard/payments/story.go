@@ -66,7 +66,7 @@ const (
 func (s *sales) moments(ctx context.Context, v *frame.Visit, p pay.Payment, l payments.Life) ([]moment, error) {
 	hooks := map[string]string{}
 	if len(l.Deliveries) > 0 {
-		list, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: 2 * webhooks.MostSubscriptions})
+		list, _, err := s.Uses.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: 2 * webhooks.MostSubscriptions})
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func (a *room) reader(r *http.Request, v *frame.Visit) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, _, err := a.App.Keys.List(r.Context(), v.Merchant.ID)
+	keys, _, err := a.Uses.Keys.List(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (rd *reader) text(key string, args ...any) string { return rd.room.room.Tex
 
 // read writes entries for people.
 func (rd *reader) read(ctx context.Context, list []audit.Entry) ([]happened, error) {
-	others, err := rd.App.Team.Named(ctx, rd.strangers(list))
+	others, err := rd.Uses.Team.Named(ctx, rd.strangers(list))
 	if err != nil {
 		return nil, err
 	}

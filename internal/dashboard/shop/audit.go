@@ -39,7 +39,7 @@ func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	f.Limit = frame.Rows + 1
-	list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
+	list, err := a.Uses.MerchantAudit(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	f.Limit = frame.FileRows
 	for {
-		list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
+		list, err := a.Uses.MerchantAudit(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}

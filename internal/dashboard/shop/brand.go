@@ -93,7 +93,7 @@ func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Lo
 func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	wanted, logo, err := typed(r, v.Shop.Brand)
 	if err == nil {
-		_, err = a.App.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
+		_, err = a.Uses.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
 			if wanted.Logo != "" { // the present one is kept, whoever changed it meanwhile
 				wanted.Logo = present.Logo
 			}

@@ -58,14 +58,14 @@ func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Name = r.FormValue("name")
-	return a.saved(w, r, v, a.App.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
+	return a.saved(w, r, v, a.Uses.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
 }
 
 // setSchemes replaces the schemes of the shop's apps.
 func (a *room) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Schemes = r.FormValue("schemes")
-	_, err := a.App.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
+	_, err := a.Uses.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
 	return a.saved(w, r, v, err, typed)
 }
 
@@ -79,10 +79,10 @@ func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		if !a.Confirmed(w, r, v, v.Home()+"/shop") {
 			return nil
 		}
-		err = a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
+		err = a.Uses.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
 	}
 	if err == nil && typed.Language != r.FormValue("languageBefore") {
-		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, merchants.Language(typed.Language))
+		err = a.Uses.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, merchants.Language(typed.Language))
 	}
 	return a.saved(w, r, v, err, typed)
 }
@@ -96,7 +96,7 @@ func (a *room) newShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 
 func (a *room) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name := r.FormValue("name")
-	shop, err := a.App.Onboarding.OpenShop(r.Context(), v.Actor(), v.Merchant.ID, name)
+	shop, err := a.Uses.Onboarding.OpenShop(r.Context(), v.Actor(), v.Merchant.ID, name)
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
 		view := newShopView{Name: name, Wrong: frame.FieldErrors(v.Language(), err)["name"]}
 		if view.Wrong == "" {

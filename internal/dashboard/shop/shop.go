@@ -25,45 +25,44 @@ type Preview func(w http.ResponseWriter, r *http.Request, shop merchants.Shop, l
 
 type room struct {
 	*frame.Site
+	Uses    Uses
 	room    *frame.Room
 	preview Preview
 	pages   func() map[string]bool // the paths of all rooms' pages, with * for what varies
 }
 
-// Register returns what adds the pages to a site.
-func Register(preview Preview) func(*frame.Site) error {
-	return func(site *frame.Site) error {
-		own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: merchants.RightTeam})
-		if err != nil {
-			return err
-		}
-		a := &room{site, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
-		site.Handle("GET /team", merchants.RightTeam, a.team)
-		site.Handle("GET /team/roles", merchants.RightTeam, a.roles)
-		site.Handle("GET /team/invite", merchants.RightTeam, a.newInvitation)
-		site.Handle("POST /team/invite", merchants.RightTeam, a.invite)
-		site.Handle("GET /team/invitations/{id}", merchants.RightTeam, a.invitation)
-		site.Handle("POST /team/invitations/{id}/withdraw", merchants.RightTeam, a.withdraw)
-		site.Handle("GET /team/members/{user}", merchants.RightTeam, a.member)
-		site.Handle("POST /team/members/{user}", merchants.RightTeam, a.setRole)
-		site.Handle("GET /team/members/{user}/remove", merchants.RightTeam, a.askRemove)
-		site.Handle("POST /team/members/{user}/remove", merchants.RightTeam, a.remove)
-		site.Handle("GET /team/members/{user}/keys", merchants.RightTeam, a.madeKeys)
-		site.Handle("GET /audit", merchants.RightTeam, a.audit)
-		site.Handle("GET /audit.csv", merchants.RightTeam, a.auditFile)
-		site.Handle("GET /shop", merchants.RightRead, a.settings)
-		site.Handle("GET /shop/new", merchants.RightShop, a.newShop)
-		site.Handle("POST /shop/new", merchants.RightShop, a.openShop)
-		site.Handle("POST /shop/name", merchants.RightShop, a.rename)
-		site.Handle("POST /shop/schemes", merchants.RightShop, a.setSchemes)
-		site.Handle("POST /shop/merchant", merchants.RightShop, a.setMerchant)
-		site.Handle("GET /shop/brand", merchants.RightRead, a.brand)
-		site.Handle("POST /shop/brand", merchants.RightShop, a.rebrand)
-		site.Handle("GET /shop/brand/contrast", merchants.RightRead, a.contrast)
-		site.Handle("GET /shop/brand/preview", merchants.RightRead, a.show)
-		site.Handle("POST /shop/brand/preview", merchants.RightShop, a.show)
-		return nil
+// Register adds the pages to a site.
+func Register(site *frame.Site, uses Uses, preview Preview) error {
+	own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: merchants.RightTeam})
+	if err != nil {
+		return err
 	}
+	a := &room{site, uses, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
+	site.Handle("GET /team", merchants.RightTeam, a.team)
+	site.Handle("GET /team/roles", merchants.RightTeam, a.roles)
+	site.Handle("GET /team/invite", merchants.RightTeam, a.newInvitation)
+	site.Handle("POST /team/invite", merchants.RightTeam, a.invite)
+	site.Handle("GET /team/invitations/{id}", merchants.RightTeam, a.invitation)
+	site.Handle("POST /team/invitations/{id}/withdraw", merchants.RightTeam, a.withdraw)
+	site.Handle("GET /team/members/{user}", merchants.RightTeam, a.member)
+	site.Handle("POST /team/members/{user}", merchants.RightTeam, a.setRole)
+	site.Handle("GET /team/members/{user}/remove", merchants.RightTeam, a.askRemove)
+	site.Handle("POST /team/members/{user}/remove", merchants.RightTeam, a.remove)
+	site.Handle("GET /team/members/{user}/keys", merchants.RightTeam, a.madeKeys)
+	site.Handle("GET /audit", merchants.RightTeam, a.audit)
+	site.Handle("GET /audit.csv", merchants.RightTeam, a.auditFile)
+	site.Handle("GET /shop", merchants.RightRead, a.settings)
+	site.Handle("GET /shop/new", merchants.RightShop, a.newShop)
+	site.Handle("POST /shop/new", merchants.RightShop, a.openShop)
+	site.Handle("POST /shop/name", merchants.RightShop, a.rename)
+	site.Handle("POST /shop/schemes", merchants.RightShop, a.setSchemes)
+	site.Handle("POST /shop/merchant", merchants.RightShop, a.setMerchant)
+	site.Handle("GET /shop/brand", merchants.RightRead, a.brand)
+	site.Handle("POST /shop/brand", merchants.RightShop, a.rebrand)
+	site.Handle("GET /shop/brand/contrast", merchants.RightRead, a.contrast)
+	site.Handle("GET /shop/brand/preview", merchants.RightRead, a.show)
+	site.Handle("POST /shop/brand/preview", merchants.RightShop, a.show)
+	return nil
 }
 
 var hole = regexp.MustCompile(`\{[^}]*\}`)

@@ -41,7 +41,7 @@ type teamView struct {
 
 // load reads the merchant's team.
 func (a *room) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
-	list, links, err := a.App.Team.List(r.Context(), v.Merchant.ID)
+	list, links, err := a.Uses.Team.List(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return t, err
 	}
@@ -112,7 +112,7 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if !slices.Contains(merchants.Languages(), language) {
 		language = v.Language()
 	}
-	told, err := a.App.Links.Invite(r.Context(), v.Actor(), v.Role, users.Invitee{
+	told, err := a.Uses.Links.Invite(r.Context(), v.Actor(), v.Role, users.Invitee{
 		Email: view.Email, Merchant: v.Merchant.ID, Role: people.Role(view.Role), Language: language,
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func (a *room) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (a *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := a.App.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
+	if err := a.Uses.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
 		return err
 	}
 	a.Flash(w, "withdrawn")
@@ -195,7 +195,7 @@ func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		return nil
 	}
 	if err = people.CheckRole(wanted); err == nil { // an empty one would remove the member
-		err = a.App.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, wanted)
+		err = a.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, wanted)
 	}
 	if err != nil {
 		wrong, status := a.wrong(v, err)
@@ -238,7 +238,7 @@ func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err != nil {
 		return err
 	}
-	if err := a.App.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, ""); err != nil {
+	if err := a.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, ""); err != nil {
 		wrong, status := a.wrong(v, err)
 		if wrong == nil {
 			return err
@@ -250,7 +250,7 @@ func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		return nil
 	}
 	a.Flash(w, "removed", "name", m.Name)
-	left, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
+	left, err := a.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
 	if err != nil { // the member is removed; what is left can be read on the page of keys
 		left = nil
 	}
@@ -276,11 +276,11 @@ type madeKey struct {
 // madeKeys lists the keys that a member, or a former one, made. They keep working when their maker is
 // removed.
 func (a *room) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	u, err := a.App.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
+	u, err := a.Uses.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}
-	list, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
+	list, err := a.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
 	if err != nil {
 		return err
 	}

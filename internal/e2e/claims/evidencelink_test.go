@@ -47,7 +47,7 @@ func (f *fetcher) Defend(ctx context.Context, r provider.EvidenceRequest) pay.De
 
 func fetch(node *app.App, log *harness.Faults, method, link string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	evidencelink.New(node, slog.New(log)).ServeHTTP(w, httptest.NewRequest(method, link, nil))
+	evidencelink.New(node.ClaimLists, slog.New(log)).ServeHTTP(w, httptest.NewRequest(method, link, nil))
 	return w
 }
 

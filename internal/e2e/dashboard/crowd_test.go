@@ -140,7 +140,7 @@ func TestFilesLeaveRoomForOthers(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	u, colleague, other := o.Staff(t, people.Owner), o.Staff(t, people.Owner), s.NewShop(t).Staff(t, people.Owner)
-	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
 	harness.Must(t, err)
 	ask := func(who harness.Staff, path string, w http.ResponseWriter) {
 		request, end := context.WithCancel(ctx)

@@ -25,7 +25,7 @@ import (
 // routes lists all pages and actions.
 func routes(t *testing.T, s *harness.Instance) []frame.Route {
 	t.Helper()
-	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
 	harness.Must(t, err)
 	return site.Routes()
 }
@@ -205,7 +205,7 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	operator := harness.OperatorUser(t, s.NewShop(t))
 	log := slog.New(slog.DiscardHandler)
-	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: "https://pay.example.com"})
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: "https://pay.example.com"})
 	harness.Must(t, err)
 	site.HandleOperator("GET /console/anything", func(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
 		_, err := w.Write([]byte("in"))

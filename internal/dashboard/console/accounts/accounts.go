@@ -19,15 +19,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	a := &room{d}
+	a := &room{d, uses}
 	site.HandleOperator("GET /console/accounts", a.list)
 	site.HandleOperator("GET /console/accounts/new", a.blank, frame.Beforehand())
 	site.HandleOperator("POST /console/accounts", a.open)
@@ -68,10 +71,10 @@ type score struct {
 
 // byAccount gathers the health of all accounts.
 func (a *room) byAccount() map[string]health {
-	now := a.App.Now()
+	now := a.Uses.Now()
 	all := map[string]health{}
 	worst := map[routing.State]int{routing.StateClosed: 1, routing.StateTrial: 2, routing.StateOpen: 3}
-	for _, r := range a.App.Providers.Health() {
+	for _, r := range a.Uses.Providers.Health() {
 		h := all[r.Account]
 		failed, calls := r.Circuit.Late(now)
 		until, _ := r.Circuit.Open(now)
@@ -104,13 +107,13 @@ type listView struct {
 }
 
 func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := a.App.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
+	list, err := a.Uses.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
 	if err != nil {
 		return err
 	}
 	view := listView{Any: len(list) > 0, Names: a.Names(r.Context())}
 	of := a.byAccount()
-	records, err := a.App.Accounts.Records(r.Context())
+	records, err := a.Uses.Accounts.Records(r.Context())
 	if err != nil {
 		return err
 	}
@@ -150,12 +153,12 @@ func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 
 // page shows an account, with what view has besides.
 func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
-	s, err := a.App.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
+	s, err := a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	view.AccountStatus, view.Health, view.Days = s, a.byAccount()[s.ID], acquiring.RecordDays
-	if view.Record, err = a.App.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
+	if view.Record, err = a.Uses.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
 		return err
 	}
 	return a.Room.ShowStatus(w, r, v, status, "account", view)
@@ -163,7 +166,7 @@ func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 
 // check asks the provider. If the credentials do not work, that is a result, not an error.
 func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	proof, said, err := a.App.Accounts.Prove(r.Context(), r.PathValue("id"))
+	proof, said, err := a.Uses.Accounts.Prove(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return a.refused(w, r, v, err)
 	}
@@ -192,7 +195,7 @@ func (a *room) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
-	account, err := a.App.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
+	account, err := a.Uses.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
 	if err != nil {
 		return a.refused(w, r, v, err)
 	}
@@ -205,7 +208,7 @@ func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if r.FormValue("confirm") != id {
 		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", typeTheAccountsID.With(id)))
 	}
-	account, err := a.App.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
+	account, err := a.Uses.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
 	if err != nil {
 		return a.refused(w, r, v, err)
 	}

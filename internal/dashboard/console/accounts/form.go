@@ -37,7 +37,7 @@ type formView struct {
 
 // adapter finds an adapter by its name.
 func (a *room) adapter(name string) (provider.Adapter, bool) {
-	list := a.App.Config.Adapters
+	list := a.Uses.Adapters
 	if i := slices.IndexFunc(list, func(of provider.Adapter) bool { return of.Name == name }); i >= 0 {
 		return list[i], true
 	}
@@ -46,7 +46,7 @@ func (a *room) adapter(name string) (provider.Adapter, bool) {
 
 // adapters lists them by name.
 func (a *room) adapters() []provider.Adapter {
-	return slices.SortedFunc(slices.Values(a.App.Config.Adapters), func(x, y provider.Adapter) int { return strings.Compare(x.Name, y.Name) })
+	return slices.SortedFunc(slices.Values(a.Uses.Adapters), func(x, y provider.Adapter) int { return strings.Compare(x.Name, y.Name) })
 }
 
 // blank is the page that opens an account: first its provider is chosen.
@@ -207,7 +207,7 @@ func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape
 	if n.Rails, _, err = chosenRails(r, view.Rails); err != nil {
 		return accounts.Account{}, err
 	}
-	return a.App.Accounts.Add(r.Context(), v.Actor(), n)
+	return a.Uses.Accounts.Add(r.Context(), v.Actor(), n)
 }
 
 // edit is the page that changes an account's settings.
@@ -225,7 +225,7 @@ func (a *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 //
 // Errors: conflict_state if the account was removed.
 func (a *room) present(r *http.Request) (s acquiring.AccountStatus, adapter provider.Adapter, err error) {
-	if s, err = a.App.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
+	if s, err = a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
 		return s, adapter, err
 	}
 	if err = s.Present(); err != nil {
@@ -276,7 +276,7 @@ func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shap
 	if err != nil {
 		return accounts.Account{}, err
 	}
-	return a.App.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account accounts.Account) (accounts.Account, error) {
+	return a.Uses.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(version); err != nil {
 			return account, err
 		}
@@ -308,7 +308,7 @@ func (a *room) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 			given[f.Name] = ""
 		}
 	}
-	account, err := a.App.Accounts.Rotate(r.Context(), v.Actor(), s.ID, given)
+	account, err := a.Uses.Accounts.Rotate(r.Context(), v.Actor(), s.ID, given)
 	if err == nil {
 		return a.Done(w, r, "accounts/"+account.ID, "account_rotated", "account", account.ID)
 	}

@@ -26,15 +26,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	b := &room{d}
+	b := &room{d, uses}
 	site.HandleOperator("GET /console/rates", b.rates)
 	site.HandleOperator("POST /console/rates/import", b.importRates, frame.Files(maxFile, fileWithin))
 	site.HandleOperator("GET /console/rates/{currency}", b.rate)
@@ -70,7 +73,7 @@ func (b *room) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 func (b *room) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
 	var err error
-	if view.Rates, err = b.App.Rates.RateList(r.Context()); err != nil {
+	if view.Rates, err = b.Uses.Rates.RateList(r.Context()); err != nil {
 		return err
 	}
 	return b.Room.ShowStatus(w, r, v, status, "rates", view)
@@ -91,7 +94,7 @@ func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	var view ratesView
 	var changes []acquiring.RateChange
 	if err == nil {
-		changes, err = b.App.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
+		changes, err = b.Uses.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "file")
 	}
 	if err == nil {
@@ -136,7 +139,7 @@ func (b *room) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 }
 
 func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
-	list, err := b.App.Rates.RateList(r.Context())
+	list, err := b.Uses.Rates.RateList(r.Context())
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,7 @@ func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 		return problem.New(problem.NotFound, noCurrency)
 	}
 	view.RateStatus = list[i]
-	if view.History, err = b.App.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
+	if view.History, err = b.Uses.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
 		return err
 	}
 	view.Chart = charted(view.History, b.Room.Text(v, "rate_of", "currency", list[i].Currency))
@@ -183,7 +186,7 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		err = problem.Field(problem.InvalidRequest, "rate", rateUnreadable)
 	} else {
-		_, err = b.App.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
+		_, err = b.Uses.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.Uses.Now()}}, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "rate")
 	}
 	if err == nil {
@@ -219,19 +222,19 @@ type pool struct {
 
 // health shows the state of this node and its database.
 func (b *room) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := healthView{Open: b.App.Providers.OpenCircuits(), Engine: b.App.Engine()}
+	view := healthView{Open: b.Uses.Providers.OpenCircuits(), Engine: b.Uses.Engine()}
 	var err error
-	if view.Mails, err = b.App.Mails.WaitingMails(r.Context()); err != nil {
+	if view.Mails, err = b.Uses.Mails.WaitingMails(r.Context()); err != nil {
 		return err
 	}
-	for kind, n := range b.App.SilentAccounts() {
+	for kind, n := range b.Uses.SilentAccounts() {
 		view.Silent = append(view.Silent, silent{kind, n})
 	}
 	slices.SortFunc(view.Silent, func(x, y silent) int { return cmp.Compare(x.Kind, y.Kind) })
-	for _, p := range b.App.Pools() {
+	for _, p := range b.Uses.Pools() {
 		view.Pools = append(view.Pools, pool{p.Name, p.InUse, p.Idle, p.Most, p.Waits, p.Waited.Round(time.Millisecond)})
 	}
-	for _, n := range b.App.DeadLetters() {
+	for _, n := range b.Uses.DeadLetters() {
 		view.Dead += n
 	}
 	return b.Room.Show(w, r, v, "health", view)

@@ -51,7 +51,7 @@ type pastCheck struct {
 
 // checking is what the check does on this node now.
 func (b *room) checking(ctx context.Context) (checkView, error) {
-	s := b.App.Checks.State()
+	s := b.Uses.Checks.State()
 	view := checkView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	by := s.By
 	switch {
@@ -95,7 +95,7 @@ func (b *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 // past lists the last checks of all nodes.
 func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
-	past, err := b.App.Checks.Past(ctx, pastChecks)
+	past, err := b.Uses.Checks.Past(ctx, pastChecks)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +126,14 @@ func (b *room) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 // startCheck starts a check on this node.
 func (b *room) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.App.Checks.Start(v.Actor(), app.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
+	if err := b.Uses.Checks.Start(v.Actor(), app.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
 		return err
 	}
 	return b.Done(w, r, "check", "check_started")
 }
 
 func (b *room) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	if !b.App.Checks.Stop() {
+	if !b.Uses.Checks.Stop() {
 		return problem.New(problem.ConflictState, noCheckRuns)
 	}
 	return b.Done(w, r, "check", "check_stopping")
@@ -165,7 +165,7 @@ func (b *room) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
-	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
+	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		if view.Count++; view.Count <= shownChains {
 			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, merchants.MerchantPrefix)})
 		}
@@ -178,7 +178,7 @@ func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	if err != nil {
 		return err
 	}
-	due, err := b.App.OldestDue(r.Context())
+	due, err := b.Uses.OldestDue(r.Context())
 	if err != nil {
 		return err
 	}
@@ -189,14 +189,14 @@ func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 // heads is the file of the newest blocks, as cascada seal head prints it.
 func (b *room) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	var file strings.Builder
-	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
+	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		fmt.Fprintln(&file, n.String())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	frame.Foreign(w, "heads-"+b.App.Now().UTC().Format("20060102-150405")+".txt", "text/plain; charset=utf-8", []byte(file.String()), false)
+	frame.Foreign(w, "heads-"+b.Uses.Now().UTC().Format("20060102-150405")+".txt", "text/plain; charset=utf-8", []byte(file.String()), false)
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (b *room) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	_, content, err := file(r, "heads")
 	var view sealsView
 	if err == nil {
-		view.Broken, view.Compared, err = b.App.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
+		view.Broken, view.Compared, err = b.Uses.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
 		err = desk.Told(err, "heads")
 	}
 	if err == nil {

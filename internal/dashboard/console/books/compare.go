@@ -60,14 +60,14 @@ func (b *room) comparisons(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 func (b *room) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view compareView) error {
-	list, err := b.App.Providers.Accounts(r.Context(), false)
+	list, err := b.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
 		view.Accounts = append(view.Accounts, frame.Option{Value: s.ID, Label: s.ID})
 	}
-	if view.Past, err = b.App.Reconciliation.Reconciliations(r.Context(), "", past); err != nil {
+	if view.Past, err = b.Uses.Reconciliation.Reconciliations(r.Context(), "", past); err != nil {
 		return err
 	}
 	return b.Room.ShowStatus(w, r, v, status, "reconciliation", view)
@@ -95,7 +95,7 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 		return nil, err
 	}
 	account := typed.Value("account")
-	format, err := b.App.Reconciliation.ReportFormat(r.Context(), account)
+	format, err := b.Uses.Reconciliation.ReportFormat(r.Context(), account)
 	if err != nil {
 		return nil, problem.Field(problem.InvalidRequest, "account", chooseReportAccount)
 	}
@@ -114,7 +114,7 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 		return nil, err
 	}
 	c.From, c.To = period.From, period.To
-	if told.Compared, err = b.App.Reconciliation.Reconcile(r.Context(), c); err != nil {
+	if told.Compared, err = b.Uses.Reconciliation.Reconcile(r.Context(), c); err != nil {
 		return nil, desk.Told(err, "report")
 	}
 	told.Charged, told.Refunded = amounts(told.Compared.Charged), amounts(told.Compared.Refunded)

@@ -47,7 +47,7 @@ func (u *room) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	var list []pay.Adjustment
 	var err error
 	if status := pay.AdjustmentStatus(r.FormValue("status")); slices.Contains(pay.AdjustmentStatuses(), status) {
-		list, err = u.App.Adjustments.List(ctx, merchant, status, desk.Most)
+		list, err = u.Uses.Adjustments.List(ctx, merchant, status, desk.Most)
 	} else {
 		list, err = u.waitingFirst(ctx, merchant)
 	}
@@ -64,11 +64,11 @@ func (u *room) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visi
 
 // waitingFirst lists adjustments that wait for a second operator, and then the others, newest first.
 func (u *room) waitingFirst(ctx context.Context, merchant string) ([]pay.Adjustment, error) {
-	list, err := u.App.Adjustments.List(ctx, merchant, pay.AdjustmentPending, desk.Most)
+	list, err := u.Uses.Adjustments.List(ctx, merchant, pay.AdjustmentPending, desk.Most)
 	if err != nil {
 		return nil, err
 	}
-	all, err := u.App.Adjustments.List(ctx, merchant, "", desk.Most+len(list))
+	all, err := u.Uses.Adjustments.List(ctx, merchant, "", desk.Most+len(list))
 	for _, a := range all {
 		if !slices.ContainsFunc(list, func(first pay.Adjustment) bool { return first.ID == a.ID }) {
 			list = append(list, a)
@@ -138,7 +138,7 @@ func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.F
 	if err != nil {
 		return made, err
 	}
-	return u.App.Adjustments.Make(ctx, v.Actor(), settlements.NewAdjustment{
+	return u.Uses.Adjustments.Make(ctx, v.Actor(), settlements.NewAdjustment{
 		Merchant: typed.Value("merchant"), Live: environment == merchants.Production, Amount: amount, Reason: pay.AdjustmentReason(typed.Value("reason")),
 		Note: typed.Value("note"), About: typed.Value("about"), Reference: typed.Value("reference"), Negative: typed.Value("allowNegative") != "",
 	})
@@ -198,7 +198,7 @@ func (u *room) adjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 func (u *room) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
-	a, err := u.App.Adjustments.Any(ctx, r.PathValue("id"))
+	a, err := u.Uses.Adjustments.Any(ctx, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (u *room) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.V
 	if view.Decider, err = u.Who(ctx, names, a.DecidedBy); err != nil {
 		return err
 	}
-	if view.Reversal, err = u.App.Adjustments.Reversal(ctx, a); err != nil {
+	if view.Reversal, err = u.Uses.Adjustments.Reversal(ctx, a); err != nil {
 		return err
 	}
 	_, never := a.Reversal("", v.User.ID, false, 0)
@@ -253,7 +253,7 @@ func (u *room) approveAdjustment(w http.ResponseWriter, r *http.Request, v *fram
 	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
 		return nil
 	}
-	_, err := u.App.Adjustments.Approve(r.Context(), v.Actor(), id)
+	_, err := u.Uses.Adjustments.Approve(r.Context(), v.Actor(), id)
 	return u.adjustmentDone(w, r, v, id, "adjustment_applied_done", err)
 }
 
@@ -262,7 +262,7 @@ func (u *room) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 	id, note := r.PathValue("id"), typedAdjustment(r)
 	err := short(note)
 	if err == nil {
-		_, err = u.App.Adjustments.Reject(r.Context(), v.Actor(), id, note.Value("note"))
+		_, err = u.Uses.Adjustments.Reject(r.Context(), v.Actor(), id, note.Value("note"))
 	}
 	return u.adjustmentDone(w, r, v, id, "adjustment_rejected_done", err)
 }
@@ -277,6 +277,6 @@ func (u *room) reverseAdjustment(w http.ResponseWriter, r *http.Request, v *fram
 	if err != nil {
 		return u.adjustmentDone(w, r, v, id, "", err)
 	}
-	made, err := u.App.Adjustments.Reverse(r.Context(), v.Actor(), id, typed.Value("note"), typed.Value("allowNegative") != "")
+	made, err := u.Uses.Adjustments.Reverse(r.Context(), v.Actor(), id, typed.Value("note"), typed.Value("allowNegative") != "")
 	return u.adjustmentDone(w, r, v, made.ID, "adjustment_"+string(made.Status)+"_done", beside(err, problem.BalanceInsufficient, "allowNegative"))
 }

@@ -33,11 +33,11 @@ func (u *room) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	c, err := u.App.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c), Pages: u.Accounts(r.Context())}
+	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c), Pages: desk.NewAccounts(r.Context(), u.Uses.Providers)}
 	_, err = c.After(pay.AskEvidence)
 	view.Asks = err == nil
 	_, err = c.After(pay.Submit)
@@ -90,7 +90,7 @@ func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (u *room) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Claims.Carried(r.Context(), v.Actor(), r.PathValue("id"), note)
+		_, err = u.Uses.Claims.Carried(r.Context(), v.Actor(), r.PathValue("id"), note)
 	}
 	if err != nil {
 		return u.claimRefused(w, r, v, err)
@@ -101,7 +101,7 @@ func (u *room) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Vis
 func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{
+		_, err = u.Uses.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{
 			ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != "",
 			Keep: strings.TrimSpace(r.FormValue("keep")), Complete: r.FormValue("complete") != "", ByHand: strings.TrimSpace(r.FormValue("byHand")),
 		})
@@ -123,11 +123,11 @@ func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Vis
 
 // evidenceFile serves a file of evidence.
 func (u *room) evidenceFile(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	c, err := u.App.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	f, err := u.App.Claims.EvidenceFile(r.Context(), c.Scope, c.ID, r.PathValue("evidence"))
+	f, err := u.Uses.Claims.EvidenceFile(r.Context(), c.Scope, c.ID, r.PathValue("evidence"))
 	if err != nil {
 		return err
 	}

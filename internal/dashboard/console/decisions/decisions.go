@@ -19,15 +19,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	u := &room{d}
+	u := &room{d, uses}
 	site.HandleOperator("GET /console/decisions", u.decisions)
 	site.HandleOperator("GET /console/decisions.csv", u.decidedFile)
 	site.HandleOperator("GET /console/payments/{id}", u.payment)
@@ -93,28 +96,28 @@ func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	var err error
 	switch view.Kind {
 	case "payments":
-		view.Payments, err = u.App.Payments.Unsure(ctx, desk.Most)
+		view.Payments, err = u.Uses.Payments.Unsure(ctx, desk.Most)
 	case "notices":
-		view.Notices, err = u.App.Notices.Notifications(ctx, "", desk.Most)
+		view.Notices, err = u.Uses.Notices.Notifications(ctx, "", desk.Most)
 	case "adjustments":
 		var list []pay.Adjustment
-		list, err = u.App.Adjustments.List(ctx, "", pay.AdjustmentPending, desk.Most)
+		list, err = u.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, desk.Most)
 		view.Adjustments.Names = view.Names
 		view.Adjustments.add(list)
 	case "verifications":
-		view.Verifications, err = u.App.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
+		view.Verifications, err = u.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
 	case "claims":
-		view.Claims, err = u.App.Claims.AnyClaims(ctx, pay.ClaimUnderReview, "", desk.Most)
+		view.Claims, err = u.Uses.Claims.AnyClaims(ctx, pay.ClaimUnderReview, "", desk.Most)
 		if err == nil {
 			var late []pay.Claim
-			late, err = u.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
+			late, err = u.Uses.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
 			view.Claims = append(view.Claims, late...)
 		}
 	default:
 		view.Kind = "withdrawals"
 		var held, sent []pay.Withdrawal
-		if held, err = u.App.Payouts.WaitingWithdrawals(ctx, desk.Most); err == nil {
-			sent, err = u.App.Payouts.Unpaid(ctx, desk.Most)
+		if held, err = u.Uses.Payouts.WaitingWithdrawals(ctx, desk.Most); err == nil {
+			sent, err = u.Uses.Payouts.Unpaid(ctx, desk.Most)
 		}
 		view.Held, view.Sent = dollars(held), dollars(sent)
 	}
@@ -145,11 +148,11 @@ func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Vis
 }
 
 func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	read, err := u.App.Verifications.Any(r.Context(), r.PathValue("id"))
+	read, err := u.Uses.Verifications.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	m, err := u.App.AnyMerchant(r.Context(), read.Merchant)
+	m, err := u.Uses.AnyMerchant(r.Context(), read.Merchant)
 	if err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		if to == merchants.KYCVerified {
 			code, message = "", ""
 		}
-		err = u.App.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
+		err = u.Uses.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
 	}
 	if err == nil {
 		return u.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
@@ -196,15 +199,15 @@ func (u *room) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	n, err := u.App.Notices.Notification(r.Context(), r.FormValue("id"))
+	n, err := u.Uses.Notices.Notification(r.Context(), r.FormValue("id"))
 	if err != nil {
 		return err
 	}
-	waits, err := u.App.Notices.Waits(r.Context(), n)
+	waits, err := u.Uses.Notices.Waits(r.Context(), n)
 	if err != nil {
 		return err
 	}
-	view := noticeView{typed, n, waits, strings.HasPrefix(n.Payment, pay.WithdrawalPrefix), u.Accounts(r.Context())}
+	view := noticeView{typed, n, waits, strings.HasPrefix(n.Payment, pay.WithdrawalPrefix), desk.NewAccounts(r.Context(), u.Uses.Providers)}
 	return u.Room.ShowStatus(w, r, v, status, "notice", view)
 }
 
@@ -212,7 +215,7 @@ func (u *room) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	typed := desk.Typed(r, "note")
 	note, err := desk.Note(r)
 	if err == nil {
-		err = desk.Told(u.App.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
+		err = desk.Told(u.Uses.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
 	}
 	if err == nil {
 		return u.Done(w, r, "decisions?kind=notices", "notice_closed")

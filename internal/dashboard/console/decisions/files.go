@@ -30,7 +30,7 @@ func (u *room) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	}
 	names := map[string]string{}
 	for before := ""; ; {
-		list, next, err := u.App.Rulings(r.Context(), before, frame.FileRows)
+		list, next, err := u.Uses.Rulings(r.Context(), before, frame.FileRows)
 		if err != nil {
 			return err
 		}

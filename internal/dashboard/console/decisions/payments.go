@@ -43,12 +43,12 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !base.Storable(id) {
 		return problem.New(problem.NotFound, base.NoPayment)
 	}
-	e, err := u.App.Providers.Explain(ctx, id)
+	e, err := u.Uses.Providers.Explain(ctx, id)
 	if err != nil {
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Pages: u.Accounts(ctx), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Times.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
+	view := paymentView{Form: typed, Pages: desk.NewAccounts(ctx, u.Uses.Providers), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Times.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}
@@ -57,10 +57,10 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		}
 		view.Attempts = append(view.Attempts, one)
 	}
-	if view.Notices, err = u.App.Notices.Notifications(ctx, id, desk.Most); err != nil {
+	if view.Notices, err = u.Uses.Notices.Notifications(ctx, id, desk.Most); err != nil {
 		return err
 	}
-	if view.Story, err = u.App.Story(ctx, id); err != nil {
+	if view.Story, err = u.Uses.Story(ctx, id); err != nil {
 		return err
 	}
 	return u.Room.ShowStatus(w, r, v, status, "payment", view)
@@ -95,6 +95,6 @@ func (u *room) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk
 	if word != pay.WordPaid && word != pay.WordNotCharged {
 		return problem.Field(problem.InvalidRequest, "outcome", choosePaymentEnd)
 	}
-	_, _, err = u.App.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
+	_, _, err = u.Uses.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
 	return err
 }

@@ -35,7 +35,7 @@ func (u *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
-	e, err := u.App.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+	e, err := u.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	} else if text := view.Wrong["amount"]; text != "" { // the form has no such field
 		view.Error = text
 	}
-	view.Pages = u.Accounts(r.Context())
+	view.Pages = desk.NewAccounts(r.Context(), u.Uses.Providers)
 	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
 	for _, word := range []struct {
 		word pay.Word
@@ -79,7 +79,7 @@ func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *fram
 func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
+		_, err = u.Uses.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
 	}
 	if err != nil {
 		return u.withdrawalRefused(w, r, v, err)
@@ -110,7 +110,7 @@ func (u *room) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, not
 	if err != nil {
 		return err
 	}
-	_, _, err = u.App.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note,
+	_, _, err = u.Uses.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note,
 		Force: r.FormValue("force") != "", Reference: r.FormValue("reference"), Amount: part})
 	return err
 }
@@ -123,7 +123,7 @@ func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	e, err := u.App.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+	e, err := u.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
 
 // reveal shows the destination, to pay it by hand. The audit log has that the operator saw it.
 func (u *room) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	shown, err := u.App.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
+	shown, err := u.Uses.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

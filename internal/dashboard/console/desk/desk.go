@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/message"
@@ -57,7 +58,7 @@ func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, ar
 //
 // Errors: forbidden.
 func (d *Desk) Late(v *frame.Visit) error {
-	if !v.User.HasFactor() || v.SignIn.Fresh(d.App.Now()) {
+	if !v.User.HasFactor() || v.SignIn.Fresh(d.Uses.Now()) {
 		return nil
 	}
 	return problem.New(problem.Forbidden, secondFactorOld.With(d.At("/again")))
@@ -150,7 +151,7 @@ func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (str
 	if name, read := known[id]; read || !strings.HasPrefix(id, people.UserPrefix) {
 		return cmp.Or(name, id), nil
 	}
-	u, err := d.App.People.User(ctx, id)
+	u, err := d.Uses.People.User(ctx, id)
 	if err != nil && !base.Absent(err) {
 		return "", err
 	}
@@ -166,7 +167,7 @@ type Names struct {
 
 // Names returns the names of merchants, for one page.
 func (d *Desk) Names(ctx context.Context) *Names {
-	return &Names{func(id string) (merchants.Merchant, error) { return d.App.AnyMerchant(ctx, id) }, map[string]string{}}
+	return &Names{func(id string) (merchants.Merchant, error) { return d.Uses.AnyMerchant(ctx, id) }, map[string]string{}}
 }
 
 // Of is the name of a merchant. Its id stands for one that does not exist.
@@ -188,9 +189,9 @@ type Accounts struct {
 	known map[string]bool // by id
 }
 
-// Accounts returns which accounts have a page, for one page.
-func (d *Desk) Accounts(ctx context.Context) *Accounts {
-	return &Accounts{func(id string) error { _, err := d.App.Providers.ProviderAccount(ctx, id); return err }, map[string]bool{}}
+// NewAccounts returns which accounts have a page, for one page.
+func NewAccounts(ctx context.Context, from *acquiring.Providers) *Accounts {
+	return &Accounts{func(id string) error { _, err := from.ProviderAccount(ctx, id); return err }, map[string]bool{}}
 }
 
 // Account is a provider account as a page names it.

@@ -21,20 +21,19 @@ var files embed.FS
 
 type room struct {
 	*desk.Desk
+	Uses  Uses
 	loops func() []work.Done
 }
 
-// Register returns what adds the page to a site. loops tells what the loops of this node did.
-func Register(loops func() []work.Done) func(*frame.Site) error {
-	return func(site *frame.Site) error {
-		d, err := desk.New(site, files)
-		if err != nil {
-			return err
-		}
-		m := &room{d, loops}
-		site.HandleOperator("GET /console/machine", m.machine)
-		return nil
+// Register adds the page to a site. loops tells what the loops of this node did.
+func Register(site *frame.Site, uses Uses, loops func() []work.Done) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
 	}
+	m := &room{d, uses, loops}
+	site.HandleOperator("GET /console/machine", m.machine)
+	return nil
 }
 
 // most is how many characters of an error are shown: the log has all.
@@ -60,18 +59,18 @@ type machineView struct {
 
 // machine shows what runs.
 func (m *room) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := machineView{Engine: m.App.Engine(), Version: m.Version}
+	view := machineView{Engine: m.Uses.Engine(), Version: m.Version}
 	var err error
-	if view.Machine, err = m.App.Machine(r.Context()); err != nil {
+	if view.Machine, err = m.Uses.Machine(r.Context()); err != nil {
 		return err
 	}
-	waits, err := m.App.WaitsOf(r.Context())
+	waits, err := m.Uses.WaitsOf(r.Context())
 	if err != nil {
 		return err
 	}
 	for _, d := range m.loops() {
 		one := job{Done: d, Waits: waits[d.Loop], Why: cut(d.Problem)}
-		one.Late = !one.Waits.IsZero() && m.App.Now().Sub(one.Waits) > desk.Late
+		one.Late = !one.Waits.IsZero() && m.Uses.Now().Sub(one.Waits) > desk.Late
 		if d.Failing() {
 			view.Failing++
 		}

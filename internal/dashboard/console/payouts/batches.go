@@ -49,8 +49,8 @@ func (p *room) batches(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 func (p *room) showBatches(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view batchesView) error {
-	view.Accounts, view.Most = p.App.Batches.Accounts(), desk.Most
-	list, err := p.App.Batches.List(r.Context(), "", desk.Most)
+	view.Accounts, view.Most = p.Uses.Batches.Accounts(), desk.Most
+	list, err := p.Uses.Batches.List(r.Context(), "", desk.Most)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (p *room) batchesRefused(w http.ResponseWriter, r *http.Request, v *frame.V
 // make gathers the payouts that wait at an account into batches.
 func (p *room) make(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "account")
-	made, err := p.App.Batches.Make(r.Context(), v.Actor(), typed.Value("account"))
+	made, err := p.Uses.Batches.Make(r.Context(), v.Actor(), typed.Value("account"))
 	switch {
 	case err != nil:
 		return p.batchesRefused(w, r, v, typed, err)
@@ -104,7 +104,7 @@ func (p *room) showBatch(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	if !base.Storable(r.PathValue("id")) {
 		return problem.New(problem.NotFound, noBatch)
 	}
-	b, lines, err := p.App.Batches.Get(r.Context(), r.PathValue("id"))
+	b, lines, err := p.Uses.Batches.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,12 @@ func (p *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if !p.Confirmed(w, r, v, page("/batches/"+r.PathValue("id"))) { // it moves money out (DASH-6)
 		return nil
 	}
-	_, err := p.App.Batches.Approve(r.Context(), v.Actor(), r.PathValue("id"))
+	_, err := p.Uses.Batches.Approve(r.Context(), v.Actor(), r.PathValue("id"))
 	return p.moved(w, r, v, err, "batch_approved")
 }
 
 func (p *room) dissolve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	_, err := p.App.Batches.Dissolve(r.Context(), v.Actor(), r.PathValue("id"))
+	_, err := p.Uses.Batches.Dissolve(r.Context(), v.Actor(), r.PathValue("id"))
 	return p.moved(w, r, v, err, "batch_dissolved")
 }
 
@@ -147,7 +147,7 @@ func (p *room) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if !p.Confirmed(w, r, v, page("/batches/"+r.PathValue("id"))) {
 		return nil
 	}
-	file, b, err := p.App.Batches.Export(r.Context(), v.Actor(), r.PathValue("id"))
+	file, b, err := p.Uses.Batches.Export(r.Context(), v.Actor(), r.PathValue("id"))
 	if err != nil {
 		return p.moved(w, r, v, err, "")
 	}
@@ -181,7 +181,7 @@ func (p *room) answers(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	done, err := p.App.Batches.ImportAnswers(r.Context(), v.Actor(), typed.Value("answered"), content)
+	done, err := p.Uses.Batches.ImportAnswers(r.Context(), v.Actor(), typed.Value("answered"), content)
 	if err != nil {
 		return p.batchesRefused(w, r, v, typed, desk.Told(err, "answer"))
 	}

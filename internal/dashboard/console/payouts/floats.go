@@ -30,7 +30,7 @@ func (p *room) floats(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 func (p *room) showFloats(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view floatsView) error {
-	list, err := p.App.Floats.List(r.Context())
+	list, err := p.Uses.Floats.List(r.Context())
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (p *room) showFloats(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		in := func(minor int64) money.Amount { return money.New(minor, f.Currency) }
 		view.Rows = append(view.Rows, held{f, in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded)})
 	}
-	accounts, err := p.App.Providers.Accounts(r.Context(), false)
+	accounts, err := p.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
 	}
@@ -91,5 +91,5 @@ func (p *room) enter(r *http.Request, v *frame.Visit, typed desk.Form) error {
 	if err != nil {
 		return err
 	}
-	return p.App.Floats.Enter(r.Context(), v.Actor(), typed.Value("account"), amount, typed.Value("reference"), note, r.FormValue("force") != "")
+	return p.Uses.Floats.Enter(r.Context(), v.Actor(), typed.Value("account"), amount, typed.Value("reference"), note, r.FormValue("force") != "")
 }

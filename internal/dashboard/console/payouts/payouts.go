@@ -20,15 +20,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	p := &room{d}
+	p := &room{d, uses}
 	site.HandleOperator("GET /console/payouts", p.limits)
 	site.HandleOperator("POST /console/payouts/limits", p.setLimits)
 	site.HandleOperator("POST /console/payouts/stop", p.stop, frame.Calm())
@@ -103,20 +106,20 @@ func (p *room) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	view := limitsView{Form: typed, Names: p.Names(ctx)}
 	view.Merchant, view.Live = of(r)
 	if view.Merchant != "" {
-		m, err := p.App.AnyMerchant(ctx, view.Merchant)
+		m, err := p.Uses.AnyMerchant(ctx, view.Merchant)
 		if err != nil {
 			return err
 		}
 		view.Of = m.Name
 	}
-	list, err := p.App.Payouts.PayoutControls(ctx)
+	list, err := p.Uses.Payouts.PayoutControls(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
 		view.Rows = append(view.Rows, shown(c))
 	}
-	now, err := p.App.Payouts.Control(ctx, view.Merchant, view.Live)
+	now, err := p.Uses.Payouts.Control(ctx, view.Merchant, view.Live)
 	if err != nil {
 		return err
 	}
@@ -165,7 +168,7 @@ func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	if err == nil {
 		changed := false
-		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(now *pay.PayoutLimits) {
+		_, err = p.Uses.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(now *pay.PayoutLimits) {
 			if changed = mark(*now) != r.FormValue("seen"); changed {
 				return
 			}
@@ -202,7 +205,7 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	if reason == "" || len(reason) > longest {
 		err = problem.Field(problem.InvalidRequest, "reason", stopReasonMissing)
 	} else {
-		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = reason })
+		_, err = p.Uses.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = reason })
 	}
 	var typed desk.Form
 	return p.limitsDone(w, r, v, typed, err, "payouts_stopped")
@@ -216,7 +219,7 @@ func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	}
 	merchant, live := of(r)
 	other := false
-	_, err := p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) {
+	_, err := p.Uses.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) {
 		if other = l.Stopped != "" && l.Stopped != r.FormValue("stop"); !other {
 			l.Stopped = ""
 		}

@@ -20,11 +20,11 @@ func (u *room) replay(ctx context.Context, v *frame.Visit, e editView) error {
 	if err != nil {
 		return err
 	}
-	o, err := e.period(u.App.Now())
+	o, err := e.period(u.Uses.Now())
 	if err != nil {
 		return err
 	}
-	return u.App.Rehearsals.Start(v.Actor(), acquiring.Rehearsal{Asked: o, File: e.File, Over: e.Version}, rules)
+	return u.Uses.Rehearsals.Start(v.Actor(), acquiring.Rehearsal{Asked: o, File: e.File, Over: e.Version}, rules)
 }
 
 // replayView is the page of the replay on this node: the one that runs, or else the last one.
@@ -48,7 +48,7 @@ type replayView struct {
 }
 
 func (u *room) replayView(ctx context.Context) (replayView, error) {
-	s := u.App.Rehearsals.State()
+	s := u.Uses.Rehearsals.State()
 	view := replayView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	asked := s.Progress
 	switch {
@@ -68,7 +68,7 @@ func (u *room) replayView(ctx context.Context) (replayView, error) {
 	}
 	view.File, view.Version, view.Live = asked.File, asked.Over, merchants.EnvironmentOf(asked.Asked.Live)
 	view.Days = int(asked.Asked.Until.Sub(asked.Asked.Since).Hours() / 24)
-	present, err := u.App.Rules.Current(ctx)
+	present, err := u.Uses.Rules.Current(ctx)
 	view.Stale = present.Version != view.Version
 	return view, err
 }
@@ -90,7 +90,7 @@ func (u *room) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 }
 
 func (u *room) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	if !u.App.Rehearsals.Stop() {
+	if !u.Uses.Rehearsals.Stop() {
 		return problem.New(problem.ConflictState, noReplayRuns)
 	}
 	return u.Done(w, r, "routing/replay", "replay_stopping")

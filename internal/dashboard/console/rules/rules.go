@@ -22,15 +22,18 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct{ *desk.Desk }
+type room struct {
+	*desk.Desk
+	Uses Uses
+}
 
 // Register adds the pages to a site.
-func Register(site *frame.Site) error {
+func Register(site *frame.Site, uses Uses) error {
 	d, err := desk.New(site, files)
 	if err != nil {
 		return err
 	}
-	u := &room{d}
+	u := &room{d, uses}
 	site.HandleOperator("GET /console/routing", u.show)
 	site.HandleOperator("GET /console/routing/edit", u.edit, frame.Beforehand())
 	site.HandleOperator("POST /console/routing/edit", u.work, frame.Calm()) // what applies the rules asks by itself
@@ -58,7 +61,7 @@ type rulesView struct {
 }
 
 func (u *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	present, err := u.App.Rules.Current(r.Context())
+	present, err := u.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func (u *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	if view.Now, err = written(present); err != nil {
 		return err
 	}
-	history, err := u.App.Rules.History(r.Context(), kept)
+	history, err := u.Uses.Rules.History(r.Context(), kept)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func written(v acquiring.RulesVersion) (version, error) {
 
 // reset withdraws the rules: each node uses its configuration.
 func (u *room) reset(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if _, _, err := u.App.Rules.Reset(r.Context(), v.Actor()); err != nil {
+	if _, _, err := u.Uses.Rules.Reset(r.Context(), v.Actor()); err != nil {
 		return err
 	}
 	return u.Done(w, r, "routing", "rules_reset")
@@ -133,13 +136,13 @@ func (e editView) Lines() (lines []numbered) {
 
 // edit is the page with the form and the file side by side. A past version may be its beginning.
 func (u *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	present, err := u.App.Rules.Current(r.Context())
+	present, err := u.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
 	}
 	begin := present.Rules
 	if wanted, err := strconv.ParseInt(r.FormValue("from"), 10, 64); err == nil {
-		history, err := u.App.Rules.History(r.Context(), kept)
+		history, err := u.Uses.Rules.History(r.Context(), kept)
 		if err != nil {
 			return err
 		}
@@ -148,7 +151,7 @@ func (u *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 		}
 	}
 	view := editView{Version: present.Version, Since: "7", Live: "production"}
-	if last := u.App.Rehearsals.State().Last; r.FormValue("from") == "replay" && last != nil {
+	if last := u.Uses.Rehearsals.State().Last; r.FormValue("from") == "replay" && last != nil {
 		begin = *last.Result.Asked.Rules
 	}
 	if err := view.fill(begin); err != nil {
@@ -197,7 +200,7 @@ func (e *editView) fill(rules routing.Rules) error {
 
 // page shows the form and the file, with what may be chosen in them.
 func (u *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view editView) error {
-	list, err := u.App.Providers.Accounts(r.Context(), false)
+	list, err := u.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
 	}
@@ -336,7 +339,7 @@ func (u *room) write(ctx context.Context, e *editView) error {
 	}
 	rules, err := text.Rules()
 	if err == nil {
-		err = u.App.Rules.Check(ctx, rules)
+		err = u.Uses.Rules.Check(ctx, rules)
 	}
 	if err != nil {
 		return desk.Told(err, "")
@@ -371,7 +374,7 @@ func (u *room) file(ctx context.Context, text string) (routing.Rules, error) {
 	case file.Accounts != nil:
 		return file.Rules, problem.Field(problem.InvalidRequest, "file", fileHasAccounts)
 	}
-	return file.Rules, desk.Told(u.App.Rules.Check(ctx, file.Rules), "file")
+	return file.Rules, desk.Told(u.Uses.Rules.Check(ctx, file.Rules), "file")
 }
 
 // apply puts the file in force, if the rules in force are still those that were edited.
@@ -380,6 +383,6 @@ func (u *room) apply(ctx context.Context, v *frame.Visit, e editView) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = u.App.Rules.ApplyOver(ctx, v.Actor(), e.Version, rules)
+	_, _, err = u.Uses.Rules.ApplyOver(ctx, v.Actor(), e.Version, rules)
 	return err
 }

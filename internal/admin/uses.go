@@ -1,0 +1,27 @@
+package admin
+
+import (
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/settlements"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// Uses are the use cases that the endpoints call.
+type Uses struct {
+	*base.Base
+	Operators   *auth.Operators
+	Onboarding  *merchants.Onboarding
+	Providers   *acquiring.Providers
+	Accounts    *acquiring.Accounts
+	Payments    *payments.Payments
+	Claims      *claims.Claims
+	Adjustments *settlements.Adjustments
+	Payouts     *payouts.Payouts
+	Adapters    []provider.Adapter
+}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/cascade"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/notices"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/app/settlements"
+	"github.com/cascadapay/cascada/internal/app/verification"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
+	"github.com/cascadapay/cascada/internal/pay/rates"
+)
+
+// Uses are the use cases that the endpoints call.
+type Uses struct {
+	*base.Base
+	Access        *auth.Access
+	Onboarding    *merchants.Onboarding
+	Rates         *acquiring.Rates
+	Methods       *acquiring.Methods
+	Cascade       *cascade.Cascade
+	Payments      *payments.Payments
+	Sessions      *payments.Sessions
+	Claims        *claims.Claims
+	Notices       *notices.Notices
+	Webhooks      *webhooks.Webhooks
+	Events        *webhooks.Events
+	Replays       *webhooks.Replays
+	Settlements   *settlements.Settlements
+	Wallets       *payouts.Wallets
+	Payouts       *payouts.Payouts
+	Verifications *verification.Verifications
+	Sandbox       *sandbox.Sandbox
+	RateLimits    rates.Limits
+}

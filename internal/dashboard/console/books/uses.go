@@ -1,0 +1,34 @@
+package books
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// Uses are the use cases that the pages call.
+type Uses struct {
+	*base.Base
+	Service
+	Rates          *acquiring.Rates
+	Providers      *acquiring.Providers
+	Reconciliation *reconciliation.Reconciliation
+	Mails          *mails.Mails
+	Checks         *app.Checks
+}
+
+// Service is what the pages need of the whole service.
+type Service interface {
+	OldestDue(ctx context.Context) (map[string]time.Time, error)
+	DeadLetters() map[merchants.Environment]int64
+	Pools() []engine.Pool
+	Engine() string
+	SilentAccounts() map[string]int
+}

@@ -1,0 +1,16 @@
+package payouts
+
+import (
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+)
+
+// Uses are the use cases that the pages call.
+type Uses struct {
+	*base.Base
+	Providers *acquiring.Providers
+	Payouts   *payouts.Payouts
+	Floats    *payouts.Floats
+	Batches   *payouts.Batches
+}

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dashboard/account"
+	"github.com/cascadapay/cascada/internal/dashboard/analytics"
+	"github.com/cascadapay/cascada/internal/dashboard/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/console"
+	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/books"
+	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
+	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
+	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
+	"github.com/cascadapay/cascada/internal/dashboard/developers"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/dashboard/money"
+	"github.com/cascadapay/cascada/internal/dashboard/payments"
+	"github.com/cascadapay/cascada/internal/dashboard/shop"
+)
+
+// register adds each room's pages to the site, with the use cases that they call.
+func register(site *frame.Site, c Config) error {
+	for _, room := range append(shopRooms(site, c.App, c), consoleRooms(site, c.App, c)...) {
+		if err := room(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shopRooms are the rooms of merchants' staff.
+func shopRooms(site *frame.Site, a *app.App, c Config) []func() error {
+	return []func() error{
+		func() error {
+			return account.Register(site, account.Uses{
+				Base: a.Base, People: a.People, Factors: a.Factors, Links: a.Links, Passkeys: a.Passkeys,
+				Company: a.Company,
+			})
+		},
+		func() error {
+			return analytics.Register(site, analytics.Uses{
+				Base: a.Base, Analytics: a.Analytics,
+			})
+		},
+		func() error {
+			return claims.Register(site, claims.Uses{
+				Base: a.Base, Claims: a.Claims, ClaimLists: a.ClaimLists,
+			})
+		},
+		func() error {
+			return developers.Register(site, developers.Uses{
+				Base: a.Base, Keys: a.Keys, Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays,
+				Sandbox: a.Sandbox, Requests: a.Requests,
+			})
+		},
+		func() error {
+			return money.Register(site, money.Uses{
+				Base: a.Base, Settlements: a.Settlements, Wallets: a.Wallets, Payouts: a.Payouts,
+			})
+		},
+		func() error {
+			return payments.Register(site, payments.Uses{
+				Base: a.Base, Rates: a.Rates, Providers: a.Providers, Methods: a.Methods, Cascade: a.Cascade,
+				Payments: a.Payments, Sessions: a.Sessions, Claims: a.Claims, Webhooks: a.Webhooks, Events: a.Events,
+				Settlements: a.Settlements, Payouts: a.Payouts, Mails: a.Mails, Team: a.Team, Sandbox: a.Sandbox,
+			})
+		},
+		func() error {
+			return shop.Register(site, shop.Uses{
+				Base: a.Base, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Links: a.Links, Team: a.Team,
+			}, c.Preview)
+		},
+	}
+}
+
+// consoleRooms are the rooms of operators.
+func consoleRooms(site *frame.Site, a *app.App, c Config) []func() error {
+	return []func() error{
+		func() error {
+			return console.Register(site, console.Uses{
+				Base: a.Base, Service: a, Operators: a.Operators, Onboarding: a.Onboarding, Rates: a.Rates,
+				Providers: a.Providers, Payments: a.Payments, Claims: a.Claims, Notices: a.Notices,
+				Adjustments: a.Adjustments, Payouts: a.Payouts, Verifications: a.Verifications, People: a.People,
+				Links: a.Links, Team: a.Team,
+			})
+		},
+		func() error {
+			return accounts.Register(site, accounts.Uses{
+				Base: a.Base, Providers: a.Providers, Accounts: a.Accounts, Adapters: a.Config.Adapters,
+			})
+		},
+		func() error {
+			return books.Register(site, books.Uses{
+				Base: a.Base, Service: a, Rates: a.Rates, Providers: a.Providers, Reconciliation: a.Reconciliation,
+				Mails: a.Mails, Checks: a.Checks,
+			})
+		},
+		func() error {
+			return decisions.Register(site, decisions.Uses{
+				Base: a.Base, Service: a, Providers: a.Providers, Payments: a.Payments, Claims: a.Claims,
+				Notices: a.Notices, Adjustments: a.Adjustments, Payouts: a.Payouts, Verifications: a.Verifications,
+			})
+		},
+		func() error {
+			return machine.Register(site, machine.Uses{
+				Base: a.Base, Service: a,
+			}, c.Loops)
+		},
+		func() error {
+			return payouts.Register(site, payouts.Uses{
+				Base: a.Base, Providers: a.Providers, Payouts: a.Payouts, Floats: a.Floats, Batches: a.Batches,
+			})
+		},
+		func() error {
+			return rules.Register(site, rules.Uses{
+				Base: a.Base, Providers: a.Providers, Rules: a.Rules, Rehearsals: a.Rehearsals,
+			})
+		},
+	}
+}
