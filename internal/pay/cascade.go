@@ -81,7 +81,6 @@ func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	p.Work.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
-	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
 	a.Status, a.Flight = Sending, a.begin(p.Work.caller)
 	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
 	p.written(&from, now)

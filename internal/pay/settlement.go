@@ -59,7 +59,7 @@ type Settlement struct {
 	PeriodEnd       time.Time // captures up to here, under the merchant's present terms; zero until it begins to close
 	LastAt          time.Time // of its newest line
 	// Matured is when it began to close: it collects what is due by then. Since is the same of the settlement
-	// before it, which left nothing that was due by then. Zero if they are older than these fields.
+	// before it, which left nothing that was due by then; zero of the first.
 	Matured, Since time.Time
 	Totals
 	// Pending is what the lines, listed or not, add to pending. Moved is what was moved from
@@ -127,9 +127,6 @@ func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, Settlement
 // when that transfer is due and the last closing is long enough ago. Otherwise it is due again when both may be true.
 func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
 	if !s.PeriodEnd.IsZero() { // a node died while closing it
-		if s.Matured.IsZero() { // a node that did not keep this yet
-			s.Matured = s.PeriodEnd.Add(delay)
-		}
 		return s, true
 	}
 	due := now.Add(merchants.ShortestDelay) // payments that are captured after this look are not due before that

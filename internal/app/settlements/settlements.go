@@ -95,11 +95,8 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
 func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
-	switch {
-	case e.Moved(s.Scope) || s.Number == 1:
+	if e.Moved(s.Scope) || s.Number == 1 {
 		return time.Time{}
-	case s.Since.IsZero():
-		return s.PeriodStart.Add(-settleSlack)
 	}
 	return s.Since.Add(-merchants.LongestDelay - settleSlack)
 }

@@ -67,21 +67,10 @@ func undecided(p pay.Payment) bool {
 	return p.Status == pay.Processing || p.Status == pay.Pending && p.Way.Sync
 }
 
-// call is the outcome of a try's call and its time, false if the service died during it.
-func call(p pay.Payment, i int) (said pay.OutcomeKind, at time.Time, ok bool) {
-	a := p.Attempts[i]
-	if a.Said == "" && i == len(p.Attempts)-1 && !p.Times.Expires.IsZero() {
-		// In old payments, the later result of a voucher replaced the outcome of its call; the
-		// shopper's time began with that call.
-		a.Said, a.SaidAt = pay.Awaiting, p.Times.Expires.Add(-p.Way.Window).UnixMicro()
-	}
-	return a.CallResult()
-}
-
 // length is how long a real try took.
 func length(p pay.Payment, i int) time.Duration {
 	a := p.Attempts[i]
-	if _, at, ok := call(p, i); ok {
+	if _, at, ok := p.Attempts[i].CallResult(); ok {
 		return at.Sub(time.UnixMicro(a.Started))
 	}
 	return time.Duration(max(0, a.Ended-a.Started)) * time.Microsecond
@@ -182,7 +171,7 @@ func (t *timeline) note(p pay.Payment, rail accounts.Rail) {
 	for i, a := range p.Attempts {
 		began := time.UnixMicro(a.Started).UTC()
 		t.push(event{at: began, began: true, rail: rail.Key, who: a.Provider})
-		if said, at, ok := call(p, i); ok {
+		if said, at, ok := p.Attempts[i].CallResult(); ok {
 			t.push(event{at: at, rail: rail.Key, band: band, who: a.Provider, said: said, took: at.Sub(began), page: p.Way.Sync})
 		}
 	}

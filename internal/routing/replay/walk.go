@@ -74,7 +74,7 @@ func (s *Survey) walk(p pay.Payment, rail accounts.Rail, c pay.Cascade) path {
 		if i := find(p, route.Provider); i >= 0 {
 			at.known, at.result = true, outcome(p, i)
 			took = length(p, i)
-			if said, _, _ := call(p, i); said == pay.Unknown {
+			if said, _, _ := p.Attempts[i].CallResult(); said == pay.Unknown {
 				so.Work.Answered = pay.Processing
 			}
 		} else {
