@@ -138,7 +138,7 @@ var layers = map[string]layer{
 	"internal/dashboard/analytics":             {"app/payments dashboard/frame money pay/analytics pay/merchants", "a page shows what was counted"},
 	"internal/dashboard/shop":                  {"message money pay pay/... app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},
 	"internal/dashboard":                       {"app dashboard/... work", "the rooms know nothing of each other"},
-	"internal/dashboard/payments":                 {"app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document ledger message money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
+	"internal/dashboard/payments":              {"app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document ledger message money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
 	"internal/dashboard/developers":            {"app/... dashboard/frame message pay pay/... store view wire", "the pages of whoever builds on the API: they show what use cases return"},
 	"internal/pay/analytics":                   {"pay pay/merchants", "what is counted of a payment follows from the payment, wherever the totals are kept"},
 	"internal/pay/lists":                       {"money pay pay/webhooks", "what a list selects is values, wherever the rows are read"},
@@ -178,7 +178,7 @@ var layers = map[string]layer{
 	"cmd/cascada":                              {"cli cli/... pay pay/... reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":           {"pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
-	"internal/dashboard/console/desk":      {"app/base message pay/... dashboard/frame store", "the console's rooms show an error in a form in the same way"},
+	"internal/dashboard/console/desk":      {"app/base message pay pay/... dashboard/frame store", "the console's rooms show an error in a form in the same way"},
 	"internal/dashboard/console/accounts":  {"pay/... provider routing admin/shape app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/rules":     {"message money pay/... routing routing/... app/... dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/decisions": {"money pay pay/... admin/shape app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
