@@ -13,10 +13,12 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -48,7 +50,7 @@ var limits = map[string]int{
 	"rulePaymentIn.id maxLength": adminID, "ruleWithdrawalIn.id maxLength": adminID, "ruleClaimIn.id maxLength": adminID, "carryEvidenceIn.id maxLength": adminID,
 	"bookRefundIn.id maxLength": adminID,
 	"OpenBody.rails maxItems":   aRailsList, "OpenBody.terms maxItems": aRailsList, "ChangeBody.rails maxItems": aRailsList, "ChangeBody.terms maxItems": aRailsList,
-	"OpenBody.baseUrl maxLength": 500, "Terms.rail maxLength": 100, "Terms.price maxLength": anAmount, "Terms.limits maxItems": aList, "TermsBody.installments maxItems": aList,
+	"OpenBody.baseUrl maxLength": accounts.MaxBaseURL, "Terms.rail maxLength": 100, "Terms.price maxLength": anAmount, "Terms.limits maxItems": aList, "TermsBody.installments maxItems": installment.MostGrants,
 	"Score.successRate minimum": 0, "Score.successRate maximum": 1,
 	"AdjustmentOrder.amount maxLength": anAmountUS, "WithdrawalRuling.amount maxLength": anAmount, "RefundBooking.amount maxLength": anAmount, "ClaimRuling.keep maxLength": anAmountUS,
 	"AdjustmentOrder.note maxLength": pay.MaxNote, "AdjustmentReversal.note maxLength": pay.MaxNote, "AdjustmentRejection.note maxLength": pay.MaxNote,
@@ -87,11 +89,11 @@ var limits = map[string]int{
 	"link.html description": pay.MaxDescription, "link.html order": pay.MaxOrderID, "link.html name": people.MaxName, "profile.html name": people.MaxName,
 	"app.html code": aCredit, "_code.html code": aCode, "passkey.html name": people.MaxPasskeyName, "answer.html text": evidence.MaxText,
 	"invite.html email": pay.MaxEmail, "settings.html email": pay.MaxEmail, "newshop.html name": merchants.MaxShopName, "settings.html name": merchants.MaxShopName, "brand.html color": len("#000000"),
-	"newmerchant.html name": 100, "merchant.html installments": 4000, "_parts.html reason": merchants.MostReason, "verification.html message": 500,
+	"newmerchant.html name": merchants.MaxName, "merchant.html installments": installment.MaxGrants, "_parts.html reason": merchants.MostReason, "verification.html message": merchants.MaxRejection,
 	"_adjustments.html note": pay.MaxNote, "adjustment.html note": pay.MaxNote, "_ruling.html note": pay.MaxNote, "claim.html note": pay.MaxNote, "withdrawal.html note": pay.MaxNote, "floats.html note": pay.MaxNote,
 	"claim.html keep": anAmountUS, "claim.html byHand": pay.MaxReference, "withdrawal.html reference": pay.MaxReference,
 	"newadjustment.html merchant": adminID, "newadjustment.html amount": anAmountUS, "newadjustment.html about": pay.MaxAbout, "newadjustment.html reference": pay.MaxReference,
-	"floats.html currency": aCurrency, "limits.html reason": pay.MaxStopReason, "new.html id": adminID, "rate.html source": 100,
+	"floats.html currency": aCurrency, "limits.html reason": pay.MaxStopReason, "new.html id": adminID, "rate.html source": rates.MaxSource,
 }
 
 var (
