@@ -42,8 +42,8 @@ type field struct {
 
 func (c *CustomerBody) fields() []field {
 	return []field{
-		{"firstName", &c.FirstName, 60, true}, {"lastName", &c.LastName, 60, true}, {"email", &c.Email, 254, true},
-		{"phone", &c.Phone, 40, true}, {"documentId", &c.DocumentID, 40, false},
+		{"firstName", &c.FirstName, pay.MaxFirstName, true}, {"lastName", &c.LastName, pay.MaxLastName, true}, {"email", &c.Email, pay.MaxEmail, true},
+		{"phone", &c.Phone, pay.MaxPhone, true}, {"documentId", &c.DocumentID, pay.MaxDocument, false},
 	}
 }
 
@@ -168,7 +168,7 @@ type SelectCustomerBody struct {
 }
 
 func (c *SelectCustomerBody) fields() []field {
-	return []field{{"email", &c.Email, 254, false}, {"fullName", &c.FullName, 120, false}, {"documentId", &c.DocumentID, 40, false}}
+	return []field{{"email", &c.Email, pay.MaxEmail, false}, {"fullName", &c.FullName, pay.MaxBuyerName, false}, {"documentId", &c.DocumentID, pay.MaxDocument, false}}
 }
 
 // Resolve checks what a schema cannot say.

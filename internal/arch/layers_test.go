@@ -178,7 +178,7 @@ var layers = map[string]layer{
 	"cmd/cascada":                              {"cli cli/... pay pay/... reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":           {"pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
-	"internal/dashboard/console/desk":      {"app/base message pay/... dashboard/frame store app/acquiring", "the console's rooms show an error in a form in the same way"},
+	"internal/dashboard/console/desk":      {"app/acquiring app/base message pay pay/... dashboard/frame store", "the console's rooms show an error in a form in the same way"},
 	"internal/dashboard/console/accounts":  {"pay/... provider routing admin/shape app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/rules":     {"message money pay/... routing routing/... app/... dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/decisions": {"money pay pay/... admin/shape app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},

@@ -148,3 +148,22 @@ func TestSentencesHaveTheirArguments(t *testing.T) {
 		t.Errorf("a log has %q, want %q", got, want)
 	}
 }
+
+// A text that is too long is said with its field, the limit and what was sent; pages show it beside the field.
+func TestATextThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	if err := pay.FitNote(strings.Repeat("ñ", pay.MaxNote)); err != nil { // characters, not bytes
+		t.Errorf("a note of %d characters is refused: %v", pay.MaxNote, err)
+	}
+	long, _ := errors.AsType[*problem.Error](pay.FitNote(strings.Repeat("n", pay.MaxNote+1)))
+	if long == nil || long.Code != problem.InvalidRequest || long.Param != "note" {
+		t.Fatalf("a note that is too long got %v; want invalid_request about note", long)
+	}
+	if got, want := message.API(long), "note must have at most 1000 characters; you sent 1001"; got != want {
+		t.Errorf("the API says %q; want %q", got, want)
+	}
+	two, _ := errors.AsType[*problem.Error](pay.Buyer{Email: strings.Repeat("e", pay.MaxEmail+1)}.Fit("", "", pay.Purchase{Items: []pay.LineItem{{SKU: strings.Repeat("s", pay.MaxSKU+1)}}}))
+	if two == nil || len(two.Details.Issues) != 2 || two.Details.Issues[0].Path != "lineItems[0].sku" || two.Details.Issues[1].Path != "userEmail" {
+		t.Errorf("two texts that are too long got %v; want both fields", two)
+	}
+}

@@ -71,6 +71,20 @@ func AdjustmentReasons() []AdjustmentReason {
 // MaxAdjustment is the largest amount of an adjustment, in USD cents, with either sign.
 const MaxAdjustment = 10_000_000_00
 
+// Limits of what an operator writes, in characters.
+const (
+	MaxNote      = 1000
+	MaxReference = 200 // the name that a bank, a provider or the operator gave it
+	MaxAbout     = 200
+)
+
+// FitNote returns an error if an operator's note is too long.
+//
+// Errors: invalid_request.
+func FitNote(note string) error {
+	return problem.Fit(problem.Text{Param: "note", Text: note, Most: MaxNote})
+}
+
 // Adjustment is money that an operator books to a merchant's available balance, or, below zero, from it, for what no
 // other transfer says. It is never edited: another one takes it back.
 type Adjustment struct {

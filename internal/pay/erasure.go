@@ -3,6 +3,7 @@ package pay
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -154,4 +155,50 @@ func (i LineItem) Price() string {
 		return i.Told.Unit + " " + string(i.Unit.Currency)
 	}
 	return i.Unit.String()
+}
+
+// Limits of what names a shopper and an order, in characters.
+const (
+	MaxOrderID   = 120
+	MaxEmail     = 254 // of anybody
+	MaxBuyerName = 120
+	MaxFirstName = 60
+	MaxLastName  = 60
+	MaxPhone     = 40
+	MaxIP        = 45
+	MaxDocument  = 40 // with its punctuation
+	MaxURL       = 2048
+)
+
+// Fit returns an error if a text of an order is too long. The fields are named as in the API.
+//
+// Errors: invalid_request.
+func (b Buyer) Fit(orderID, returnURL string, p Purchase) error {
+	return problem.Fit(append(p.texts(orderID, returnURL),
+		problem.Text{Param: "userEmail", Text: b.Email, Most: MaxEmail},
+		problem.Text{Param: "userName", Text: b.Name, Most: MaxBuyerName},
+		problem.Text{Param: "userPhone", Text: b.Phone, Most: MaxPhone},
+		problem.Text{Param: "userIp", Text: b.IP, Most: MaxIP},
+		problem.Text{Param: "documentId", Text: b.Document, Most: MaxDocument})...)
+}
+
+// Fit is Buyer.Fit for a checkout.
+func (c Customer) Fit(orderID, returnURL string, p Purchase) error {
+	return problem.Fit(append(p.texts(orderID, returnURL),
+		problem.Text{Param: "customer.firstName", Text: c.FirstName, Most: MaxFirstName},
+		problem.Text{Param: "customer.lastName", Text: c.LastName, Most: MaxLastName},
+		problem.Text{Param: "customer.email", Text: c.Email, Most: MaxEmail},
+		problem.Text{Param: "customer.phone", Text: c.Phone, Most: MaxPhone},
+		problem.Text{Param: "customer.documentId", Text: c.Document, Most: MaxDocument})...)
+}
+
+// texts are the texts of an order that have a limit.
+func (p Purchase) texts(orderID, returnURL string) []problem.Text {
+	list := []problem.Text{{Param: "merchantOrderId", Text: orderID, Most: MaxOrderID}, {Param: "returnUrl", Text: returnURL, Most: MaxURL},
+		{Param: "description", Text: p.Description, Most: MaxDescription}}
+	for i, item := range p.Items {
+		at := fmt.Sprintf("lineItems[%d].", i)
+		list = append(list, problem.Text{Param: at + "name", Text: item.Name, Most: MaxItemName}, problem.Text{Param: at + "sku", Text: item.SKU, Most: MaxSKU})
+	}
+	return list
 }

@@ -392,6 +392,10 @@ const (
 	MaxMetadata      = 50
 	MaxMetadataKey   = 40
 	MaxMetadataValue = 500
+	MaxDescription   = 500
+	MaxItems         = 100
+	MaxItemName      = 200
+	MaxSKU           = 100
 )
 
 // IsZero reports whether the shop described nothing.

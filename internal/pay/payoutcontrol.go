@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -49,6 +50,9 @@ type PayoutLimits struct {
 	Days      string `json:"days,omitempty"`
 }
 
+// MaxStopReason is the longest reason of a stop, in characters.
+const MaxStopReason = 200
+
 // Why a due withdrawal waits, for an operator or for a time.
 const (
 	WaitsStopped  Unpayable = "payouts_stopped"
@@ -96,7 +100,7 @@ func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 			return c, Change{}, problem.Field(problem.InvalidRequest, name, notDollars.With(name))
 		}
 	}
-	if err := checkDays(l.Days); err != nil {
+	if err := cmp.Or(checkDays(l.Days), problem.Fit(problem.Text{Param: "reason", Text: l.Stopped, Most: MaxStopReason})); err != nil {
 		return c, Change{}, err
 	}
 	if c.Merchant == "" && l.Automatic {

@@ -22,6 +22,13 @@ func (c Claim) Opened() Refund {
 	return Refund{c}
 }
 
+// MaxRefundReason is the longest reason of a refund, in characters (REF-2). MaxRefundReference is the longest id of a refund that
+// the operator books.
+const (
+	MaxRefundReason    = 500
+	MaxRefundReference = 128
+)
+
 // NewRefund is the input from which a refund is opened.
 type NewRefund struct {
 	ID     string       // of its claim

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -171,6 +172,26 @@ func (w Wallet) next(now time.Time) Wallet {
 	w.Version++
 	w.UpdatedAt = now
 	return w
+}
+
+// Limits of a wallet, in characters. Those of the holder's document, the bank and the branch are without punctuation.
+const (
+	MaxWalletLabel    = 60
+	MaxDestination    = 200
+	MaxHolderName     = 140
+	MaxHolderDocument = 20
+	MaxBankCode       = 12
+	MaxBranchCode     = 10
+)
+
+// FitWallet returns an error if a text of a new wallet is too long. The fields are named as in the API.
+//
+// Errors: invalid_request.
+func FitWallet(label, destination string, b Beneficiary) error {
+	return problem.Fit(problem.Text{Param: "label", Text: label, Most: MaxWalletLabel}, problem.Text{Param: "destination", Text: destination, Most: MaxDestination},
+		problem.Text{Param: "holderName", Text: b.Name, Most: MaxHolderName}, problem.Text{Param: "holderDocument", Text: b.Document, Most: MaxHolderDocument},
+		problem.Text{Param: "holderEmail", Text: b.Email, Most: MaxEmail}, problem.Text{Param: "bankCode", Text: b.Bank, Most: MaxBankCode},
+		problem.Text{Param: "branchCode", Text: b.Branch, Most: MaxBranchCode})
 }
 
 // Beneficiary is who a wallet belongs to, as the merchant wrote it. It is secret: do not log it.

@@ -10,8 +10,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// maxURL is the longest endpoint URL, in bytes.
-const maxURL = 2048
+// MaxURL is the longest endpoint URL, in bytes.
+const MaxURL = 2048
 
 // CheckURL checks what can be known about an endpoint when it is saved: that the URL is
 // absolute, uses https (or http, in the sandbox), names a host, carries no credentials and
@@ -20,8 +20,8 @@ const maxURL = 2048
 //
 // Errors: a problem.Reason.
 func CheckURL(raw string, live, allowPrivate bool) error {
-	if len(raw) > maxURL {
-		return urlTooLong.With(maxURL)
+	if len(raw) > MaxURL {
+		return urlTooLong.With(MaxURL)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -88,9 +88,10 @@ func inJSON(text string, html bool) string {
 	return strings.TrimSuffix(b.String()[1:], "\"\n")
 }
 
+// Limits of credentials, in characters.
 const (
-	longestCredential = 200  // a user name, a password, a header's name
-	longestValue      = 4096 // a header's value: tokens are long
+	LongestCredential = 200  // a user name, a password, a header's name
+	LongestValue      = 4096 // a header's value: tokens are long
 )
 
 // otherwiseUsed are the headers that no credentials may replace, in lower case, and why. A name that ends in * is a beginning.
@@ -146,18 +147,18 @@ func (c Credentials) Check() (list []Mistake) {
 	switch {
 	case strings.Contains(c.Username, ":"):
 		add("username", userWithColon)
-	case !plain(c.Username, longestCredential, unicode.MaxRune):
+	case !plain(c.Username, LongestCredential, unicode.MaxRune):
 		add("username", userUnreadable)
 	}
-	if !plain(c.Password, longestCredential, unicode.MaxRune) {
+	if !plain(c.Password, LongestCredential, unicode.MaxRune) {
 		add("password", passwordUnreadable)
 	}
 	if why := usedFor(c.Header); !why.None() {
 		add("header", why)
-	} else if c.Header != "" && (!isToken(c.Header) || len(c.Header) > longestCredential) {
+	} else if c.Header != "" && (!isToken(c.Header) || len(c.Header) > LongestCredential) {
 		add("header", headerMalformed)
 	}
-	if !plain(c.Value, longestValue, unicode.MaxASCII) {
+	if !plain(c.Value, LongestValue, unicode.MaxASCII) {
 		add("value", valueUnreadable)
 	}
 	return list

@@ -101,6 +101,9 @@ func (ac *Accounts) check(ctx context.Context, account accounts.Account, credent
 	if err := checkTerms(adapter, account); err != nil {
 		return err
 	}
+	if err := problem.Fit(problem.Text{Param: "baseUrl", Text: account.BaseURL, Most: accounts.MaxBaseURL}); err != nil {
+		return err
+	}
 	if err := provider.CheckBaseURL(account.BaseURL); err != nil {
 		return invalid("baseUrl", settingWrong.With(err.Error()))
 	}

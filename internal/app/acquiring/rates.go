@@ -143,6 +143,11 @@ type RateChange struct {
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
 func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []rates.Reading, force bool) ([]RateChange, error) {
+	for _, r := range readings {
+		if err := problem.Fit(problem.Text{Param: "source", Text: r.Source, Most: rates.MaxSource}); err != nil {
+			return nil, err
+		}
+	}
 	return rs.applyRates(ctx, readings, force, &by)
 }
 

@@ -1,9 +1,11 @@
 package base
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Resolution is the operator's resolution of something that no provider ends.
@@ -18,6 +20,13 @@ type Resolution struct {
 	Reference string
 	// Amount is the part of a payout that came back, in units of the currency that arrived; "": all that is left.
 	Amount string
+}
+
+// Fit returns an error if a text of the resolution is too long.
+//
+// Errors: invalid_request.
+func (r Resolution) Fit() error {
+	return cmp.Or(pay.FitNote(r.Note), problem.Fit(problem.Text{Param: "reference", Text: r.Reference, Most: pay.MaxReference}))
 }
 
 // ToldOf is the audit log's details of a resolution, with the provider's answer.

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -79,7 +80,7 @@ type NewEvidence struct {
 // invalid_request.
 func (rf *Claims) SubmitEvidence(ctx context.Context, scope merchants.Scope, id string, n NewEvidence) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
-	if err != nil {
+	if err = cmp.Or(err, n.fit()); err != nil {
 		return c, err
 	}
 	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
@@ -92,6 +93,15 @@ func (rf *Claims) SubmitEvidence(ctx context.Context, scope merchants.Scope, id 
 		change.Audit = rf.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})
+}
+
+// fit returns an error if a text of the evidence is too long.
+func (n NewEvidence) fit() error {
+	texts := []problem.Text{{Param: "kind", Text: n.Kind, Most: evidence.MaxKind}, {Param: "text", Text: n.Text, Most: evidence.MaxText}}
+	if n.File != nil {
+		texts = append(texts, problem.Text{Param: "file.name", Text: n.File.Name, Most: evidence.MaxFileName})
+	}
+	return problem.Fit(texts...)
 }
 
 // EvidenceFile reads the file of a piece of evidence.
@@ -167,7 +177,7 @@ var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Rejec
 func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
-	if err = cmp.Or(err, r.checkParts()); err != nil {
+	if err = cmp.Or(err, pay.FitNote(note), problem.Fit(problem.Text{Param: "byHand", Text: r.ByHand, Most: pay.MaxReference}), r.checkParts()); err != nil {
 		return c, err
 	}
 	details := r.details(c)

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -163,7 +164,7 @@ func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provid
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also while a call may be on its way.
 func (rf *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) (pay.Claim, error) {
 	c, err := rf.AnyClaim(ctx, id)
-	if err != nil {
+	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return c, err
 	}
 	return rf.onClaim(ctx, id, view.Cause{RequestID: by.Request}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -98,7 +99,8 @@ type Booking struct {
 //
 // Errors: transaction_not_found; those of pay.NewBooking.Book.
 func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (claim pay.Claim, err error) {
-	if err := rf.MayMoveMoney(); err != nil {
+	reference := problem.Text{Param: "reference", Text: b.Reference, Most: pay.MaxRefundReference}
+	if err := cmp.Or(pay.FitNote(b.Note), problem.Fit(reference), rf.MayMoveMoney()); err != nil {
 		return claim, err
 	}
 	err = base.Again(func() error {

@@ -87,7 +87,7 @@ func (rf *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n Ne
 	}
 	defer done()
 	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
-	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
+	if err = cmp.Or(err, problem.Fit(problem.Text{Param: "reason", Text: n.Reason, Most: pay.MaxRefundReason}), rf.MayMoveMoney()); err != nil {
 		return made, err
 	}
 	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {

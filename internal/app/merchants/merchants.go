@@ -3,6 +3,7 @@
 package merchants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -169,7 +170,7 @@ func (n NewMerchant) Check() error {
 	if strings.TrimSpace(n.Name) == "" {
 		return problem.Field(problem.InvalidRequest, "name", nameRequired)
 	}
-	if err := readable("name", n.Name); err != nil {
+	if err := cmp.Or(readable("name", n.Name), problem.Fit(problem.Text{Param: "name", Text: n.Name, Most: merchants.MaxName})); err != nil {
 		return err
 	}
 	return checkEmail(n.Email)

@@ -267,7 +267,7 @@ func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, 
 // Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
 func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, note string) error {
 	r, err := l.Notification(ctx, id)
-	if err != nil {
+	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return err
 	}
 	switch {

@@ -44,8 +44,7 @@ func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Prov
 	return &Payments{Base: b, offer: offer{rates, providers, methods, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
-// NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and
-// form.
+// NewPayment is a request to create a payment (PAY-1). Its strings were checked for form.
 type NewPayment struct {
 	Amount          money.Amount // in the shop's currency
 	PaymentMethodID string
@@ -120,7 +119,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 // yet.
 func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
 	merchant, shop, err := in.Tenant(ctx, base.Principal{Scope: scope})
-	if err = cmp.Or(err, merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
+	if err = cmp.Or(err, n.Buyer.Fit(n.OrderID, n.ReturnURL, n.Purchase), merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return pay.Payment{}, err
 	}
 	if !n.Hosted { // our page leads back, and no other (PAY-10)

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -18,7 +19,7 @@ import (
 // otherwise (details.reason).
 func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resolution) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments().Any(ctx, r.ID)
-	if err != nil {
+	if err = cmp.Or(err, r.Fit()); err != nil {
 		return p, "", err
 	}
 	attempt, ok := p.Attempts.Current()

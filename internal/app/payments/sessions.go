@@ -70,7 +70,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 		return s, ss.SessionToken(s.ID), found, err
 	}
 	merchant, shop, err := ss.Tenant(ctx, base.Principal{Scope: scope})
-	if err = cmp.Or(err, merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
+	if err = cmp.Or(err, n.Customer.Fit(n.OrderID, n.ReturnURL, n.Purchase), merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return s, "", false, err
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)
@@ -321,6 +321,11 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 	var p pay.Payment
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
+	typed := []problem.Text{{Param: "customer.email", Text: c.Typed.Email, Most: pay.MaxEmail}, {Param: "customer.fullName", Text: c.Typed.Name, Most: pay.MaxBuyerName},
+		{Param: "customer.documentId", Text: c.Typed.Document, Most: pay.MaxDocument}}
+	if err := problem.Fit(typed...); err != nil {
+		return s, p, err
+	}
 	err := base.Again(func() error {
 		read, err := ss.session(ctx, token)
 		if err != nil {

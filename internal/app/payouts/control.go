@@ -93,6 +93,9 @@ func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, err
 //
 // Errors: store.ErrNotFound, conflict_state, store.ErrNotProved.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
+	if err := pay.FitNote(note); err != nil {
+		return approved, err
+	}
 	err = base.Again(func() error {
 		w, err := po.Store.Withdrawals().Any(ctx, id)
 		if err != nil {

@@ -108,7 +108,7 @@ func (po *Payouts) PaySettlement(ctx context.Context, by audit.Actor, n HandPaym
 	if n.Reference == "" || strings.ContainsFunc(n.Reference, problem.Unprintable) {
 		return paid, made, problem.Field(problem.InvalidRequest, "reference", pay.ReferenceNotALine)
 	}
-	if err := po.MayMoveMoney(); err != nil {
+	if err := cmp.Or(pay.FitNote(n.Note), po.MayMoveMoney()); err != nil {
 		return paid, made, err
 	}
 	first, err := po.settlement(ctx, n.Settlement)

@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,7 +182,7 @@ func (fl *Floats) Seen() []FloatStatus {
 // there is no such payout account.
 func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amount money.Amount, reference, note string, force bool) error {
 	s, err := fl.providers.ProviderAccount(ctx, account)
-	if err != nil {
+	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return err
 	}
 	if !s.PaysOut {

@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		return w, "", problem.Field(problem.InvalidRequest, "amount", amountOnlyIfReturned)
 	}
 	w, err = po.Store.Withdrawals().Any(ctx, r.ID)
-	if err != nil {
+	if err = cmp.Or(err, r.Fit()); err != nil {
 		return w, "", err
 	}
 	part, err := cameBack(w, r.Amount)

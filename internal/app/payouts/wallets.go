@@ -47,6 +47,9 @@ type NewWallet struct {
 //
 // Errors: conflict_state if the shop has a wallet with this destination.
 func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWallet) (pay.Wallet, error) {
+	if err := pay.FitWallet(n.Label, n.Account, n.Beneficiary); err != nil {
+		return pay.Wallet{}, err
+	}
 	place := n.Network + ":" + n.Currency + ":" + n.Account
 	if n.Network == destination.TED {
 		place += ":" + n.Bank + ":" + n.Branch // another bank may have an account of the same number

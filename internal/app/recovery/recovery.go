@@ -98,6 +98,9 @@ func (rs *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, 
 
 // recover decides about the recovery, and writes the decision with its actor.
 func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+	if err := pay.FitNote(note); err != nil {
+		return pay.Recovery{}, err
+	}
 	next, err := base.Decide(func() (pay.Recovery, error) {
 		read, err := rs.Store.Recoveries().Get(ctx)
 		if err != nil {
@@ -172,6 +175,9 @@ func (rs *Recovery) CoverAccount(ctx context.Context, account, how string) error
 
 // CloseFound records what the operator did about a found entry.
 func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
+	if err := pay.FitNote(note); err != nil {
+		return err
+	}
 	return base.Again(func() error {
 		f, err := rs.Store.Recoveries().FoundAt(ctx, id)
 		if err != nil {

@@ -1,6 +1,7 @@
 package settlements
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -76,7 +77,9 @@ func (ad *Adjustments) Make(ctx context.Context, by audit.Actor, n NewAdjustment
 
 // make books what is wanted, once.
 func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adjustment) (made pay.Adjustment, err error) {
-	if err := ad.MayMoveMoney(); err != nil {
+	about := problem.Text{Param: "about", Text: wanted.About, Most: pay.MaxAbout}
+	reference := problem.Text{Param: "reference", Text: wanted.Reference, Most: pay.MaxReference}
+	if err := cmp.Or(pay.FitNote(wanted.Note), problem.Fit(about, reference), ad.MayMoveMoney()); err != nil {
 		return made, err
 	}
 	err = base.Again(func() error {
@@ -250,6 +253,9 @@ func (ad *Adjustments) Approve(ctx context.Context, by audit.Actor, id string) (
 func (ad *Adjustments) Reject(ctx context.Context, by audit.Actor, id, note string) (next pay.Adjustment, err error) {
 	if strings.TrimSpace(note) == "" {
 		return next, problem.Field(problem.MissingField, "note", noteRequired)
+	}
+	if err := pay.FitNote(note); err != nil {
+		return next, err
 	}
 	err = base.Again(func() error {
 		a, err := ad.Any(ctx, id)

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	mathrand "math/rand/v2"
 	"net/url"
 	"slices"
@@ -111,6 +110,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope merch
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
+	bad.description(n.Description)
 	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return webhooks.Subscription{}, "", err
@@ -227,24 +227,6 @@ func allIfAny(events []string) []string {
 		return []string{webhooks.AllEvents}
 	}
 	return events
-}
-
-// problems collects everything that is wrong with a subscription.
-type problems struct {
-	issues  []problem.Issue
-	missing []string
-}
-
-func (b *problems) events(events []string) {
-	if len(events) == 0 {
-		b.issues = append(b.issues, problem.Issue{Path: "events", Reason: noEvents})
-		b.missing = []string{"events"}
-	}
-	for i, e := range events {
-		if !webhooks.ValidEvent(e) {
-			b.issues = append(b.issues, problem.Issue{Path: fmt.Sprintf("events[%d]", i), Reason: notEventNorAll.With(NotEvent(e))})
-		}
-	}
 }
 
 // paidElsewhere are other services' names of payment.completed. By its letters, the first is
@@ -369,10 +351,12 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)
 		}
+		next := read.Edit(w.edit(read, e), w.TimeOf(scope))
+		bad.description(next.Description)
 		if err := bad.err(); err != nil {
 			return pay.Change{}, err
 		}
-		if sub = read.Edit(w.edit(read, e), w.TimeOf(scope)); sub.Version == read.Version {
+		if sub = next; sub.Version == read.Version {
 			return pay.Change{}, nil
 		}
 		change := pay.Change{Subscriptions: []webhooks.Subscription{sub}}

@@ -4,8 +4,7 @@ import "github.com/cascadapay/cascada/internal/pay/problem"
 
 // Why something is refused here. The sentences for people are in package message, by these keys.
 var (
-	addressMissing     = problem.Define("page.address_missing")
-	descriptionTooLong = problem.Define("page.description_too_long")
-	graceMissing       = problem.Define("page.grace_missing")
-	unknownFilter      = problem.Define("page.unknown_filter")
+	addressMissing = problem.Define("page.address_missing")
+	graceMissing   = problem.Define("page.grace_missing")
+	unknownFilter  = problem.Define("page.unknown_filter")
 )

@@ -173,14 +173,11 @@ func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm
 	return f, slices.Clone(r.Form["events"])
 }
 
-// described checks the description, which the API bounds in its schema.
+// described checks how long the description is.
 //
 // Errors: invalid_request.
 func (f webhookForm) described() error {
-	if len([]rune(f.Description)) > 200 {
-		return problem.Field(problem.InvalidRequest, "description", descriptionTooLong)
-	}
-	return nil
+	return problem.Fit(problem.Text{Param: "description", Text: f.Description, Most: webhooks.MaxDescription})
 }
 
 func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -195,9 +195,10 @@ func (m *room) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return m.lead(w, r, v, "/wallets/"+added.ID)
 }
 
-// most is how long a field of the holder may be, as the API has it.
+// most is how many characters a field may have.
 var most = map[string]int{
-	"label": 60, "destination": 200, "holderName": 140, "holderDocument": 20, "holderEmail": 254, "bankCode": 12, "branchCode": 10,
+	"label": pay.MaxWalletLabel, "destination": pay.MaxDestination, "holderName": pay.MaxHolderName, "holderDocument": pay.MaxHolderDocument,
+	"holderEmail": pay.MaxEmail, "bankCode": pay.MaxBankCode, "branchCode": pay.MaxBranchCode,
 }
 
 // read makes a wallet of a form, and says what is wrong with it.

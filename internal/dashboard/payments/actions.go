@@ -46,9 +46,6 @@ func (s *sales) refundForm(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return s.room.Show(w, r, v, "refund", view)
 }
 
-// longestReason is how many characters the reason of a refund has at most (REF-2).
-const longestReason = 500
-
 // refund gives a payment back, in full or in part. The form's key stands for one refund, however often it is sent.
 func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := typed(r, "amount", "reason", "note")
@@ -66,8 +63,8 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	switch {
 	case !ok:
 		err = message.FieldRefusal(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
-	case utf8.RuneCountInString(reason) > longestReason:
-		err = message.FieldRefusal(problem.InvalidRequest, "reason", s.room.Text(v, "wrong_length", "most", longestReason))
+	case utf8.RuneCountInString(reason) > pay.MaxRefundReason:
+		err = message.FieldRefusal(problem.InvalidRequest, "reason", s.room.Text(v, "wrong_length", "most", pay.MaxRefundReason))
 	default:
 		n.Amount = amount.Decimal()
 	}

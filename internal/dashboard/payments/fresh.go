@@ -146,7 +146,7 @@ func onceOf(route string, f form) base.Idempotency {
 
 // checkEmail returns an error for a text that is not an e-mail address. An empty text is allowed.
 func checkEmail(text string) error {
-	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text || utf8.RuneCountInString(text) > longestEmail) {
+	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text || utf8.RuneCountInString(text) > pay.MaxEmail) {
 		return problem.Field(problem.InvalidRequest, "email", people.NotAnAddress)
 	}
 	return nil
@@ -156,19 +156,12 @@ func (s *sales) newLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "", "installments", "")))
 }
 
-// The longest texts of a payment and its link, as in the API.
-const (
-	longestOrder       = 120
-	longestDescription = 500
-	longestEmail       = 254
-)
-
 // makeLink opens a checkout session and shows its address. The page is the answer to the form itself, because the
 // address lets whoever has it pay.
 func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := typed(r, "amount", "amount_currency", "description", "order", "email", "installments")
 	err := checkEmail(f.Typed["email"])
-	for field, most := range map[string]int{"order": longestOrder, "description": longestDescription} {
+	for field, most := range map[string]int{"order": pay.MaxOrderID, "description": pay.MaxDescription} {
 		if utf8.RuneCountInString(f.Typed[field]) > most {
 			err = message.FieldRefusal(problem.InvalidRequest, field, s.room.Text(v, "wrong_length", "most", most))
 		}

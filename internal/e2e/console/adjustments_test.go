@@ -127,7 +127,7 @@ func TestFormOfAnAdjustment(t *testing.T) {
 			{"reason", "", http.StatusBadRequest, "Choose a reason"},
 			{"reason", "reversal", http.StatusBadRequest, "Choose a reason"},
 			{"note", " ", http.StatusBadRequest, "Write why"},
-			{"note", strings.Repeat("x", 1001), http.StatusBadRequest, "too long"},
+			{"note", strings.Repeat("x", pay.MaxNote+1), http.StatusBadRequest, "may have at most 1000: shorten it"},
 			{"reference", "", http.StatusBadRequest, "your own name of this booking"},
 			{"about", foreign, http.StatusBadRequest, "of this merchant"},
 			{"allowNegative", "true", http.StatusBadRequest, "Only an adjustment that takes money"},

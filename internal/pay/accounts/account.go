@@ -18,6 +18,9 @@ import (
 // AccountPrefix begins the id of a provider account for which the operator chose no id.
 const AccountPrefix = "acc_"
 
+// MaxBaseURL is the longest address that overrides a provider's own, in characters.
+const MaxBaseURL = 500
+
 // Account is the operator's account at a provider, in one environment, for one merchant or for all.
 type Account struct {
 	ID       string // acc_…, or an id that the operator chose; it is part of the notification URL

@@ -25,6 +25,12 @@ const (
 // MaxText is the longest text of a piece of evidence, in characters.
 const MaxText = 20_000
 
+// Limits of what names a piece of evidence, in characters.
+const (
+	MaxKind     = 60
+	MaxFileName = 200
+)
+
 // Types lists the accepted types.
 func Types() []string { return []string{PDF, PNG, JPEG, Text} }
 

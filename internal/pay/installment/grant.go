@@ -80,12 +80,18 @@ type Grants string
 // MostGrants is the largest number of terms of one merchant.
 const MostGrants = 50
 
+// MaxGrants is the longest text of terms, in characters.
+const MaxGrants = 4000
+
 // ParseGrants reads terms that are separated by commas or white space; "none" and "" are no terms.
 //
-// Errors: invalid_request for one that cannot be read, for two of a rail from the same amount, and for too many.
+// Errors: invalid_request for one that cannot be read, for two of a rail from the same amount, for too many, and for a text that is too long.
 func ParseGrants(text string) (Grants, error) {
 	var list []Grant
 	var words []string
+	if err := problem.Fit(problem.Text{Param: "installments", Text: text, Most: MaxGrants}); err != nil {
+		return "", err
+	}
 	if strings.TrimSpace(text) == "none" {
 		return "", nil
 	}

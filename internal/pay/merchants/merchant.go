@@ -16,6 +16,9 @@ const (
 	ShopPrefix     = "shp_"
 )
 
+// MaxName is the longest name of a merchant, in characters.
+const MaxName = 100
+
 // Merchant is a tenant (SVC-14).
 type Merchant struct {
 	ID         string // mer_…

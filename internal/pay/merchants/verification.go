@@ -46,6 +46,9 @@ const (
 // VerificationWindow is how long a merchant has to submit documents.
 const VerificationWindow = 7 * 24 * time.Hour
 
+// MaxRejection is the longest text that says why documents are rejected, in characters: the merchant reads it.
+const MaxRejection = 500
+
 // Verification is one attempt to verify who a merchant is. It belongs to the
 // merchant in an environment, not to a shop: its scope has none.
 type Verification struct {
@@ -82,7 +85,7 @@ func (v Verification) Start(now time.Time) Verification {
 // or rejected after the decision, expired if no documents came. code and message say why it was
 // rejected.
 //
-// Errors: conflict_state.
+// Errors: conflict_state, invalid_request for a message that is too long.
 func (v Verification) Move(to VerificationStatus, code, message string, now time.Time) (Verification, error) {
 	ok := false
 	switch to {
@@ -96,6 +99,9 @@ func (v Verification) Move(to VerificationStatus, code, message string, now time
 	if !ok {
 		return v, &problem.Error{Code: problem.ConflictState, Reason: verificationStep.With(v.Status, to),
 			Details: problem.Details{From: string(v.Status), Action: string(to)}}
+	}
+	if err := problem.Fit(problem.Text{Param: "message", Text: message, Most: MaxRejection}); err != nil {
+		return v, err
 	}
 	v.Version++
 	v.Status, v.UpdatedAt, v.DueAt = to, now, time.Time{}

@@ -22,8 +22,8 @@ const (
 	MostPasskeys = 10
 	// ChallengeLife is how long a challenge may be answered.
 	ChallengeLife = 5 * time.Minute
-	// maxPasskeyName is the longest name of a passkey, in characters.
-	maxPasskeyName = 60
+	// MaxPasskeyName is the longest name of a passkey, in characters.
+	MaxPasskeyName = 60
 )
 
 // ParsePasskeyName reads the name that a user gives a passkey.
@@ -31,7 +31,7 @@ const (
 // Errors: invalid_request.
 func ParsePasskeyName(text string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
-	if text == "" || len([]rune(text)) > maxPasskeyName {
+	if text == "" || len([]rune(text)) > MaxPasskeyName {
 		return "", problem.Field(problem.InvalidRequest, "name", passkeyNameLength)
 	}
 	if strings.ContainsFunc(text, problem.Unprintable) {

@@ -1,10 +1,36 @@
 package problem
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // Unprintable reports whether a character can make a line of text look like something else: a
 // control character, a line end, or a mark that changes the direction of writing. An operator's
 // terminal obeys control characters and direction marks.
 func Unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// TooLong is the reason for a text that has more characters than its field takes. Pages name no field: they show it beside
+// its own.
+var TooLong = Define3("text.too_long", "field", "most", "sent")
+
+// Text is a text that somebody sent, in a field, with the most characters that it may have.
+type Text struct {
+	Param, Text string
+	Most        int
+}
+
+// Fit returns one error that lists all texts that are too long, or nil if all fit.
+//
+// Errors: invalid_request.
+func Fit(texts ...Text) error {
+	var issues []Issue
+	for _, t := range texts {
+		if n := utf8.RuneCountInString(t.Text); n > t.Most {
+			issues = append(issues, Issue{Path: t.Param, Reason: TooLong.With(t.Param, t.Most, n)})
+		}
+	}
+	return Invalid(issues...)
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
+// MaxSource is the longest name of a rate's source, in characters.
+const MaxSource = 100
+
 // Reading is an exchange rate from a source: how many units of Currency one US dollar buys.
 type Reading struct {
 	Currency money.Currency

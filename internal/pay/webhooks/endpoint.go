@@ -114,6 +114,9 @@ type SubscriptionEdit struct {
 // another limit: each event goes to all of them.
 const MostSubscriptions = 50
 
+// MaxDescription is the longest description of an endpoint, in characters.
+const MaxDescription = 200
+
 // Beside returns an error if a subscription may not exist beside the others of its shop and
 // environment. total is their number. A new one must not exceed the limit, and no two may have the
 // same URL and the same events.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
@@ -159,19 +158,12 @@ func signed(language merchants.Language, text string) (money.Amount, error) {
 	return amount, nil
 }
 
-// short returns an error for a text of a form that is longer than the operators' API accepts.
+// short returns an error for a text of a form that is too long.
 //
 // Errors: invalid_request.
 func short(typed desk.Form) error {
-	for _, field := range []struct {
-		name string
-		most int
-	}{{"note", 1000}, {"about", 200}, {"reference", 200}} {
-		if utf8.RuneCountInString(typed.Value(field.name)) > field.most {
-			return problem.Field(problem.InvalidRequest, field.name, tooLong)
-		}
-	}
-	return nil
+	return problem.Fit(problem.Text{Param: "note", Text: typed.Value("note"), Most: pay.MaxNote}, problem.Text{Param: "about", Text: typed.Value("about"), Most: pay.MaxAbout},
+		problem.Text{Param: "reference", Text: typed.Value("reference"), Most: pay.MaxReference})
 }
 
 // beside puts an error with a code beside a field.

@@ -10,6 +10,5 @@ var (
 	chooseVerificationEnd   = problem.Define("console.choose_verification_end")
 	chooseWithdrawalEnd     = problem.Define("console.choose_withdrawal_end")
 	amountNotReturned       = problem.Define2("console.returned_amount_unreadable", "amount", "currency")
-	tooLong                 = problem.Define("console.too_long")
 	verificationNeedsReason = problem.Define("console.verification_needs_reason")
 )

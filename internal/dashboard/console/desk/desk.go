@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -137,9 +138,8 @@ func Sentence(message string) string {
 //
 // Errors: invalid_request if it is missing or too long.
 func Note(r *http.Request) (string, error) {
-	const most = 1000
 	note := strings.TrimSpace(r.FormValue("note"))
-	if note == "" || len(note) > most {
+	if note == "" || utf8.RuneCountInString(note) > pay.MaxNote {
 		return note, problem.Field(problem.InvalidRequest, "note", noteMissing)
 	}
 	return note, nil

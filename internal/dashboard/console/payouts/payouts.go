@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -201,8 +202,7 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	merchant, live := of(r)
 	reason := strings.TrimSpace(r.FormValue("reason"))
 	var err error
-	const longest = 200
-	if reason == "" || len(reason) > longest {
+	if reason == "" || utf8.RuneCountInString(reason) > pay.MaxStopReason {
 		err = problem.Field(problem.InvalidRequest, "reason", stopReasonMissing)
 	} else {
 		_, err = p.Uses.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = reason })
