@@ -74,6 +74,10 @@ plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(PAGES)
 	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -timeout 15m $(ROOMS)
 
+.PHONY: quick
+quick: ## test what a change touches: its packages, and its noun's end-to-end tests, on SQLite (BASE=REVISION)
+	@$(ALIKE) GO='$(GO)' ./.ci/quick $(BASE)
+
 .PHONY: worlds
 worlds: ## simulate bad days (docs/TESTING.md), and check the sources against the rules of the architecture
 	$(ALIKE) $(TEST) -timeout 20m $(LONELY)
