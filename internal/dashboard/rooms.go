@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/analytics"
 	"github.com/cascadapay/cascada/internal/dashboard/claims"
@@ -21,7 +20,7 @@ import (
 
 // register adds each room's pages to the site, with the use cases that they call.
 func register(site *frame.Site, c Config) error {
-	for _, room := range append(shopRooms(site, c.App, c), consoleRooms(site, c.App, c)...) {
+	for _, room := range append(shopRooms(site, c), consoleRooms(site, c)...) {
 		if err := room(); err != nil {
 			return err
 		}
@@ -30,7 +29,8 @@ func register(site *frame.Site, c Config) error {
 }
 
 // shopRooms are the rooms of merchants' staff.
-func shopRooms(site *frame.Site, a *app.App, c Config) []func() error {
+func shopRooms(site *frame.Site, c Config) []func() error {
+	a := c.App
 	return []func() error{
 		func() error {
 			return account.Register(site, account.Uses{
@@ -75,7 +75,8 @@ func shopRooms(site *frame.Site, a *app.App, c Config) []func() error {
 }
 
 // consoleRooms are the rooms of operators.
-func consoleRooms(site *frame.Site, a *app.App, c Config) []func() error {
+func consoleRooms(site *frame.Site, c Config) []func() error {
+	a := c.App
 	return []func() error{
 		func() error {
 			return console.Register(site, console.Uses{

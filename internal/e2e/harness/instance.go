@@ -149,7 +149,7 @@ func (s *Instance) End(t *testing.T) {
 func (s *Instance) Clean(t *testing.T) {
 	t.Helper()
 	broken, err := s.App.Check(ctx)
-	// After an outage the first statement may still be one that PostgreSQL was told to cancel.
+	// After an outage the database may still refuse a first statement.
 	for range 5 {
 		if !app.Away(err) {
 			break
