@@ -12,7 +12,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
-	apppeople "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -61,7 +60,7 @@ type Gate interface {
 type Uses struct {
 	*base.Base
 	Access *auth.Access
-	People *apppeople.People
+	People *users.People
 }
 
 // Site is where rooms register their pages. It lets nobody in who may not open them.
