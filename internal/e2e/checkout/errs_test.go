@@ -276,7 +276,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	s.Rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // so that amounts are in the billions
-	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: merchants.Standard})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 6), Email: "ops@acme.example", Tier: merchants.Standard})
 	harness.Must(t, err)
 	o := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}
 	order := strings.Repeat("ORDER7F3A", 12)
