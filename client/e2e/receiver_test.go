@@ -18,12 +18,12 @@ import (
 	"github.com/cascadapay/cascada/client"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/settlements"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // vectors are the test vectors for receivers in docs/WEBHOOKS.md.
@@ -65,7 +65,7 @@ func readVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors
 	// The keys are the header's name.
-	block := strings.ReplaceAll(documented(t, "### Test vectors", "json"), strconv.Quote(webhook.SignatureHeader), `"Header"`)
+	block := strings.ReplaceAll(documented(t, "### Test vectors", "json"), strconv.Quote(sender.SignatureHeader), `"Header"`)
 	if err := json.Unmarshal([]byte(block), &v); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func at(seconds int64) func() time.Time {
 }
 
 func signed(header string) http.Header {
-	return http.Header{webhook.SignatureHeader: {header}}
+	return http.Header{sender.SignatureHeader: {header}}
 }
 
 func TestAReceiverKeepsToTheVectors(t *testing.T) {
@@ -131,10 +131,10 @@ func TestAReceiverAllows300SecondsEitherWay(t *testing.T) {
 	}
 	// Without a clock of the test, the receiver uses the system's.
 	r, body := client.Receiver{Secrets: []string{v.Secret}}, []byte(v.Body)
-	if _, err := r.Read(signed(webhook.Sign(time.Now(), body, v.Secret, "")), body); err != nil {
+	if _, err := r.Read(signed(sender.Sign(time.Now(), body, v.Secret, "")), body); err != nil {
 		t.Errorf("a new signature is refused: %v", err)
 	}
-	if _, err := r.Read(signed(webhook.Sign(time.Now().Add(-time.Hour), body, v.Secret, "")), body); !errors.Is(err, client.ErrStale) {
+	if _, err := r.Read(signed(sender.Sign(time.Now().Add(-time.Hour), body, v.Secret, "")), body); !errors.Is(err, client.ErrStale) {
 		t.Errorf("a signature from an hour ago ends with %v, want %v", err, client.ErrStale)
 	}
 }
@@ -158,7 +158,7 @@ func TestAReceiverRefusesWhatIsNotSigned(t *testing.T) {
 		"a later scheme":         {signed("t=1792281600,v2=" + signature), []string{v.Secret}},
 		"an endless header":      {signed(v.Header + strings.Repeat(",v1="+signature, 20)), []string{v.Secret}},
 		"no secret":              {signed(v.Header), nil},
-		"signed with no secret":  {signed(webhook.Sign(time.Unix(v.Timestamp, 0), body, "", "")), []string{""}},
+		"signed with no secret":  {signed(sender.Sign(time.Unix(v.Timestamp, 0), body, "", "")), []string{""}},
 		"a secret with an error": {signed(v.Header), []string{v.Secret + "\n"}},
 	} {
 		_, err := client.Receiver{Secrets: c.secrets, Now: at(v.Timestamp)}.Read(c.header, body)
@@ -177,7 +177,7 @@ func TestSignedBodiesThatAreNoEventsAreNotReadable(t *testing.T) {
 		`{"id":"evt_1","type":"claim.opened","data":{"object":[]}}`,
 		`{"id":"evt_1","type":"new.event","createdAt":"yesterday"}`,
 	} {
-		header := signed(webhook.Sign(time.Unix(1, 0), []byte(body), "whsec_1", ""))
+		header := signed(sender.Sign(time.Unix(1, 0), []byte(body), "whsec_1", ""))
 		_, err := client.Receiver{Secrets: []string{"whsec_1"}, Now: at(1)}.Read(header, []byte(body))
 		if !errors.Is(err, client.ErrUnreadable) || errors.Is(err, client.ErrSignature) || errors.Is(err, client.ErrStale) {
 			t.Errorf("%s ends with %v, want %v", body, err, client.ErrUnreadable)
@@ -187,7 +187,7 @@ func TestSignedBodiesThatAreNoEventsAreNotReadable(t *testing.T) {
 
 func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 	const secret, event = "whsec_1", `{"id":"evt_1","type":"new.event"}`
-	sign := func(body string) string { return webhook.Sign(time.Unix(1, 0), []byte(body), secret, "") }
+	sign := func(body string) string { return sender.Sign(time.Unix(1, 0), []byte(body), secret, "") }
 	large := strings.Repeat(" ", 4<<20+1)
 	for what, c := range map[string]struct {
 		body, header string
@@ -198,7 +198,7 @@ func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 		"an event":       {event, sign(event), nil, http.StatusNoContent, ""},
 		"a failure":      {event, sign(event), errors.New("the disk of db-7 is full"), http.StatusInternalServerError, "the event was not taken\n"},
 		"a forgery":      {event, sign("{}"), nil, http.StatusUnauthorized, client.ErrSignature.Error() + "\n"},
-		"an old one":     {event, webhook.Sign(time.Unix(-300, 0), []byte(event), secret, ""), nil, http.StatusUnauthorized, client.ErrStale.Error() + "\n"},
+		"an old one":     {event, sender.Sign(time.Unix(-300, 0), []byte(event), secret, ""), nil, http.StatusUnauthorized, client.ErrStale.Error() + "\n"},
 		"no event":       {"{", sign("{"), nil, http.StatusBadRequest, client.ErrUnreadable.Error() + ": unexpected end of JSON input\n"},
 		"a body too big": {large, sign(large), nil, http.StatusRequestEntityTooLarge, "Request Entity Too Large\n"},
 	} {
@@ -208,7 +208,7 @@ func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 			return c.take
 		})
 		request := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(c.body))
-		request.Header.Set(webhook.SignatureHeader, c.header)
+		request.Header.Set(sender.SignatureHeader, c.header)
 		reply := httptest.NewRecorder()
 		endpoint.ServeHTTP(reply, request)
 		if reply.Code != c.status || reply.Body.String() != c.says || (taken == 1) != (c.body == event && c.header == sign(event)) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 )
 
 // wait polls until done returns true.
@@ -85,7 +85,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 	if got.EventID != d.EventID || string(got.Payload) != string(d.Payload) {
 		t.Errorf("the inbox got %+v, the other endpoint was sent %s", got, d.Payload)
 	}
-	if err := webhook.Verify(got.Headers[webhook.SignatureHeader], got.Payload, box.Secret, time.Now(), webhook.Tolerance); err != nil {
+	if err := sender.Verify(got.Headers[sender.SignatureHeader], got.Payload, box.Secret, time.Now(), sender.Tolerance); err != nil {
 		t.Errorf("the inbox's delivery does not verify: %v", err)
 	}
 	_, err = api.ReplayDelivery(ctx, box.ID, got.DeliveryID)

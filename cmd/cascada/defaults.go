@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 )
 
 // words are the texts that flags take from the rest of the program, as ${name}: each default or list is
 // defined in one place only.
 func words() map[string]string {
-	limits, fx := daemon.DefaultLimits(), acquiring.DefaultFX()
+	limits, fx := daemon.DefaultLimits(), rates.DefaultFX()
 	var tiers []string
 	for _, tier := range merchants.Tiers() {
 		tiers = append(tiers, fmt.Sprintf("%s=%d", tier, limits.Tiers[tier]))

@@ -16,13 +16,13 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // drillBank is the adapter of the drill's banks.
 func drillBank() provider.Adapter {
-	return provider.Adapter{Name: "drill", Rails: []string{"spei.MXN"}, OpenPayouts: func(a provider.Account) (payout.Provider, error) { return drillPayer{a}, nil }}
+	return provider.Adapter{Name: "drill", Rails: []string{"spei.MXN"}, OpenPayouts: func(a provider.Account) (payouts.Provider, error) { return drillPayer{a}, nil }}
 }
 
 // drillPayout is the request to a bank, and its reply.
@@ -34,11 +34,11 @@ type drillPayout struct {
 
 type drillPayer struct{ provider.Account }
 
-func (p drillPayer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p drillPayer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	return p.call(ctx, http.MethodPost, "/payouts", drillPayout{Reference: r.Reference, Minor: r.Local.Minor})
 }
 
-func (p drillPayer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p drillPayer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	return p.call(ctx, http.MethodGet, "/payouts/"+r.Reference, nil)
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 )
@@ -62,7 +62,7 @@ func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 	err = json.Unmarshal(body, &e)
 	if err == nil {
-		err = webhook.Verify(r.Header.Get(webhook.SignatureHeader), body, in.secret, time.Now(), webhook.Tolerance)
+		err = sender.Verify(r.Header.Get(sender.SignatureHeader), body, in.secret, time.Now(), sender.Tolerance)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -70,7 +70,7 @@ func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		in.bad = append(in.bad, fmt.Sprintf("%v: %s", err, body))
-	case r.Header.Get(webhook.StandardIDHeader) != e.ID || r.Header.Get(webhook.EventHeader) != e.Type:
+	case r.Header.Get(sender.StandardIDHeader) != e.ID || r.Header.Get(sender.EventHeader) != e.Type:
 		in.bad = append(in.bad, fmt.Sprintf("labelled %v: %s", r.Header, body))
 	case repeated && before.body != string(body):
 		in.bad = append(in.bad, fmt.Sprintf("one id for %s and %s", before.body, body))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/mail/mailtest"
 )
 
 // The password comes from a file or a variable; the e-mail about a new wallet arrives.

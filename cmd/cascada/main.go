@@ -10,11 +10,17 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/cli/accounts"
 	"github.com/cascadapay/cascada/internal/cli/books"
-	"github.com/cascadapay/cascada/internal/cli/funds"
+	"github.com/cascadapay/cascada/internal/cli/claims"
+	"github.com/cascadapay/cascada/internal/cli/merchants"
+	"github.com/cascadapay/cascada/internal/cli/payments"
+	"github.com/cascadapay/cascada/internal/cli/payouts"
 	"github.com/cascadapay/cascada/internal/cli/people"
-	"github.com/cascadapay/cascada/internal/cli/providers"
+	"github.com/cascadapay/cascada/internal/cli/rates"
+	"github.com/cascadapay/cascada/internal/cli/routing"
 	"github.com/cascadapay/cascada/internal/cli/settings"
+	"github.com/cascadapay/cascada/internal/cli/settlements"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
 
@@ -22,25 +28,25 @@ import (
 type commands struct {
 	Serve      serveCmd               `cmd:"" help:"Run the service. Without flags it uses an SQLite file and creates a demo merchant."`
 	Migrate    migrateCmd             `cmd:"" help:"Migrate a database to the newest schema, as serve does; --plan lists what is left to do."`
-	Merchant   people.Merchant        `cmd:"" help:"Create merchants, and change their e-mail address and terms."`
+	Merchant   merchants.Merchant     `cmd:"" help:"Create merchants, and change their e-mail address and terms."`
 	Key        people.Key             `cmd:"" help:"Create, rotate and revoke merchants' API keys."`
 	Login      people.Login           `cmd:"" help:"End logins of merchants' programs."`
-	Shop       people.Shop            `cmd:"" help:"Create shops, and set their brand."`
-	Payment    funds.Payment          `cmd:"" help:"List and resolve payments whose outcome is unknown."`
-	Withdrawal funds.Withdrawal       `cmd:"" help:"List, show, approve and resolve withdrawals."`
-	Payout     funds.Payout           `cmd:"" help:"Manage payouts: batches for the bank, the bank's answers, limits and floats."`
-	Claim      funds.Claim            `cmd:"" help:"List, show and resolve refunds, chargebacks and inquiries."`
-	Provider   providers.Provider     `cmd:"" help:"Open, change, check and remove accounts at providers."`
-	Notices    providers.Notification `cmd:"" name:"notification" help:"List notifications from providers, and close those that need your attention."`
-	Route      providers.Route        `cmd:"" help:"Show and change routing rules, which choose the accounts of payments; replay past payments with other rules."`
+	Shop       merchants.Shop         `cmd:"" help:"Create shops, and set their brand."`
+	Payment    payments.Payment       `cmd:"" help:"List and resolve payments whose outcome is unknown."`
+	Withdrawal payouts.Withdrawal     `cmd:"" help:"List, show, approve and resolve withdrawals."`
+	Payout     payouts.Payout         `cmd:"" help:"Manage payouts: batches for the bank, the bank's answers, limits and floats."`
+	Claim      claims.Claim           `cmd:"" help:"List, show and resolve refunds, chargebacks and inquiries."`
+	Provider   accounts.Provider      `cmd:"" help:"Open, change, check and remove accounts at providers."`
+	Notices    accounts.Notification  `cmd:"" name:"notification" help:"List notifications from providers, and close those that need your attention."`
+	Route      routing.Route          `cmd:"" help:"Show and change routing rules, which choose the accounts of payments; replay past payments with other rules."`
 	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"List, add, rotate and remove the keys that encrypt secrets in the database."`
 	User       people.User            `cmd:"" help:"Manage who signs in to the dashboard."`
 	Operator   people.Operator        `cmd:"" help:"Manage who may use the admin API."`
-	FX         funds.FX               `cmd:"" name:"fx" help:"List, set and import exchange rates."`
-	KYC        people.KYC             `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`
+	FX         rates.FX               `cmd:"" name:"fx" help:"List, set and import exchange rates."`
+	KYC        merchants.KYC          `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`
 	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line. The exit code is 1 if they differ."`
-	Settlement books.Settlement       `cmd:"" help:"List and show settlements, and book those that you paid by hand."`
-	Adjust     funds.Adjust           `cmd:"" help:"Credit or debit a merchant's balance by hand; approve and reverse that."`
+	Settlement settlements.Settlement `cmd:"" help:"List and show settlements, and book those that you paid by hand."`
+	Adjust     settlements.Adjust     `cmd:"" help:"Credit or debit a merchant's balance by hand; approve and reverse that."`
 	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database. The exit code is 1 if one is broken."`
 	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database to a file while the server runs; check and encrypt the copy."`
 	Restore    books.Restore          `cmd:"" help:"Restore an SQLite database from a backup. After that the server starts closed: see recover."`
@@ -49,8 +55,8 @@ type commands struct {
 	Seal       books.Seal             `cmd:"" help:"Print the seals of the ledger and the audit log."`
 	Privacy    people.Privacy         `cmd:"" help:"Export or erase the personal data of a shopper."`
 	Audit      books.Audit            `cmd:"" help:"Read the audit log."`
-	Story      books.Story            `cmd:"" help:"Print the whole history of a payment or withdrawal (attempts, transfers, claims, events, deliveries), or what moved the money of a merchant."`
-	Explain    providers.Explain      `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
+	Story      payments.Story         `cmd:"" help:"Print the whole history of a payment or withdrawal (attempts, transfers, claims, events, deliveries), or what moved the money of a merchant."`
+	Explain    routing.Explain        `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
 	Bench      benchCmd               `cmd:"" help:"Measure the throughput and latency of a running server over HTTP."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`
 

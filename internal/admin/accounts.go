@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -133,7 +133,7 @@ func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut
 	if err != nil {
 		return nil, err
 	}
-	n := acquiring.NewAccount{
+	n := appaccounts.NewAccount{
 		ID: b.ID, Adapter: b.Adapter, Live: b.Environment == merchants.Production, BaseURL: b.BaseURL, Credentials: b.Credentials,
 		Rails: b.Rails, Terms: terms, Priority: accounts.DefaultPriority, Disabled: b.Disabled,
 	}

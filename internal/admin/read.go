@@ -43,7 +43,7 @@ func (a *API) adapters(context.Context, audit.Actor, *struct{}) (*adaptersOut, e
 }
 
 func (a *API) explanation(ctx context.Context, _ audit.Actor, in *paymentIn) (*explanationOut, error) {
-	e, err := a.Uses.Providers.Explain(ctx, in.ID)
+	e, err := a.Uses.Rules.Explain(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

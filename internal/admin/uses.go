@@ -1,13 +1,14 @@
 package admin
 
 import (
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -17,8 +18,9 @@ type Uses struct {
 	*base.Base
 	Operators   *auth.Operators
 	Onboarding  *merchants.Onboarding
-	Providers   *acquiring.Providers
-	Accounts    *acquiring.Accounts
+	Providers   *accounts.Providers
+	Rules       *routing.Rules
+	Accounts    *accounts.Accounts
 	Payments    *payments.Payments
 	Claims      *claims.Claims
 	Adjustments *settlements.Adjustments

@@ -19,8 +19,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/api/openapi"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/methods"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/message"
@@ -194,8 +196,8 @@ type offer interface {
 
 // offered is a service's current offer.
 type offered struct {
-	*acquiring.Rates
-	*acquiring.Methods
+	*rates.Rates
+	*methods.Methods
 }
 
 func offerOf(ctx huma.Context) offer {
@@ -447,7 +449,7 @@ func (a *API) notification(w http.ResponseWriter, r *http.Request) {
 		a.writeError(w, r, err)
 		return
 	}
-	if err := a.uses.Notices.Notify(r.Context(), account, acquiring.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
+	if err := a.uses.Notices.Notify(r.Context(), account, accounts.Notification{Header: r.Header, Query: r.URL.Query(), Body: body}); err != nil {
 		a.writeError(w, r, a.gate.BadNotice(w.Header(), account, err))
 		return
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // A file of evidence costs no more than its size.

@@ -1,15 +1,16 @@
 package api
 
 import (
-	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
@@ -22,8 +23,8 @@ type Uses struct {
 	*base.Base
 	Access        *auth.Access
 	Onboarding    *merchants.Onboarding
-	Rates         *acquiring.Rates
-	Methods       *acquiring.Methods
+	Rates         *apprates.Rates
+	Methods       *methods.Methods
 	Cascade       *cascade.Cascade
 	Payments      *payments.Payments
 	Sessions      *payments.Sessions

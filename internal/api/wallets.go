@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/payouts"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/document"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"

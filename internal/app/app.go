@@ -12,35 +12,38 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/app/requests"
+	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/app/webhooks"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/identity"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider"
-	"github.com/cascadapay/cascada/internal/routing"
+	providerpayouts "github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/schema"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -58,8 +61,8 @@ type Config struct {
 	Routing routing.Order
 	// SandboxPayout and LivePayout pay the withdrawals of each environment that no account of the
 	// operator pays; nil: those withdrawals are refused.
-	SandboxPayout payout.Provider
-	LivePayout    payout.Provider
+	SandboxPayout providerpayouts.Provider
+	LivePayout    providerpayouts.Provider
 	// WalletCoolDown is how long a new production wallet cannot be paid to; 0
 	// means pay.WalletCoolDown.
 	WalletCoolDown time.Duration
@@ -73,12 +76,12 @@ type Config struct {
 	// webhooks.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
-	Sender        *webhook.Sender
+	Sender        *sender.Sender
 	Mailer        *mail.Sender // nil: no e-mails are sent
 	// Identity is the company's identity provider, nil for none; IdentityName is what the button to it says.
 	Identity     *identity.Provider
 	IdentityName string
-	FX           acquiring.FX
+	FX           rates.FX
 	// Retention is how long personal data is kept.
 	Retention privacy.Retention
 	// Version is that of the program, for people.
@@ -112,12 +115,12 @@ type App struct {
 	Operators      *auth.Operators
 	Secrets        *auth.Secrets
 	Onboarding     *merchants.Onboarding
-	Rates          *acquiring.Rates
-	Providers      *acquiring.Providers
-	Accounts       *acquiring.Accounts
-	Rules          *acquiring.Rules
-	Rehearsals     *acquiring.Rehearsals
-	Methods        *acquiring.Methods
+	Rates          *rates.Rates
+	Providers      *accounts.Providers
+	Accounts       *accounts.Accounts
+	Rules          *approuting.Rules
+	Rehearsals     *approuting.Rehearsals
+	Methods        *methods.Methods
 	Analytics      *payments.Analytics
 	Cascade        *cascade.Cascade
 	Payments       *payments.Payments
@@ -150,7 +153,7 @@ type App struct {
 	Checks         *Checks
 
 	Config  Config
-	catalog *acquiring.Catalog
+	catalog *accounts.Catalog
 	counts  *counts
 }
 
@@ -244,18 +247,18 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.Secrets.Unlock(ctx); err != nil {
 		return err
 	}
-	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store, a.Config.Adapters); err != nil {
+	if a.catalog, err = accounts.LoadCatalog(ctx, a.Store.Store, a.Config.Adapters); err != nil {
 		return err
 	}
-	a.Rates = acquiring.NewRates(a.Base, a.Config.FX, a.catalog)
-	a.Providers = acquiring.NewProviders(a.Base, acquiring.ProvidersConfig{
+	a.Rates = rates.NewRates(a.Base, a.Config.FX, a.catalog)
+	a.Providers = accounts.NewProviders(a.Base, accounts.ProvidersConfig{
 		StandIns: a.Config.Providers, StandInOrder: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
-	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
-	a.Rehearsals = acquiring.NewRehearsals(a.Rules)
+	a.Accounts, a.Rules = accounts.NewAccounts(a.Providers), approuting.NewRules(a.Providers)
+	a.Rehearsals = approuting.NewRehearsals(a.Rules)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
-	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Methods = methods.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Analytics = &payments.Analytics{Base: a.Base}
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
@@ -396,21 +399,21 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),
 		a.Polled("signing keys", auth.SigningKeysEvery, a.Secrets.RotateSigningKey),
 		base.TableByTable(a.Polled("texts under another master key", auth.ReencryptEvery, a.Secrets.ReencryptTexts)),
-		a.Polled("provider accounts", acquiring.AccountsEvery, a.Providers.ReadAccounts),
-		a.Polled("routing rules", acquiring.AccountsEvery, a.Rules.Read),
+		a.Polled("provider accounts", accounts.AccountsEvery, a.Providers.ReadAccounts),
+		a.Polled("routing rules", accounts.AccountsEvery, a.Rules.Read),
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),
-		a.Polled("rates", acquiring.RatesEvery, a.Rates.ReadRates),
+		a.Polled("rates", rates.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", store.RollUpEvery, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", store.TidyEvery, func(ctx context.Context) error { return a.Store.Tidy(ctx, a.Now()) })),
 		base.TableByTable(a.Polled("idempotency keys", base.PurgeKeysEvery, a.PurgeKeys)),
-		base.RowByRow(a.Polled("credentials rotated out", acquiring.ForgetCredentialsEvery, a.Accounts.ForgetCredentials)),
+		base.RowByRow(a.Polled("credentials rotated out", accounts.ForgetCredentialsEvery, a.Accounts.ForgetCredentials)),
 		base.TableByTable(work.Loop{Name: "inboxes", Every: max(webhooks.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
 		base.TableByTable(work.Loop{Name: "sessions", Every: max(payments.PurgeEvery, a.Look), Do: a.Sessions.PurgeSessions}),
 		base.TableByTable(work.Loop{Name: "sign-ins", Every: max(people.PurgeEvery, a.Look), Do: a.People.Purge}),
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(privacy.ForgetEvery, a.Look), Do: a.Privacy.Forget}),
 	}
 	if a.Config.FX.Feed != nil {
-		loops = append(loops, work.Loop{Name: "feed of rates", Every: acquiring.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.Rates.ReadFeed(ctx) }})
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: rates.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.Rates.ReadFeed(ctx) }})
 	}
 	return loops
 }

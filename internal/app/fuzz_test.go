@@ -14,11 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // shopOf returns a service with one merchant, and a login with the merchant's sandbox keys.
@@ -34,7 +34,7 @@ func shopOf(f testing.TB) (*App, appmerchants.Onboarded, auth.Tokens) {
 	a, err := Open(ctx, "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), Config{
 		Config:     base.Config{Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: webhook.NewSender(webhook.Config{Now: now}),
+		Sender: sender.NewSender(sender.Config{Now: now}),
 	})
 	if err != nil {
 		f.Fatal(err)

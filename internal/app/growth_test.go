@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // A credential costs no more than its size, whoever made it up.

@@ -104,7 +104,7 @@ var bounds = []struct{ says, file, code string }{
 	{"1 MiB; evidence 26 MiB", "internal/dashboard/frame/site.go", "const maxForm = 1 << 20"},
 	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "maxAnswer = payouts.MostAnswer + 1<<20"},
 	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "answerWithin = 2 * time.Minute"},
-	{"files 33 MiB, within 2 minutes", "internal/bankfile/answer.go", "MaxSize = 32 << 20"},
+	{"files 33 MiB, within 2 minutes", "internal/pay/bankfile/answer.go", "MaxSize = 32 << 20"},
 	{"256 KiB, within 5 s", "internal/admin/admin.go", "const maxBody = 256 << 10"},
 }
 

@@ -67,8 +67,8 @@ var avoided = []struct {
 	}},
 	{regexp.MustCompile(`^(Rule|rule)(d?$|d?[A-Z])`), "resolve, invariant, bucket", []string{
 		"internal/admin", "internal/admin/shape", // names of the published document
-		"internal/routing", "internal/app/acquiring", "internal/cli/providers", "internal/e2e/harness"}},
-	{regexp.MustCompile(`(?i)^reconcile`), "query", []string{"internal/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness"}},
+		"internal/pay/routing", "internal/app/routing", "internal/app/accounts", "internal/cli/routing", "internal/e2e/harness"}},
+	{regexp.MustCompile(`(?i)^reconcile`), "query", []string{"internal/pay/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness"}},
 	{regexp.MustCompile(`(?i)^desk`), "connector, writer", []string{"internal/dashboard/console/desk"}},
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
@@ -20,7 +21,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // What is no text of people's has room enough for any that can be right: the use case reads it.
@@ -64,7 +64,7 @@ var limits = map[string]int{
 	"moveClockIn.advance maxLength": aWord, "replaySpanIn.types maxItems": aList, "subscribeIn.events maxItems": aList, "editIn.events maxItems": aList,
 	"EvidenceBody.kind maxLength": evidence.MaxKind, "EvidenceBody.text maxLength": evidence.MaxText, "EvidenceUpload.name maxLength": evidence.MaxFileName,
 	"InstallmentsBody.max minimum": 1, "InstallmentsBody.max maximum": installment.Most, "InstallmentsBody.interestFree minimum": 0, "InstallmentsBody.interestFree maximum": installment.Most,
-	"startKYCIn.returnUrl maxLength": pay.MaxURL, "PaymentBody.returnUrl maxLength": pay.MaxURL, "subscribeIn.url maxLength": webhook.MaxURL, "editIn.url maxLength": webhook.MaxURL,
+	"startKYCIn.returnUrl maxLength": pay.MaxURL, "PaymentBody.returnUrl maxLength": pay.MaxURL, "subscribeIn.url maxLength": sender.MaxURL, "editIn.url maxLength": sender.MaxURL,
 	"PaymentBody.currency maxLength": aCurrency, "RefundBody.currency maxLength": aCurrency, "withdrawIn.currency maxLength": aToken, "quoteIn.currency maxLength": aToken,
 	"PaymentBody.paymentMethodId maxLength": anID, "PaymentBody.paymentMethod maxLength": anID, "PaymentBody.merchantId maxLength": anID, "PaymentBody.shopId maxLength": anID,
 	"SelectBody.paymentMethodId maxLength": anID, "withdrawIn.walletId maxLength": anID, "quoteIn.walletId maxLength": anID, "quoteIn.amount maxLength": anAmount,
@@ -83,9 +83,9 @@ var limits = map[string]int{
 	"newwallet.html destination":     pay.MaxDestination, "newwallet.html currency": aCurrency, "newwallet.html label": pay.MaxWalletLabel, "newwallet.html holderName": pay.MaxHolderName,
 	"newwallet.html holderDocument": pay.MaxHolderDocument, "newwallet.html holderEmail": pay.MaxEmail, "newwallet.html bankCode": pay.MaxBankCode,
 	"newwallet.html branchCode": pay.MaxBranchCode, "newwallet.html code": aCode,
-	"webhookform.html authentication.username": webhook.LongestCredential, "webhookform.html authentication.password": webhook.LongestCredential,
-	"webhookform.html authentication.header": webhook.LongestCredential, "webhookform.html authentication.value": webhook.LongestValue,
-	"webhookform.html url": webhook.MaxURL, "webhookform.html description": webhooks.MaxDescription, "sandbox.html advance": aWord, "sandbox.html confirm": aKey,
+	"webhookform.html authentication.username": sender.LongestCredential, "webhookform.html authentication.password": sender.LongestCredential,
+	"webhookform.html authentication.header": sender.LongestCredential, "webhookform.html authentication.value": sender.LongestValue,
+	"webhookform.html url": sender.MaxURL, "webhookform.html description": webhooks.MaxDescription, "sandbox.html advance": aWord, "sandbox.html confirm": aKey,
 	"link.html description": pay.MaxDescription, "link.html order": pay.MaxOrderID, "link.html name": people.MaxName, "profile.html name": people.MaxName,
 	"app.html code": aCredit, "_code.html code": aCode, "passkey.html name": people.MaxPasskeyName, "answer.html text": evidence.MaxText,
 	"invite.html email": pay.MaxEmail, "settings.html email": pay.MaxEmail, "newshop.html name": merchants.MaxShopName, "settings.html name": merchants.MaxShopName, "brand.html color": len("#000000"),

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 )
 
 // verifyEach is how many deliveries there are for one whose signature is verified; each
@@ -208,7 +208,7 @@ func (d *delivery) read(r *bufio.Reader) error {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return errMalformed
 			}
-		} else if value, ok := header(line, webhook.SignatureHeader); ok {
+		} else if value, ok := header(line, sender.SignatureHeader); ok {
 			d.signature = append(d.signature, value...)
 		}
 	}
@@ -265,7 +265,7 @@ func (s *sink) take(d delivery) {
 
 // check verifies a delivery's signature as a receiver should.
 func (s *sink) check(d delivery, secret string, now time.Time) {
-	err := webhook.Verify(string(d.signature), d.body, secret, now, webhook.Tolerance)
+	err := sender.Verify(string(d.signature), d.body, secret, now, sender.Tolerance)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checking--

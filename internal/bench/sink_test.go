@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 )
 
 // post sends a delivery as the service does.
@@ -17,7 +17,7 @@ func post(t *testing.T, url, body, secret string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set(webhook.SignatureHeader, webhook.Sign(time.Now(), []byte(body), secret, ""))
+	request.Header.Set(sender.SignatureHeader, sender.Sign(time.Now(), []byte(body), secret, ""))
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0

@@ -19,13 +19,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // codes is a provider whose charges are paid with the code that it holds.
@@ -51,7 +51,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 	a, err := app.Open(context.Background(), "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), app.Config{
 		Config:     base.Config{Log: log, Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: webhook.NewSender(webhook.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
+		Sender: sender.NewSender(sender.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
 	})
 	if err != nil {
 		f.Fatal(err)

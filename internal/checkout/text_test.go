@@ -14,9 +14,9 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
-	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/catalog"
 )
 
 // No sentence is left in one language only, and none is asked for that is not

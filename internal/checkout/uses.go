@@ -1,10 +1,10 @@
 package checkout
 
 import (
-	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 )
 
@@ -12,7 +12,7 @@ import (
 type Uses struct {
 	*base.Base
 	Onboarding *merchants.Onboarding
-	Rates      *acquiring.Rates
+	Rates      *rates.Rates
 	Sessions   *payments.Sessions
 	Sandbox    *sandbox.Sandbox
 }

@@ -3,8 +3,8 @@ package daemon
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/fx"
+	apprates "github.com/cascadapay/cascada/internal/app/rates"
+	"github.com/cascadapay/cascada/internal/app/rates/feed"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 )
 
@@ -18,8 +18,8 @@ type FX struct {
 	MaxJump    int           // percent; a larger change waits for the operator
 }
 
-func (f FX) open() (acquiring.FX, error) {
-	o := acquiring.DefaultFX()
+func (f FX) open() (apprates.FX, error) {
+	o := apprates.DefaultFX()
 	if f.Every != 0 {
 		o.Every = f.Every
 	}
@@ -37,6 +37,6 @@ func (f FX) open() (acquiring.FX, error) {
 		return o, err
 	}
 	var err error
-	o.Feed, err = fx.NewFeed(f.URL)
+	o.Feed, err = feed.NewFeed(f.URL)
 	return o, err
 }

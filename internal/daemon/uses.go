@@ -39,6 +39,7 @@ func AdminUses(a *app.App) admin.Uses {
 		Operators:   a.Operators,
 		Onboarding:  a.Onboarding,
 		Providers:   a.Providers,
+		Rules:       a.Rules,
 		Accounts:    a.Accounts,
 		Payments:    a.Payments,
 		Claims:      a.Claims,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/dashboard/shop"
+	"github.com/cascadapay/cascada/internal/dashboard/merchants"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -24,7 +24,7 @@ type Config struct {
 	Now     func() time.Time
 	URL     string // the public URL of the service
 	Version string
-	Preview shop.Preview       // shows the checkout with a brand that is not saved
+	Preview merchants.Preview  // shows the checkout with a brand that is not saved
 	Loops   func() []work.Done // what the loops of this node did
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
 	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
 	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
-	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
+	"github.com/cascadapay/cascada/internal/dashboard/console/routing"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/dashboard/merchants"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/payments"
-	"github.com/cascadapay/cascada/internal/dashboard/shop"
 )
 
 // register adds each room's pages to the site, with the use cases that they call.
@@ -67,7 +67,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 			})
 		},
 		func() error {
-			return shop.Register(site, shop.Uses{
+			return merchants.Register(site, merchants.Uses{
 				Base: a.Base, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Links: a.Links, Team: a.Team,
 			}, c.Preview)
 		},
@@ -99,7 +99,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return decisions.Register(site, decisions.Uses{
-				Base: a.Base, Service: a, Providers: a.Providers, Payments: a.Payments, Claims: a.Claims,
+				Base: a.Base, Service: a, Providers: a.Providers, Rules: a.Rules, Payments: a.Payments, Claims: a.Claims,
 				Notices: a.Notices, Adjustments: a.Adjustments, Payouts: a.Payouts, Verifications: a.Verifications,
 			})
 		},
@@ -114,7 +114,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 			})
 		},
 		func() error {
-			return rules.Register(site, rules.Uses{
+			return routing.Register(site, routing.Uses{
 				Base: a.Base, Providers: a.Providers, Rules: a.Rules, Rehearsals: a.Rehearsals,
 			})
 		},

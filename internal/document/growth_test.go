@@ -3,8 +3,8 @@ package document_test
 import (
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/bench/growth"
 	"github.com/cascadapay/cascada/internal/document"
-	"github.com/cascadapay/cascada/internal/growth"
 )
 
 // A document's number costs no more than its size.

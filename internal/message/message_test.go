@@ -12,10 +12,16 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	_ "github.com/cascadapay/cascada/internal/cli/accounts"
 	_ "github.com/cascadapay/cascada/internal/cli/books" // these declare their reasons, as do all that they import
-	_ "github.com/cascadapay/cascada/internal/cli/funds"
+	_ "github.com/cascadapay/cascada/internal/cli/claims"
+	_ "github.com/cascadapay/cascada/internal/cli/merchants"
+	_ "github.com/cascadapay/cascada/internal/cli/payments"
+	_ "github.com/cascadapay/cascada/internal/cli/payouts"
 	_ "github.com/cascadapay/cascada/internal/cli/people"
-	_ "github.com/cascadapay/cascada/internal/cli/providers"
+	_ "github.com/cascadapay/cascada/internal/cli/rates"
+	_ "github.com/cascadapay/cascada/internal/cli/routing"
+	_ "github.com/cascadapay/cascada/internal/cli/settlements"
 	_ "github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"

@@ -3,7 +3,7 @@ package money
 import (
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // A number costs no more than its size.

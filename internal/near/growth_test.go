@@ -3,7 +3,7 @@ package near
 import (
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // A guess costs no more than the name, however long it is.

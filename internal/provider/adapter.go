@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/installment"
-	"github.com/cascadapay/cascada/internal/payout"
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // Adapter is a kind of provider at which the operator may open accounts. Each adapter is a
@@ -33,13 +33,13 @@ type Adapter struct {
 	Open func(Account) (Provider, error)
 	// OpenPayouts replaces Open for an account that pays out. Its rails are a network and a
 	// currency, "pix.BRL", or all rails of a network, "account.*".
-	OpenPayouts func(Account) (payout.Provider, error)
+	OpenPayouts func(Account) (payouts.Provider, error)
 	// Needs lists what the adapter has to know of a beneficiary, by rail ("pix.BRL" or
 	// "pix.*").
 	Needs map[string][]pay.HolderField
 }
 
-// PayoutListener is a payout.Provider that receives notifications of payouts.
+// PayoutListener is a payouts.Provider that receives notifications of payouts.
 type PayoutListener interface {
 	// Notices reads a notification as Provider.Notices does, with the same errors. It also
 	// reports payouts that had arrived and came back.
@@ -127,7 +127,7 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Balancer is a payout.Provider that reports how much it can pay out now.
+// Balancer is a payouts.Provider that reports how much it can pay out now.
 type Balancer interface {
 	// Balance is what the account can pay out now.
 	//

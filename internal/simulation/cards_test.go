@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider"
-	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -26,7 +26,7 @@ var cards = flag.Int("cards", 3*cardsAWorld, "how many card payments on two prov
 const cardsAWorld = 40
 
 // pages are the accounts whose shoppers enter their cards on a page.
-var pages = accounts[:2]
+var pages = accountIDs[:2]
 
 // Shoppers enter cards on the pages of two providers, are declined, try again at the other one, leave, and come back to an old tab,
 // while nodes die in the middle of a retry and notices are late, lost, doubled and wrong. Nobody pays twice.

@@ -154,7 +154,7 @@ func (w *world) tell(ctx context.Context, s *store.Store) {
 func (w *world) checkCharges(all *books) {
 	paid := map[string][]string{} // payment → references
 	lied := map[string]bool{}
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		u := w.upstreams[name]
 		for _, ref := range slices.Sorted(maps.Keys(u.charges)) {
 			c := u.charges[ref]
@@ -255,7 +255,7 @@ func (w *world) checkRefunds(all *books) {
 			}
 		}
 	}
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		u := w.upstreams[name]
 		for _, ref := range slices.Sorted(maps.Keys(u.refunds)) {
 			r := u.refunds[ref]
@@ -302,7 +302,7 @@ func mostGiven(p pay.Payment, local, refunds int64) int64 {
 
 // refunded reports whether some provider made a claim's refund.
 func (w *world) refunded(claim pay.Claim) bool {
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		for round := 1; round <= claim.Call.Round; round++ {
 			claim.Call.Round = round
 			if r := w.upstreams[name].refunds[claim.Reference()]; r != nil && r.status == "done" {

@@ -87,7 +87,7 @@ func (w *world) arrived(u *upstream, made *charge) {
 	if w.passed[made.ref] {
 		w.find(chargedOnce, made.payment, "%s arrived at %s after it counted as missing", made.ref, u.name)
 	}
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		for _, other := range w.upstreams[name].charges {
 			if other != made && !other.lied && other.payment == made.payment && (other.status == "open" || other.status == "paid") && made.status != "declined" && made.status != "soft" {
 				w.find(chargedOnce, made.payment, "%s arrived at %s while %s had %s", made.ref, u.name, name, other.ref)

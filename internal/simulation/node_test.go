@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/rates"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/bankfiles"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 const century = 100 * 365 * 24 * time.Hour
@@ -75,8 +75,8 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			},
 		},
 		InboxURL: "https://pay.example/inbox",
-		FX:       acquiring.FX{Every: time.Hour, Limits: acquiring.DefaultFX().Limits}, WalletCoolDown: time.Second,
-		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
+		FX:       rates.FX{Every: time.Hour, Limits: rates.DefaultFX().Limits}, WalletCoolDown: time.Second,
+		Sender: sender.NewSender(sender.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // in every second world, events are wide
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
 			if !open.Load() {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // payers are the payout accounts, in the order in which withdrawals go to them.
@@ -114,7 +114,7 @@ func (b *bank) notify(ref, id string, told pay.PayoutOutcome) {
 func (w *world) payoutAdapter(n *node) provider.Adapter {
 	return provider.Adapter{
 		Name: "bank", Rails: []string{"pix.*"},
-		OpenPayouts: func(a provider.Account) (payout.Provider, error) {
+		OpenPayouts: func(a provider.Account) (payouts.Provider, error) {
 			if b := w.banks[a.ID]; b != nil {
 				return payer{n, b}, nil
 			}
@@ -137,8 +137,8 @@ func (payer) Notices(_ context.Context, n provider.Notification) ([]pay.PayoutNo
 	return []pay.PayoutNotice{notice}, err
 }
 
-// Send implements payout.Provider, as Query does.
-func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+// Send implements payouts.Provider, as Query does.
+func (p payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	w := p.n.w
 	return p.call(ctx, "send "+r.Reference, func() pay.PayoutOutcome {
 		if known, again := p.b.payouts[r.Reference]; again {
@@ -189,8 +189,8 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	})
 }
 
-// Query implements payout.Provider.
-func (p payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+// Query implements payouts.Provider.
+func (p payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	return p.call(ctx, "query "+r.Reference, func() pay.PayoutOutcome {
 		if known, ok := p.b.payouts[r.Reference]; ok {
 			return known.outcome()
@@ -257,7 +257,7 @@ func (w *world) checkPayouts(all *books) {
 		}
 	}
 	for _, out := range all.withdrawn {
-		if out.Payout.Provider == acquiring.HandPayouts || out.Payout.Provider == filed {
+		if out.Payout.Provider == accounts.HandPayouts || out.Payout.Provider == filed {
 			continue // the operator paid it, or checkFiles looks at it
 		}
 		paid, returned, back := 0, 0, int64(0)

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/app/webhooks"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -63,7 +64,7 @@ func prepare() (*prepared, error) {
 	for _, name := range payers {
 		w.banks[name] = &bank{w: w, name: name, payouts: map[string]*paidOut{}}
 	}
-	for _, name := range append([]string{tried}, accounts...) {
+	for _, name := range append([]string{tried}, accountIDs...) {
 		w.upstreams[name] = w.sound(name)
 	}
 	var err error
@@ -108,20 +109,20 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	if err := setRates(ctx, a); err != nil {
 		return err
 	}
-	for i, name := range accounts {
-		if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
+	for i, name := range accountIDs {
+		if _, err := a.Accounts.Add(ctx, a.Self(), accounts.NewAccount{ID: name, Adapter: "world", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
-	if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: tried, Adapter: "world", Priority: 1}); err != nil {
+	if _, err := a.Accounts.Add(ctx, a.Self(), accounts.NewAccount{ID: tried, Adapter: "world", Priority: 1}); err != nil {
 		return err
 	}
 	for i, name := range payers {
-		if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
+		if _, err := a.Accounts.Add(ctx, a.Self(), accounts.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
 		}
 	}
-	if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: filed, Adapter: "bank-file", Live: true, Priority: 1, Rails: []string{"spei.MXN"}, Credentials: map[string]string{"layout": "csv"}}); err != nil {
+	if _, err := a.Accounts.Add(ctx, a.Self(), accounts.NewAccount{ID: filed, Adapter: "bank-file", Live: true, Priority: 1, Rails: []string{"spei.MXN"}, Credentials: map[string]string{"layout": "csv"}}); err != nil {
 		return err
 	}
 	// Enough for a few payouts: the others go to another account, or wait for the operator.
@@ -140,7 +141,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		return err
 	}
 	p.shops = append(p.shops, sibling)
-	rails, _ := a.Methods.RailList(merchants.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{})
+	rails, _ := a.Methods.RailList(merchants.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, methods.MethodFilter{})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 )
 
 // inbox is the deliveries that a shop's endpoint accepted: for each object, the events by
@@ -51,7 +51,7 @@ func (r receivers) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(body, &event); err != nil {
 		return nil, err
 	}
-	delivery := request.Header.Get(webhook.DeliveryHeader)
+	delivery := request.Header.Get(sender.DeliveryHeader)
 	if err := r.n.stand(); err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 		w.quiet = 92 * 24 * time.Hour
 	}
 	w.faults = &faults{w: w}
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		w.upstreams[name] = w.newUpstream(name)
 	}
 	w.upstreams[tried] = w.sound(tried)
@@ -160,7 +160,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 }
 
 // accounts are the provider accounts, in the order in which payments go to them.
-var accounts = []string{"first", "second", "third"}
+var accountIDs = []string{"first", "second", "third"}
 
 // live runs the world: things happen and fail, then all heals, and days pass.
 func (w *world) live() error {
@@ -324,9 +324,9 @@ func (w *world) trouble(kind int, chance *rand.Rand) {
 			w.faults.away = time.Now().Add(c.between(time.Second, 2*time.Minute))
 		case kind == 4:
 			w.count("outages of providers")
-			w.upstreams[accounts[c.chance.IntN(len(accounts))]].down = time.Now().Add(c.between(10*time.Minute, 5*time.Hour))
+			w.upstreams[accountIDs[c.chance.IntN(len(accountIDs))]].down = time.Now().Add(c.between(10*time.Minute, 5*time.Hour))
 		case kind == 3:
-			u := w.upstreams[accounts[c.chance.IntN(len(accounts))]]
+			u := w.upstreams[accountIDs[c.chance.IntN(len(accountIDs))]]
 			var paid []string
 			for ref, made := range u.charges {
 				if made.status == "paid" && !strings.HasPrefix(made.ref, "old") {
@@ -346,7 +346,7 @@ func (w *world) heal() error {
 	w.turns.turn("heals")
 	w.healed.Store(true)
 	w.faults.heal()
-	for _, name := range accounts {
+	for _, name := range accountIDs {
 		w.upstreams[name].heal()
 	}
 	for _, name := range payers {

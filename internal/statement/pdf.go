@@ -6,7 +6,7 @@ import (
 
 	"codeberg.org/go-pdf/fpdf"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/typeface"
+	"github.com/cascadapay/cascada/internal/statement/typeface"
 )
 
 // The page, in millimetres.

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/pdftest"
+	"github.com/cascadapay/cascada/internal/statement/pdftest"
 	"golang.org/x/text/unicode/norm"
 )
 

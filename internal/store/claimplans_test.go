@@ -6,8 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/store/audit"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // manyClaims are the refunds of some shops, and their few disputes; and what else is in its audit log.
@@ -36,12 +36,12 @@ func TestClaimListsReadTheirIndexes(t *testing.T) {
 			text, index string
 			args        []any
 		}{
-			{payments.ListRefunds, "claims_kind", []any{"shp_1", false, "", "z", 50}},
-			{payments.CountRefunds, "claims_", []any{"shp_1", false, ""}}, // PostgreSQL reads the index alone once the table was vacuumed
-			{payments.ListUrgentDisputes, "claims_kind", []any{"shp_1", false, int64(-1), "", 50}},
-			{payments.ListDisputesInReview, "claims_kind", []any{"shp_1", false, "z", 50}},
-			{payments.ListEndedDisputes, "claims_kind", []any{"shp_1", false, "z", 50}},
-			{payments.CountDisputes, "claims_kind", []any{"shp_1", false}},
+			{claims.ListRefunds, "claims_kind", []any{"shp_1", false, "", "z", 50}},
+			{claims.CountRefunds, "claims_", []any{"shp_1", false, ""}}, // PostgreSQL reads the index alone once the table was vacuumed
+			{claims.ListUrgentDisputes, "claims_kind", []any{"shp_1", false, int64(-1), "", 50}},
+			{claims.ListDisputesInReview, "claims_kind", []any{"shp_1", false, "z", 50}},
+			{claims.ListEndedDisputes, "claims_kind", []any{"shp_1", false, "z", 50}},
+			{claims.CountDisputes, "claims_kind", []any{"shp_1", false}},
 			{audit.SelectAuditOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
 		} {
 			if plan := planOf(t, s, c.text, c.args...); !strings.Contains(plan, c.index) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/trace"
 )
@@ -76,7 +76,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	// Here, before the queue, where nobody else waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &change.Files[i])
+		change.Files[i].Stored = claims.EncryptFile(s.b.Personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()

@@ -5,14 +5,17 @@ import (
 	"github.com/cascadapay/cascada/internal/store/audit"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/check"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/mails"
 	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/payouts"
 	"github.com/cascadapay/cascada/internal/store/people"
 	"github.com/cascadapay/cascada/internal/store/rates"
 	"github.com/cascadapay/cascada/internal/store/recovery"
 	"github.com/cascadapay/cascada/internal/store/routing"
+	"github.com/cascadapay/cascada/internal/store/settlements"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -23,8 +26,11 @@ type Store struct {
 	*core
 	// The nouns: Store.Payments(), Store.Claims() and so on.
 	payments.OfPayments
+	claims.OfClaims
 	webhooks.OfWebhooks
 	books.OfBooks
+	settlements.OfSettlements
+	payouts.OfPayouts
 	merchants.OfMerchants
 	accounts.OfAccounts
 	routing.OfRouting
@@ -38,19 +44,22 @@ type Store struct {
 
 func newStore(c *core) *Store {
 	return &Store{
-		core:        c,
-		OfPayments:  payments.NewPayments(c.b),
-		OfWebhooks:  webhooks.NewWebhooks(c.b),
-		OfBooks:     books.NewBooks(c.b),
-		OfMerchants: merchants.NewMerchants(c.b),
-		OfAccounts:  accounts.NewAccounts(c.b),
-		OfRouting:   routing.NewRouting(c.b),
-		OfRates:     rates.NewRates(c.b),
-		OfMails:     mails.NewMails(c.b),
-		OfAudit:     audit.NewAudit(c.b),
-		OfRecovery:  recovery.NewRecovery(c.b),
-		OfOperators: people.NewOperators(c.b),
-		OfPeople:    people.NewPeople(c.b),
+		core:          c,
+		OfPayments:    payments.NewPayments(c.b),
+		OfClaims:      claims.NewClaims(c.b),
+		OfWebhooks:    webhooks.NewWebhooks(c.b),
+		OfBooks:       books.NewBooks(c.b),
+		OfSettlements: settlements.NewSettlements(c.b),
+		OfPayouts:     payouts.NewPayouts(c.b),
+		OfMerchants:   merchants.NewMerchants(c.b),
+		OfAccounts:    accounts.NewAccounts(c.b),
+		OfRouting:     routing.NewRouting(c.b),
+		OfRates:       rates.NewRates(c.b),
+		OfMails:       mails.NewMails(c.b),
+		OfAudit:       audit.NewAudit(c.b),
+		OfRecovery:    recovery.NewRecovery(c.b),
+		OfOperators:   people.NewOperators(c.b),
+		OfPeople:      people.NewPeople(c.b),
 	}
 }
 

@@ -9,13 +9,15 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/store/base"
-	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/check"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/mails"
 	"github.com/cascadapay/cascada/internal/store/merchants"
 	paymentspkg "github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/payouts"
+	"github.com/cascadapay/cascada/internal/store/settlements"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -36,22 +38,22 @@ func leaser[T any](lease func(context.Context, time.Time, time.Time, int) ([]T, 
 }
 
 func works(s *Store) []work {
-	payments, settlements := leaser(s.Payments().Lease), leaser(s.Settlements().Lease)
+	payments, open := leaser(s.Payments().Lease), leaser(s.Settlements().Lease)
 	status := func(word string) map[string]string { return map[string]string{"status": "'" + word + "'"} }
 	return []work{
 		{paymentspkg.PendingDuty, "payments", paymentspkg.PaymentsTable.Columns, status("pending"), payments},
 		{paymentspkg.ProcessingDuty, "processing", paymentspkg.ProcessingTable.Columns, status("processing"), payments},
 		{paymentspkg.EndedDuty, "payments", paymentspkg.PaymentsTable.Columns, status("expired"), payments},
 		{webhooks.DeliveryDuty, "deliveries", webhooks.DeliveriesTable.Columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries().Lease)},
-		{paymentspkg.ClaimDuty, "claims", paymentspkg.ClaimsTable.Columns, status("pending"), leaser(s.Claims().Lease)},
-		{books.WalletDuty, "wallets", books.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets().Lease)},
-		{books.WithdrawalDuty, "withdrawals", books.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
+		{claims.ClaimDuty, "claims", claims.ClaimsTable.Columns, status("pending"), leaser(s.Claims().Lease)},
+		{payouts.WalletDuty, "wallets", payouts.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets().Lease)},
+		{payouts.WithdrawalDuty, "withdrawals", payouts.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
 		{merchants.VerificationDuty, "verifications", merchants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
 		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions().Lease)},
 		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays().Lease)},
-		{books.SettlementDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
-		{books.ReceiptDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
-		{books.ReserveDuty, "reserves", books.ReservesTable.Columns, nil, leaser(s.Reserves().Lease)},
+		{settlements.SettlementDuty, "settlements", settlements.SettlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, open},
+		{settlements.ReceiptDuty, "settlements", settlements.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
+		{settlements.ReserveDuty, "reserves", settlements.ReservesTable.Columns, nil, leaser(s.Reserves().Lease)},
 		{webhooks.FanOutDuty, "fanouts", webhooks.FanOutsTable.Columns, nil, leaser(s.Deliveries().LeaseFanOuts)},
 		{mails.MailDuty, "mails", mails.MailsTable.Columns, status("waiting"), leaser(s.Mails().Lease)},
 	}

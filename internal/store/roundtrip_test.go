@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"maps"
 	"math"
 	"reflect"
@@ -176,7 +177,7 @@ func comesBack(test *testing.T, s *Store, f *filler, described any) {
 	case *webhooks.Subscription: // never none, and no word has a comma
 		v.Events = []string{"payment.failed", "claim.opened"}
 	case *pay.File: // Commit sets it
-		v.Stored = payments.EncryptFile(s.b.Personal, v)
+		v.Stored = claims.EncryptFile(s.b.Personal, v)
 	}
 	table, rows := get("Name"), reflect.Append(reflect.MakeSlice(reflect.SliceOf(of), 0, 1), wrote)
 	insert := engine.Step{Text: s.b.Text(get("Insert")), Args: call("Rows", s.b.DB.Dialect(), s.b.Personal, rows.Interface()).Interface().(*engine.Rows).Args()}

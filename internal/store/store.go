@@ -20,10 +20,10 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
-	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payouts"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
@@ -35,7 +35,7 @@ var (
 	// ErrNotFound: the row does not exist, or belongs to another tenant.
 	ErrNotFound = base.ErrNotFound
 	// ErrNotProved: a payout is not as the service wrote it, or not as the ledger has it. Nothing may be sent.
-	ErrNotProved = books.ErrNotProved
+	ErrNotProved = payouts.ErrNotProved
 	// ErrStale: somebody changed a row after it was read. Read and decide again.
 	ErrStale = base.ErrStale
 	// ErrDuplicate: a once-key is already used.

@@ -14,9 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
-	"github.com/cascadapay/cascada/internal/store/books"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/payouts"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -30,11 +30,11 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
 	storyTransfers = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
 	storyClaims = engine.Statement(`
-SELECT ` + payments.ClaimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
+SELECT ` + claims.ClaimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
 	storyMoves = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
 	storyWithdrawal = engine.Statement(`
-SELECT ` + books.WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
+SELECT ` + payouts.WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	storyEvents = engine.Statement(`
 SELECT e.at, e.type, e.id, e.object, e.sequence FROM ` + storyObjects + ` AS o JOIN events AS e ON {named e.id evt_ o.id} AND e.object = o.id
 ORDER BY e.at, e.object, e.sequence`)
@@ -90,7 +90,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := base.One(ctx, s.b, storyWithdrawal, books.WithdrawalsTable.Scan(s.b.Personal), id)
+	w, err := base.One(ctx, s.b, storyWithdrawal, payouts.WithdrawalsTable.Scan(s.b.Personal), id)
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := payments.ClaimsTable.Scan(s.b.Personal)(r)
+	c, err := claims.ClaimsTable.Scan(s.b.Personal)(r)
 	if err != nil {
 		return "", err
 	}

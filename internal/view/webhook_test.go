@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 )
 
 // The names stand in tags, which cannot be made of constants.
@@ -16,8 +16,8 @@ func TestAnInboxShowsTheHeadersOfADelivery(t *testing.T) {
 		shown = append(shown, http.CanonicalHeaderKey(field.Tag.Get("json")))
 	}
 	if want := []string{
-		webhook.SignatureHeader, webhook.EventHeader, webhook.DeliveryHeader,
-		webhook.StandardIDHeader, webhook.StandardTimestampHeader, webhook.StandardSignatureHeader,
+		sender.SignatureHeader, sender.EventHeader, sender.DeliveryHeader,
+		sender.StandardIDHeader, sender.StandardTimestampHeader, sender.StandardSignatureHeader,
 	}; !slices.Equal(shown, want) {
 		t.Errorf("an inbox shows %q, a delivery has %q", shown, want)
 	}

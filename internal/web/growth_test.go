@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 	"github.com/cascadapay/cascada/internal/web"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -74,7 +74,7 @@ type Terms struct {
 }
 
 // NewAccount shows an account.
-func NewAccount(s acquiring.AccountStatus) Account {
+func NewAccount(s appaccounts.AccountStatus) Account {
 	told := Account{
 		ID: s.ID, Adapter: s.Adapter, Environment: s.Environment(), Status: s.Status, Priority: s.Priority, Rails: append([]string{}, s.On...),
 		AllRails: len(s.Account.Rails) == 0, Terms: []Terms{}, BaseURL: s.BaseURL, Credentials: append([]string{}, s.Fields...),
@@ -130,9 +130,9 @@ func ReadTerms(list []Terms) ([]accounts.RailTerms, error) {
 
 // Check is the provider's answer about an account's credentials.
 type Check struct {
-	Account string          `json:"account" example:"stripe-mx"`
-	Result  acquiring.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`
-	Problem string          `json:"problem,omitempty" doc:"Why it does not work"`
+	Account string            `json:"account" example:"stripe-mx"`
+	Result  appaccounts.Proof `json:"result" enum:"works,fails,unproved" doc:"unproved: the adapter has no call that proves credentials"`
+	Problem string            `json:"problem,omitempty" doc:"Why it does not work"`
 }
 
 // moment returns nil for the zero time.

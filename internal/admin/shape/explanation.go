@@ -5,10 +5,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
+	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
-	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -58,7 +59,7 @@ type Verdict struct {
 }
 
 // NewExplanation shows an explanation.
-func NewExplanation(e acquiring.Explanation) Explanation {
+func NewExplanation(e approuting.Explanation) Explanation {
 	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Accounts: []Verdict{}}
 	for _, a := range e.Payment.Attempts {
 		told.Attempts = append(told.Attempts, newAttempt(a))
@@ -148,7 +149,7 @@ type RailHealth struct {
 }
 
 // NewHealth shows a node's view.
-func NewHealth(node string, list []acquiring.RailHealth, now time.Time) Health {
+func NewHealth(node string, list []accounts.RailHealth, now time.Time) Health {
 	told := Health{Node: node, At: view.Time{Time: now}, Rails: []RailHealth{}}
 	for _, r := range list {
 		rail := RailHealth{Account: r.Account, Rail: r.Rail, Circuit: newCircuit(r.Circuit, now), Scores: []Score{}}

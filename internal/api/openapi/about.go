@@ -8,10 +8,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // about describes what an operation's types do not show: what it does, its own codes, a sample request.
@@ -342,7 +342,7 @@ var tagTexts = []struct{ name, text string }{
 		"**Test amounts.** The cents of the USD amount of an `sbx_card` payment are what the card answers. A second try on the page is another card, and pays.\n\n" +
 		sandbox.AmountTable() + "\n**Played outcomes.** The header `Sandbox-Simulate` and `POST /payments/{id}/simulate` play an outcome at once. They skip a card's page, also in a " +
 		"strict sandbox: use them to try your handlers of events."},
-	{"Events", "What we POST to your endpoints. Answer with any 2xx within " + seconds(webhook.DefaultTimeout) + "; process the event afterwards."},
+	{"Events", "What we POST to your endpoints. Answer with any 2xx within " + seconds(sender.DefaultTimeout) + "; process the event afterwards."},
 }
 
 var introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
@@ -361,11 +361,11 @@ var introduction = `Payment orchestration for Latin America: one API over a casc
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
-	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for " + hours(webhooks.RotationGrace) + " after a rotation " +
-		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than " + seconds(webhook.Tolerance) + " old.",
+	{sender.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for " + hours(webhooks.RotationGrace) + " after a rotation " +
+		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than " + seconds(sender.Tolerance) + " old.",
 		sampleSignature},
-	{webhook.EventHeader, "The event's type.", "payment.completed"},
-	{webhook.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
+	{sender.EventHeader, "The event's type.", "payment.completed"},
+	{sender.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	{"webhook-id", "The event's id, for Standard Webhooks libraries.", "evt_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-1"},
 	{"webhook-timestamp", "Unix seconds.", "1763726400"},
 	{"webhook-signature", "The Standard Webhooks signature.", sampleStandardSignature},

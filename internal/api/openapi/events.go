@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/view"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -45,7 +45,7 @@ func eventItem(e webhooks.EventType) *huma.PathItem {
 	return &huma.PathItem{Post: &huma.Operation{
 		OperationID: "on" + camel(strings.NewReplacer(".", "_").Replace(string(e))), Summary: string(e), Tags: []string{"Events"},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}},
-		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within " + seconds(webhook.DefaultTimeout) + " counts."}},
+		Responses:   map[string]*huma.Response{"2XX": {Description: "Received. Any 2xx within " + seconds(sender.DefaultTimeout) + " counts."}},
 	}}
 }
 

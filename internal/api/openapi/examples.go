@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
@@ -224,9 +224,9 @@ var samples = map[string]any{
 	"Delivery.status": "delivered", "DeliveryDetail.status": "delivered", "lastStatusCode": 204, "lastDurationMs": 83, "lastAttemptAt": paidTime, "deliveredAt": paidTime,
 	"Attempt.statusCode": 204, "Attempt.durationMs": 83, "lastError": nil, "lastResponseSnippet": nil,
 	"Replay.previousStatus": "dead_letter", "note": "the dispatcher sends it within five seconds",
-	"ReceivedHeaders." + webhook.DeliveryHeader: "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders." + webhook.EventHeader: "payment.completed",
-	"ReceivedHeaders." + webhook.SignatureHeader: sampleSignature,
-	"ReceivedHeaders.webhook-id":                 "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
+	"ReceivedHeaders." + sender.DeliveryHeader: "dlv_" + suffix + "-1-" + suffix, "ReceivedHeaders." + sender.EventHeader: "payment.completed",
+	"ReceivedHeaders." + sender.SignatureHeader: sampleSignature,
+	"ReceivedHeaders.webhook-id":                "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
 	"ReceivedHeaders.webhook-signature": sampleStandardSignature,
 
 	"withdrawalIds": []any{"wdr_" + suffix},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -160,7 +160,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		return err
 	}
 	for _, account := range all {
-		of := encryptedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
+		of := encryptedIn{{appaccounts.CredentialsOf(account.ID), &account.Credentials}, {appaccounts.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
 			return sc.Store.Commit(ctx, pay.Change{Accounts: []accounts.Account{account}})

@@ -7,7 +7,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -21,16 +21,16 @@ type Cascade struct {
 	// set before the first payment.
 	Play func(context.Context, pay.Payment, view.Cause) (pay.Payment, error)
 
-	providers  *acquiring.Providers
-	catalog    *acquiring.Catalog
-	lanes      *acquiring.Lanes // queries to providers about payments; they have limits of their own
+	providers  *accounts.Providers
+	catalog    *accounts.Catalog
+	lanes      *accounts.Lanes // queries to providers about payments; they have limits of their own
 	background sync.WaitGroup
 	closing    chan struct{} // closed by Close
 }
 
 // NewCascade returns a cascade.
-func NewCascade(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog) *Cascade {
-	return &Cascade{Base: b, providers: providers, catalog: catalog, lanes: acquiring.NewLanes(b.Now), closing: make(chan struct{})}
+func NewCascade(b *base.Base, providers *accounts.Providers, catalog *accounts.Catalog) *Cascade {
+	return &Cascade{Base: b, providers: providers, catalog: catalog, lanes: accounts.NewLanes(b.Now), closing: make(chan struct{})}
 }
 
 // Close ends background work, and waits for queries that are under way.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -19,7 +19,7 @@ import (
 func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
-		return true, acquiring.ErrNotOurs
+		return true, accounts.ErrNotOurs
 	}
 	err = base.Again(func() error {
 		c, err := rf.Store.Claims().Any(ctx, id)
@@ -31,7 +31,7 @@ func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause vie
 			return err
 		}
 		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
-			return acquiring.ErrElsewhere
+			return accounts.ErrElsewhere
 		}
 		node, err := rf.Store.Hold(ctx)
 		if err != nil {

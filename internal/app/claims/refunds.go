@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
@@ -24,16 +24,16 @@ import (
 // is safe for use by many goroutines.
 type Claims struct {
 	*base.Base
-	providers *acquiring.Providers
+	providers *accounts.Providers
 	cascade   *cascade.Cascade
-	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
-	evidence  *acquiring.Lanes // evidence to providers, which takes long
-	opening   work.Turns       // by payment: refunds are opened one at a time, since many at once would lose races by version
+	lanes     *accounts.Lanes // queries to providers about refunds; they have limits of their own
+	evidence  *accounts.Lanes // evidence to providers, which takes long
+	opening   work.Turns      // by payment: refunds are opened one at a time, since many at once would lose races by version
 }
 
 // NewClaims returns the refunds and disputes of payments that went through the cascade.
-func NewClaims(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Claims {
-	return &Claims{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now), evidence: acquiring.NewLanes(b.Now)}
+func NewClaims(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) *Claims {
+	return &Claims{Base: b, providers: providers, cascade: through, lanes: accounts.NewLanes(b.Now), evidence: accounts.NewLanes(b.Now)}
 }
 
 // Drain waits for calls that are under way.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -28,14 +28,14 @@ import (
 // Notices applies providers' notifications.
 type Notices struct {
 	*base.Base
-	providers *acquiring.Providers
+	providers *accounts.Providers
 	cascade   *cascade.Cascade
 	refunds   *claims.Claims
 	payouts   *payouts.Payouts
 }
 
 // NewNotices returns a Notices that passes notices to the cascade, refunds and payouts.
-func NewNotices(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
+func NewNotices(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
 	return &Notices{b, providers, c, refunds, po}
 }
 
@@ -44,7 +44,7 @@ func NewNotices(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 //
 // Errors: invalid_token if it is not signed by the provider, or if there is no such account; invalid_request if it cannot be read, service_unavailable if the
 // provider has to send it again.
-func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notification) error {
+func (l *Notices) Notify(ctx context.Context, account string, n accounts.Notification) error {
 	if err := l.MayMoveMoney(); err != nil {
 		return err // the provider sends it again
 	}
@@ -59,10 +59,10 @@ func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notifi
 // ApplyNotices is Notify for charges and refunds. It returns the last payment concerned, zero if no notice is about one of
 // ours, and all events.
 // may can refuse a notice because of the payment's present state; nil refuses nothing.
-func (l *Notices) ApplyNotices(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Notices) ApplyNotices(ctx context.Context, account string, n accounts.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
-		return p, nil, acquiring.Unsigned(nil) // nobody learns which accounts there are
+		return p, nil, accounts.Unsigned(nil) // nobody learns which accounts there are
 	}
 	notices, err := l.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *Notices) ApplyNotices(ctx context.Context, account string, n acquiring.
 	var failed error
 	for _, notice := range notices {
 		next, told, err := l.applyNotice(ctx, account, notice, may, cause)
-		if errors.Is(err, acquiring.ErrNotOurs) {
+		if errors.Is(err, accounts.ErrNotOurs) {
 			if err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err); err == nil {
 				continue
 			}
@@ -100,7 +100,7 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
-		return p, nil, acquiring.ErrNotOurs
+		return p, nil, accounts.ErrNotOurs
 	}
 	if err := l.refunds.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
@@ -121,7 +121,7 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 			}
 		}
 		if !read.Attempts.TakenAt(notice.Reference, account) {
-			return acquiring.ErrElsewhere
+			return accounts.ErrElsewhere
 		}
 		notice := notice
 		routes = l.providers.Routes(read)
@@ -160,7 +160,7 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 // ofRefund applies a notice of a refund of ours, and passes other notices on. One that somebody made at the provider may have the
 // charge's reference, or name the charge beside its own: then known is false, and the notice is one of that charge.
 //
-// Errors: acquiring.ErrNotOurs if it is neither.
+// Errors: accounts.ErrNotOurs if it is neither.
 func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
 	if n.Refund == "" {
 		return n, false, nil
@@ -171,7 +171,7 @@ func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) 
 	n.Reference, n.Refund, n.Outcome = cmp.Or(n.Reference, n.Refund), "", theirRefund(n.Outcome)
 	id, _, _ := pay.ParseReference(n.Reference)
 	if _, err := l.Store.Payments().Any(ctx, id); err != nil {
-		return n, false, base.OrRefuse(err, acquiring.ErrNotOurs)
+		return n, false, base.OrRefuse(err, accounts.ErrNotOurs)
 	}
 	return n, false, nil
 }
@@ -345,11 +345,11 @@ func (l *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, route
 // toldOfLost keeps a notice about a charge that the database may have lost. The request for the
 // charge may still be repeated, so the provider has to send the notification again.
 //
-// Errors: acquiring.ErrNotOurs if there was no restore, service_unavailable.
+// Errors: accounts.ErrNotOurs if there was no restore, service_unavailable.
 func (l *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
 	if !long || !l.RecoveryState.Load().Active(l.Now()) {
-		return acquiring.ErrNotOurs
+		return accounts.ErrNotOurs
 	}
 	local := n.Outcome.Local
 	if local.IsPositive() {

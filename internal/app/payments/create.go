@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
+	"github.com/cascadapay/cascada/internal/app/methods"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -33,14 +35,14 @@ type Payments struct {
 
 // offer is the input from which a payment is made.
 type offer struct {
-	rates     *acquiring.Rates
-	providers *acquiring.Providers
-	methods   *acquiring.Methods
+	rates     *rates.Rates
+	providers *accounts.Providers
+	methods   *methods.Methods
 	cascade   *cascade.Cascade
 }
 
 // NewPayments returns the Payments of a service.
-func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
+func NewPayments(b *base.Base, rates *rates.Rates, providers *accounts.Providers, methods *methods.Methods, c *cascade.Cascade) *Payments {
 	return &Payments{Base: b, offer: offer{rates, providers, methods, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
@@ -126,7 +128,7 @@ func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayme
 		n.ReturnURL = ""
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)
-	q, err := in.methods.Quote(scope, acquiring.Wanted{
+	q, err := in.methods.Quote(scope, methods.Wanted{
 		Amount: n.Amount, MethodID: n.PaymentMethodID, Method: n.PaymentMethod, Country: n.Country, Strict: strict, Played: n.Simulate != "",
 	})
 	if err != nil {

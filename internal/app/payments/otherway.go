@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -93,7 +93,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 
 // GoesOn reports whether the next try of a shopper whose card was refused on a page goes to another provider.
 func (ss *Sessions) GoesOn(p pay.Payment) bool {
-	return pay.CheckRetry(p) == nil && ss.providers.Routes(p).Stays(p, ss.TimeOf(p.Scope)) == "" && acquiring.KeepsPage(ss.providers, p) == ""
+	return pay.CheckRetry(p) == nil && ss.providers.Routes(p).Stays(p, ss.TimeOf(p.Scope)) == "" && accounts.KeepsPage(ss.providers, p) == ""
 }
 
 // TryAgain moves a payment whose card was refused on a provider's page to the next provider, and returns it with that provider's page. The
@@ -122,7 +122,7 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 	}
 	ctx = context.WithoutCancel(ctx) // the shopper may close the page: what begins must end
 	attempt, _ := p.Attempts.Current()
-	if acquiring.Doubts(ss.providers, p) != "" {
+	if accounts.Doubts(ss.providers, p) != "" {
 		return p, nil
 	}
 	said := ss.cascade.EndCharge(ctx, p, attempt)

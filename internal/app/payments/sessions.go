@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
+	"github.com/cascadapay/cascada/internal/app/methods"
+	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -31,11 +33,11 @@ import (
 type Sessions struct {
 	*base.Base
 	offer
-	catalog *acquiring.Catalog
+	catalog *appaccounts.Catalog
 }
 
 // NewSessions returns the checkouts of a service.
-func NewSessions(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade, catalog *acquiring.Catalog) *Sessions {
+func NewSessions(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, methods *methods.Methods, c *cascade.Cascade, catalog *appaccounts.Catalog) *Sessions {
 	return &Sessions{b, offer{rates, providers, methods, c}, catalog}
 }
 
@@ -269,10 +271,10 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 // country, or of all. In the sandbox every method works in every country, so a country without test
 // methods offers all of them; a rail of a provider's own test environment works in its country alone.
 func (ss *Sessions) SessionMethods(s pay.Session) []accounts.Rail {
-	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
+	list, _ := ss.methods.RailList(s.Scope, methods.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = ss.methods.RailList(s.Scope, acquiring.MethodFilter{})
-		list = slices.DeleteFunc(list, func(r acquiring.ListedRail) bool { return len(ss.methods.Serving(s.Scope, r.Rail)) > 0 })
+		list, _ = ss.methods.RailList(s.Scope, methods.MethodFilter{})
+		list = slices.DeleteFunc(list, func(r methods.ListedRail) bool { return len(ss.methods.Serving(s.Scope, r.Rail)) > 0 })
 	}
 	rails := make([]accounts.Rail, 0, len(list))
 	for _, r := range list {
@@ -295,8 +297,8 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail accounts.Rail) (local mone
 }
 
 // quote prices a session's order over a method.
-func (ss *Sessions) quote(s pay.Session, method string) (acquiring.Quote, error) {
-	return ss.methods.Quote(s.Scope, acquiring.Wanted{
+func (ss *Sessions) quote(s pay.Session, method string) (methods.Quote, error) {
+	return ss.methods.Quote(s.Scope, methods.Wanted{
 		Amount: s.Asked, Rate: rates.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
 		MethodID: method, Country: s.Country, Strict: s.Strict,
 	})

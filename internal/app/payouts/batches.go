@@ -11,13 +11,13 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/bankfile"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/bankfile"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -36,9 +36,9 @@ func NewBatches(payouts *Payouts) *Batches {
 // filer is the client of an account whose payouts leave in files.
 //
 // Errors: invalid_request for any other account.
-func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
+func (bf *Batches) filer(account string) (payouts.Filer, bool, error) {
 	d, _ := bf.payouts.providers.Connector(account)
-	to, ok := d.Payouts.(payout.Filer)
+	to, ok := d.Payouts.(payouts.Filer)
 	if !ok {
 		return nil, false, problem.Field(problem.InvalidRequest, "account", accountHasNoFiles.With(account))
 	}
@@ -66,7 +66,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 			return made, err
 		}
 		after = waiting[len(waiting)-1].ID
-		groups := map[kind][]payout.FileLine{}
+		groups := map[kind][]payouts.FileLine{}
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
@@ -98,7 +98,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 			if _, known := groups[k]; !known {
 				order = append(order, k)
 			}
-			groups[k], of[k] = append(groups[k], payout.FileLine{Request: request}), append(of[k], w)
+			groups[k], of[k] = append(groups[k], payouts.FileLine{Request: request}), append(of[k], w)
 		}
 		if again {
 			after = from
@@ -120,7 +120,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 }
 
 // makeBatch writes one batch. If two are made at once, each gets its own number.
-func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payouts.Filer, b pay.Batch, lines []payouts.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
 		last, err := bf.Store.Batches().Last(ctx, b.Account)
 		if err != nil {
@@ -342,7 +342,7 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 }
 
 // answerBatch applies a bank's answer about all lines of a batch.
-func (bf *Batches) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+func (bf *Batches) answerBatch(ctx context.Context, account string, answer payouts.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
@@ -373,7 +373,7 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 }
 
 // answerLine applies a bank's answer about one line.
-func (bf *Batches) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
+func (bf *Batches) answerLine(ctx context.Context, account string, answer payouts.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil
@@ -447,6 +447,6 @@ func (d *ImportedAnswers) count(kind pay.PayoutKind) {
 	}
 }
 
-func (d *ImportedAnswers) strange(answer payout.FileAnswer, why string) {
+func (d *ImportedAnswers) strange(answer payouts.FileAnswer, why string) {
 	d.Strange = append(d.Strange, fmt.Sprintf("line %d: %s", answer.Line, why))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -101,7 +101,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 }
 
 // balanceAt queries an account's balance for payouts, as text; "" if it cannot be queried.
-func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Connector) string {
+func (po *Payouts) balanceAt(ctx context.Context, d appaccounts.Connector) string {
 	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {
 		return ""

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
@@ -38,12 +38,12 @@ const (
 // Floats is the operator's own money at payout accounts.
 type Floats struct {
 	*base.Base
-	providers *acquiring.Providers
+	providers *accounts.Providers
 	seen      atomic.Pointer[[]FloatStatus]
 }
 
 // NewFloats returns the floats of a service.
-func NewFloats(b *base.Base, providers *acquiring.Providers) *Floats {
+func NewFloats(b *base.Base, providers *accounts.Providers) *Floats {
 	return &Floats{Base: b, providers: providers}
 }
 

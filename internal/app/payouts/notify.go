@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -18,8 +18,8 @@ import (
 // ApplyPayoutNotices applies a payout provider's notification. Each notice is applied at most once, by the same
 // code as the answers to queries.
 //
-// Errors: those of acquiring.Providers.RefuseNotice, service_unavailable.
-func (po *Payouts) ApplyPayoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n acquiring.Notification) error {
+// Errors: those of accounts.Providers.RefuseNotice, service_unavailable.
+func (po *Payouts) ApplyPayoutNotices(ctx context.Context, account string, listener provider.PayoutListener, n accounts.Notification) error {
 	n.Asks = func(ctx context.Context, reference, own string) error { return po.mayAsk(ctx, account, reference, own) }
 	notices, err := po.providers.PayoutNotices(ctx, account, listener, n)
 	if err != nil {
@@ -29,7 +29,7 @@ func (po *Payouts) ApplyPayoutNotices(ctx context.Context, account string, liste
 	var failed error
 	for _, notice := range notices {
 		err := po.applyPayout(ctx, account, notice)
-		if errors.Is(err, acquiring.ErrNotOurs) {
+		if errors.Is(err, accounts.ErrNotOurs) {
 			err = po.providers.KeepUnknown(ctx, account, notice.Unknown(), err)
 		}
 		failed = errors.Join(failed, err)
@@ -95,7 +95,7 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
-			return acquiring.ErrElsewhere
+			return accounts.ErrElsewhere
 		}
 		node, err := po.Store.Hold(ctx)
 		if err != nil {
@@ -113,10 +113,10 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 // unknown is the error for a notice about an unknown payout.
 //
 // Errors: service_unavailable if it may be about a payout under way, of which the provider's own reference is not known
-// yet; acquiring.ErrNotOurs.
+// yet; accounts.ErrNotOurs.
 func (po *Payouts) unknown(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if n.Reference != "" {
-		return acquiring.ErrNotOurs
+		return accounts.ErrNotOurs
 	}
 	nameless, err := po.Store.Withdrawals().Nameless(ctx, account)
 	switch {
@@ -126,7 +126,7 @@ func (po *Payouts) unknown(ctx context.Context, account string, n pay.PayoutNoti
 		po.Quiet.WarnSometimes(ctx, "a notification may be about a payout under way, and has to come again", account, "account", account, "reference", provider.Printable(n.ProviderRef, 64))
 		return &problem.Error{Code: problem.ServiceUnavailable, Reason: payoutMayBeThis}
 	}
-	return acquiring.ErrNotOurs
+	return accounts.ErrNotOurs
 }
 
 // toldOf finds the withdrawal of a notice: by our reference, or by the provider's if it has only

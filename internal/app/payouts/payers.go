@@ -8,19 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
+	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/rates"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // payer returns the client of a payout account that a withdrawal was sent to.
-func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
-	if account == acquiring.StandInPayouts {
+func (po *Payouts) payer(live bool, account string) (payouts.Provider, bool) {
+	if account == appaccounts.StandInPayouts {
 		to := po.standIn(live)
 		return to, to != nil
 	}
@@ -29,7 +30,7 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 }
 
 // standIn pays out if no account does; nil: there is none.
-func (po *Payouts) standIn(live bool) payout.Provider {
+func (po *Payouts) standIn(live bool) payouts.Provider {
 	if live {
 		return po.config.Live
 	}
@@ -53,8 +54,8 @@ func (po *Payouts) paying(w pay.Wallet) (list accounts.Accounts, rail accounts.R
 
 // fits says why an account cannot pay to a wallet at all, if it can tell. An unreadable wallet
 // returns nil: the code that sends reports that error.
-func (po *Payouts) fits(d acquiring.Connector, w pay.Wallet) error {
-	to, choosy := d.Payouts.(payout.Choosy)
+func (po *Payouts) fits(d appaccounts.Connector, w pay.Wallet) error {
+	to, choosy := d.Payouts.(payouts.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
 	if !choosy || err != nil {
 		return nil
@@ -97,7 +98,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 		case len(lacks) > 0:
 			return route, until, incomplete(lacks)
 		case po.standIn(wallet.Live) != nil:
-			return pay.PayoutRoute{Account: acquiring.StandInPayouts}, until, nil
+			return pay.PayoutRoute{Account: appaccounts.StandInPayouts}, until, nil
 		}
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			noAccountPays.With(wallet.Network, wallet.Currency))
@@ -170,7 +171,7 @@ func (po *Payouts) conversion(w pay.Wallet, net money.Amount) (rates.Conversion,
 	reading, err := po.rates.Reading(w.Live, currency)
 	if err != nil {
 		if refused, ok := errors.AsType[*problem.Error](err); ok {
-			refused.Reason = noRateForWithdrawals.With(w.Currency, acquiring.RateNeeded(currency, refused.Details.Reason))
+			refused.Reason = noRateForWithdrawals.With(w.Currency, apprates.RateNeeded(currency, refused.Details.Reason))
 		}
 		return rates.Conversion{}, err
 	}

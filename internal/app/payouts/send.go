@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -180,7 +181,7 @@ func (po *Payouts) unproved(ctx context.Context, w pay.Withdrawal, why error) {
 }
 
 // ask queries an account about a payout.
-func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, request payout.Request) pay.PayoutOutcome {
+func (po *Payouts) ask(ctx context.Context, account string, to payouts.Provider, request payouts.Request) pay.PayoutOutcome {
 	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
@@ -191,7 +192,7 @@ func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, 
 
 // sendPayout records that the provider is about to be called, which gives the call to this node.
 // Then it calls the provider and commits the answer. missing is as in sending.
-func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, missing bool) error {
+func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payouts.Provider, missing bool) error {
 	if po.Shut() {
 		return nil
 	}
@@ -271,7 +272,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 	})
 }
 
-func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
+func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payouts.Request, error) {
 	r, err := po.requestTo(wallet)
 	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
 	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.Payout.ProviderRef, w.Payout.Calls, w.Payout.SentAt, po.TimeOf(w.Scope)
@@ -279,13 +280,13 @@ func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Re
 }
 
 // requestTo is a payout request for a wallet, without an amount.
-func (po *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
+func (po *Payouts) requestTo(wallet pay.Wallet) (payouts.Request, error) {
 	account, err := po.Vault.Decrypt(wallet.Secret(), wallet.Encrypted)
 	if err != nil {
-		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
+		return payouts.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
 	holder, err := po.beneficiary(wallet)
-	return payout.Request{Beneficiary: holder, Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account)}, err
+	return payouts.Request{Beneficiary: holder, Type: wallet.Type, Network: wallet.Network, Currency: wallet.Currency, Destination: string(account)}, err
 }
 
 // beneficiary is who a wallet belongs to, as the merchant wrote it.
@@ -304,24 +305,24 @@ func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err erro
 type PayoutsConfig struct {
 	// Sandbox and Live pay the withdrawals of each environment that no account of the operator
 	// pays; nil: those withdrawals are refused.
-	Sandbox, Live payout.Provider
+	Sandbox, Live payouts.Provider
 }
 
 // Payouts pays merchants. It is safe for use by many goroutines.
 type Payouts struct {
 	*base.Base
-	rates     *acquiring.Rates
-	providers *acquiring.Providers
+	rates     *rates.Rates
+	providers *accounts.Providers
 	to        *Wallets
 	config    PayoutsConfig
 	floats    *Floats
-	lanes     *acquiring.Lanes // queries to payout accounts; they have limits of their own
-	asked     *limit.Local     // queries that unsigned notifications caused
+	lanes     *accounts.Lanes // queries to payout accounts; they have limits of their own
+	asked     *limit.Local    // queries that unsigned notifications caused
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now), asked: limit.NewLocal()}
+func NewPayouts(b *base.Base, rates *rates.Rates, providers *accounts.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
+	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
 }
 
 // Drain waits for the queries that are under way.

@@ -11,27 +11,27 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/provider"
-	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // Reconciliation compares providers' reports with the books.
 type Reconciliation struct {
 	*base.Base
-	providers *acquiring.Providers
-	catalog   *acquiring.Catalog
+	providers *appaccounts.Providers
+	catalog   *appaccounts.Catalog
 	adapters  []provider.Adapter
 }
 
 // NewReconciliation returns a Reconciliation for accounts at these adapters.
-func NewReconciliation(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciliation {
+func NewReconciliation(b *base.Base, providers *appaccounts.Providers, catalog *appaccounts.Catalog, adapters []provider.Adapter) *Reconciliation {
 	return &Reconciliation{b, providers, catalog, adapters}
 }
 

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -26,7 +26,7 @@ import (
 // clock. Nothing of it reaches production.
 type Sandbox struct {
 	*base.Base
-	providers *acquiring.Providers
+	providers *accounts.Providers
 	cascade   *cascade.Cascade
 	refunds   *claims.Claims
 	listener  *notices.Notices
@@ -34,7 +34,7 @@ type Sandbox struct {
 }
 
 // NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
+func NewSandbox(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
 	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 

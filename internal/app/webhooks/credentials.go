@@ -3,13 +3,13 @@ package webhooks
 import (
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // Credentials are what an endpoint asks of its callers.
-type Credentials = webhook.Credentials
+type Credentials = sender.Credentials
 
 // SubscriptionEdit is a change by the owner.
 type SubscriptionEdit struct {
@@ -39,7 +39,7 @@ func (b *problems) credentials(c *Credentials, managed bool) {
 }
 
 // encrypted encrypts credentials for an endpoint at an address.
-func (w *Webhooks) encrypted(subscription, address string, c webhook.Credentials) webhooks.Authentication {
+func (w *Webhooks) encrypted(subscription, address string, c sender.Credentials) webhooks.Authentication {
 	return webhooks.Authentication{
 		Username: c.Username, Header: c.Header, Encrypted: w.Vault.Encrypt(webhooks.AuthenticationOf(subscription, address), []byte(c.Secret())),
 	}
@@ -62,13 +62,13 @@ func (w *Webhooks) edit(read webhooks.Subscription, e SubscriptionEdit) webhooks
 }
 
 // credentials decrypts the credentials of an endpoint, for a request to it.
-func (w *Webhooks) credentials(sub webhooks.Subscription) (webhook.Credentials, error) {
+func (w *Webhooks) credentials(sub webhooks.Subscription) (sender.Credentials, error) {
 	a := sub.Authentication
 	if a.None() {
-		return webhook.Credentials{}, nil
+		return sender.Credentials{}, nil
 	}
 	secret, err := w.Vault.Decrypt(webhooks.AuthenticationOf(sub.ID, sub.URL), a.Encrypted)
-	return webhook.Credentials{Username: a.Username, Header: a.Header}.WithSecret(string(secret)), err
+	return sender.Credentials{Username: a.Username, Header: a.Header}.WithSecret(string(secret)), err
 }
 
 // audited is what the audit log tells of an endpoint after a change. before is zero for a new one.

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/trace"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
 	// leaseRest is how much of a delivery's lease must be left to start a try: the longest try, and time to begin it.
-	leaseRest = webhook.DefaultTimeout + 2*time.Second
+	leaseRest = sender.DefaultTimeout + 2*time.Second
 
 	dispatchBatch = 500
 )
@@ -141,7 +141,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		return outcome{at: until}, postponed
 	}
 	ctx, span := w.delivering(ctx, it, e.sub.URL)
-	result := w.post(ctx, e, d, webhook.Message{
+	result := w.post(ctx, e, d, sender.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.EventType),
 		DeliveryID: sentID(d.ID), EventID: d.Event, Credentials: e.credentials, Body: it.Payload,
 	})
@@ -173,7 +173,7 @@ func storedID(id string) string {
 
 // post delivers to our own inbox within the process, whatever the service's address is, and to all
 // other endpoints over the network.
-func (w *Webhooks) post(ctx context.Context, e endpoint, d webhooks.Delivery, m webhook.Message) webhook.Result {
+func (w *Webhooks) post(ctx context.Context, e endpoint, d webhooks.Delivery, m sender.Message) sender.Result {
 	if e.sub.Managed {
 		return w.postInbox(ctx, e, d, m)
 	}

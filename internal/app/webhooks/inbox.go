@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -16,7 +17,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 const (
@@ -28,20 +28,20 @@ const (
 
 // kept are the headers that an inbox keeps: those that a receiver checks.
 var kept = [...]string{
-	webhook.SignatureHeader, webhook.EventHeader, webhook.DeliveryHeader,
+	sender.SignatureHeader, sender.EventHeader, sender.DeliveryHeader,
 	"webhook-id", "webhook-timestamp", "webhook-signature",
 }
 
 // postInbox delivers to the managed inbox, signed and checked like a delivery over the network. The check knows the
 // secrets that signed, however often they are rotated meanwhile.
-func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d webhooks.Delivery, m webhook.Message) webhook.Result {
+func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d webhooks.Delivery, m sender.Message) sender.Result {
 	began := w.Now()
 	err := w.keep(ctx, e, d, w.Sender.Header(m), m.Body)
-	result := webhook.Result{StatusCode: http.StatusOK, Duration: w.Now().Sub(began)}
+	result := sender.Result{StatusCode: http.StatusOK, Duration: w.Now().Sub(began)}
 	if err == nil {
 		return result
 	}
-	result.StatusCode, result.Err = http.StatusServiceUnavailable, webhook.HTTPStatus
+	result.StatusCode, result.Err = http.StatusServiceUnavailable, sender.HTTPStatus
 	w.Quiet.ComesAgain(ctx, e.sub.Live, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", e.sub.ID)
 	return result
 }
@@ -58,7 +58,7 @@ func unsigned(cause error) error {
 // Errors: invalid_token unless it is signed for this inbox, invalid_request if the body is not
 // JSON.
 func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
-	sent := header.Get(webhook.DeliveryHeader)
+	sent := header.Get(sender.DeliveryHeader)
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned(nil)
 	}
@@ -90,10 +90,10 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 //
 // Errors: invalid_token, invalid_request.
 func (w *Webhooks) keep(ctx context.Context, e endpoint, d webhooks.Delivery, header http.Header, body []byte) error {
-	signature := header.Get(webhook.SignatureHeader)
-	err := webhook.Verify(signature, body, e.secret, w.Now(), webhook.Tolerance)
+	signature := header.Get(sender.SignatureHeader)
+	err := sender.Verify(signature, body, e.secret, w.Now(), sender.Tolerance)
 	if err != nil && e.previous != "" { // it was signed before the rotation
-		err = webhook.Verify(signature, body, e.previous, w.Now(), webhook.Tolerance)
+		err = sender.Verify(signature, body, e.previous, w.Now(), sender.Tolerance)
 	}
 	if err != nil {
 		return unsigned(err)

@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/trace"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // delivering begins the trace span of a delivery's try, below the span that made the delivery if
@@ -30,7 +30,7 @@ func (w *Webhooks) delivering(ctx context.Context, it item, address string) (con
 }
 
 // attempted reports a delivery's try to the meter, the trace and the log.
-func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d webhooks.Delivery, r webhook.Result) {
+func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d webhooks.Delivery, r sender.Result) {
 	result := attemptResult(r)
 	if w.Meter.Attempted != nil {
 		w.Meter.Attempted(merchants.EnvironmentOf(d.Live), result, r.Duration)
@@ -47,7 +47,7 @@ func (w *Webhooks) attempted(ctx context.Context, span *trace.Span, d webhooks.D
 	span.End()
 }
 
-func attemptResult(r webhook.Result) string {
+func attemptResult(r sender.Result) string {
 	if class := r.StatusCode / 100; class >= 1 && class <= 5 {
 		return strconv.Itoa(class) + "xx"
 	}
@@ -62,7 +62,7 @@ func attemptResult(r webhook.Result) string {
 func AttemptResults() []string {
 	return []string{
 		"1xx", "2xx", "3xx", "4xx", "5xx",
-		string(webhook.Timeout), string(webhook.DNS), string(webhook.TLS), string(webhook.Refused), string(webhook.BlockedAddress),
-		string(webhook.NeedsTLS), string(webhook.Reset), string(webhook.BadAnswer),
+		string(sender.Timeout), string(sender.DNS), string(sender.TLS), string(sender.Refused), string(sender.BlockedAddress),
+		string(sender.NeedsTLS), string(sender.Reset), string(sender.BadAnswer),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -22,7 +23,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
-	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -36,7 +36,7 @@ type WebhooksConfig struct {
 	// webhooks.MostSubscriptions. ProveWebhooks makes production endpoints prove their ownership.
 	MaxWebhooks   int
 	ProveWebhooks bool
-	Sender        *webhook.Sender
+	Sender        *sender.Sender
 	// Jitter returns a number from 0 up to 1 that spreads the tries of deliveries; nil means
 	// random.
 	Jitter func() float64
@@ -198,7 +198,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub webhooks.Subscription)
 		return err
 	}
 	challenge := rand.Text()
-	body, err := json.Marshal(map[string]string{"type": webhook.Challenge, "challenge": challenge})
+	body, err := json.Marshal(map[string]string{"type": sender.Challenge, "challenge": challenge})
 	if err != nil {
 		return err
 	}
@@ -208,17 +208,17 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub webhooks.Subscription)
 	}
 	defer leave()
 	id := w.NewID("wch_", w.Now())
-	result := w.Sender.Send(ctx, true, webhook.Message{URL: sub.URL, Secret: webhook.NewSecret(), Event: webhook.Challenge, DeliveryID: id, EventID: id, Credentials: credentials, Body: body})
-	if result.Delivered() && strings.Contains(result.Snippet, webhook.Answer(challenge)) {
+	result := w.Sender.Send(ctx, true, sender.Message{URL: sub.URL, Secret: sender.NewSecret(), Event: sender.Challenge, DeliveryID: id, EventID: id, Credentials: credentials, Body: body})
+	if result.Delivered() && strings.Contains(result.Snippet, sender.Answer(challenge)) {
 		return nil
 	}
-	return problem.Field(problem.InvalidRequest, "url", challengeNotAnswered.With(webhook.Challenge))
+	return problem.Field(problem.InvalidRequest, "url", challengeNotAnswered.With(sender.Challenge))
 }
 
 // newSecret makes a subscription's secret: its text, the encrypted text, and the preview.
 func (w *Webhooks) newSecret(subscription string) (secret string, encrypted []byte, preview string) {
-	secret = webhook.NewSecret()
-	return secret, w.Vault.Encrypt(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
+	secret = sender.NewSecret()
+	return secret, w.Vault.Encrypt(subscription, []byte(secret)), sender.SecretPrefix + "…" + secret[len(secret)-4:]
 }
 
 // allIfAny returns only "*" if the list contains it, because it includes all other events.
@@ -272,7 +272,7 @@ func (b *problems) version(v, before webhooks.EventsVersion) {
 
 // url checks an endpoint's address, by the rules of production or of the sandbox.
 func (b *problems) url(url string, live, allowPrivate bool) {
-	if err := webhook.CheckURL(url, live, allowPrivate); err != nil {
+	if err := sender.CheckURL(url, live, allowPrivate); err != nil {
 		why, _ := errors.AsType[problem.Reason](err)
 		b.issues = append(b.issues, problem.Issue{Path: "url", Reason: why})
 	}
@@ -453,7 +453,7 @@ func origin(address string) string {
 type endpoint struct {
 	sub              webhooks.Subscription
 	secret, previous string
-	credentials      webhook.Credentials
+	credentials      sender.Credentials
 }
 
 // endpoint reads the endpoint of a delivery.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/cascadapay/cascada/internal/settingsfile"
+	"github.com/cascadapay/cascada/internal/cli/settings/file"
 )
 
 // packaged is where the package installs the program. A program there reads packagedSettings if no
@@ -63,7 +63,7 @@ func configuring(ctx *kong.Context) bool {
 }
 
 // settingsError returns the problems of a file, one per line.
-func settingsError(path string, problems []settingsfile.Problem) error {
+func settingsError(path string, problems []file.Problem) error {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
 		lines[i] = p.String()
@@ -82,10 +82,10 @@ func ServeFlags(model *kong.Application) (flags []*kong.Flag) {
 }
 
 // readSettings reads a file and tries each value, so that each problem has its line number.
-func readSettings(model *kong.Application, path string) (settingsfile.File, []settingsfile.Problem, error) {
+func readSettings(model *kong.Application, path string) (file.File, []file.Problem, error) {
 	from, err := os.Open(path)
 	if err != nil {
-		return settingsfile.File{}, nil, fmt.Errorf("read the settings: %w", err)
+		return file.File{}, nil, fmt.Errorf("read the settings: %w", err)
 	}
 	defer from.Close()
 	var names []string
@@ -94,26 +94,26 @@ func readSettings(model *kong.Application, path string) (settingsfile.File, []se
 		names = append(names, flag.Name)
 		byName[flag.Name] = flag
 	}
-	file, problems := settingsfile.Read(from, names)
-	for _, s := range file.Settings {
+	lines, problems := file.Read(from, names)
+	for _, s := range lines.Settings {
 		if err := try(byName[s.Key], s); err != nil {
-			problems = append(problems, settingsfile.Problem{Line: s.Line, Key: s.Key, Text: err.Error()})
+			problems = append(problems, file.Problem{Line: s.Line, Key: s.Key, Text: err.Error()})
 		}
 	}
 	for _, one := range secrets {
-		value, has := file.Get(one.setting)
-		from, hasFile := file.Get(one.setting + "-file")
+		value, has := lines.Get(one.setting)
+		from, hasFile := lines.Get(one.setting + "-file")
 		if has && hasFile && one.readable {
-			problems = append(problems, settingsfile.Problem{Line: max(value.Line, from.Line), Key: from.Key,
+			problems = append(problems, file.Problem{Line: max(value.Line, from.Line), Key: from.Key,
 				Text: fmt.Sprintf("%s is in line %d: keep one of the two", value.Key, value.Line)})
 		}
 	}
-	slices.SortStableFunc(problems, func(a, b settingsfile.Problem) int { return a.Line - b.Line })
-	return file, problems, nil
+	slices.SortStableFunc(problems, func(a, b file.Problem) int { return a.Line - b.Line })
+	return lines, problems, nil
 }
 
 // try parses a value as the flag would. Its error names the values that are accepted.
-func try(flag *kong.Flag, s settingsfile.Setting) error {
+func try(flag *kong.Flag, s file.Setting) error {
 	text, err := words(flag, s)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func Validate(flags []*kong.Flag) error {
 }
 
 // words returns a value as it would be written on the command line.
-func words(flag *kong.Flag, s settingsfile.Setting) (string, error) {
+func words(flag *kong.Flag, s file.Setting) (string, error) {
 	isMap, isList := flag.IsMap(), flag.IsSlice()
 	switch {
 	case s.Pairs != nil && !isMap:
@@ -178,7 +178,7 @@ func shapeOf(flag *kong.Flag) string {
 
 // Resolver gives flags their values from a file.
 type Resolver struct {
-	file  settingsfile.File
+	file  file.File
 	Path  string // "" if there is none
 	model *kong.Application
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -25,8 +26,8 @@ type Uses struct {
 	Service
 	Operators     *auth.Operators
 	Onboarding    *merchants.Onboarding
-	Rates         *acquiring.Rates
-	Providers     *acquiring.Providers
+	Rates         *rates.Rates
+	Providers     *accounts.Providers
 	Payments      *payments.Payments
 	Claims        *claims.Claims
 	Notices       *notices.Notices

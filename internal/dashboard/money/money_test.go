@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/store"
 )
 

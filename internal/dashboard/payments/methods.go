@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -16,11 +16,11 @@ import (
 // names are the names of the rails that a shop sees.
 type names struct {
 	rails map[string]accounts.Rail
-	list  []acquiring.ListedRail
+	list  []methods.ListedRail
 }
 
 func (s *sales) names(v *frame.Visit) names {
-	list, _ := s.Uses.Methods.RailList(v.Scope, acquiring.MethodFilter{})
+	list, _ := s.Uses.Methods.RailList(v.Scope, methods.MethodFilter{})
 	n := names{map[string]accounts.Rail{}, list}
 	for _, r := range list {
 		n.rails[r.ID] = r.Rail

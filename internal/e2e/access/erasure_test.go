@@ -293,7 +293,7 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 					t.Errorf("GET %s%s returns %d", path, id, r.Status)
 				}
 			}
-			if _, err := s.App.Providers.Explain(ctx, id); err != nil {
+			if _, err := s.App.Rules.Explain(ctx, id); err != nil {
 				t.Errorf("explain: %v", err)
 			}
 			if _, err := s.App.Story(ctx, id); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -26,7 +27,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // late is how long the bodies of these tests are held back: longer than the moment after which the service asks again.
@@ -172,7 +172,7 @@ func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(),
 		return true
 	})
 	body := `{"id":"evt_1"}`
-	signed := []string{text, "X-Service-Delivery: " + delivery, webhook.SignatureHeader + ": " + webhook.Sign(s.Clock.Now(), []byte(body), h.Secret, "")}
+	signed := []string{text, "X-Service-Delivery: " + delivery, sender.SignatureHeader + ": " + sender.Sign(s.Clock.Now(), []byte(body), h.Secret, "")}
 	add("a delivery to a removed inbox", http.StatusUnauthorized, "/inbox/"+o.Shop.Slug, body, signed...)
 
 	op.Post(t, "/accounts", harness.PlainAccount("bank", providertest.NewUpstream(t, "key-1"), "")).Want(t, http.StatusCreated)

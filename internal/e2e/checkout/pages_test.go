@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -19,9 +19,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -62,7 +62,7 @@ func openPaged(t *testing.T, of *harness.Instance) *paged {
 		l := &harness.Line{Upstream: providertest.NewUpstream(t, "key-1")}
 		server := providertest.StartServer(t, l)
 		t.Cleanup(server.Close)
-		of.OpenAccount(t, id, l.Upstream, func(a *acquiring.NewAccount) { a.Adapter, a.BaseURL, a.Priority = "paged", server.URL, i+1 })
+		of.OpenAccount(t, id, l.Upstream, func(a *accounts.NewAccount) { a.Adapter, a.BaseURL, a.Priority = "paged", server.URL, i+1 })
 		s.lines[i] = l
 	}
 	s.card = harness.Method(t, s.live, "BRA", "card")

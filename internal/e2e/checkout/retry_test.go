@@ -46,7 +46,7 @@ func TestRefusedCardIsTriedAtTheNextProvider(t *testing.T) {
 		first := read(id).Attempts[0].Provider
 		explains := func(want string) {
 			t.Helper()
-			e, err := s.App.Providers.Explain(t.Context(), id)
+			e, err := s.App.Rules.Explain(t.Context(), id)
 			if harness.Must(t, err); e.Retry != want {
 				t.Errorf("explain says %q, want %q", e.Retry, want)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
@@ -97,7 +97,7 @@ func TestThreeCardsOnPagesAreToldAsTheyWere(t *testing.T) {
 			story, err := s.App.Store.Story(ctx, id)
 			harness.Must(t, err)
 			says(t, "the story", story, words...)
-			e, err := s.App.Providers.Explain(ctx, id)
+			e, err := s.App.Rules.Explain(ctx, id)
 			harness.Must(t, err)
 			for i, a := range e.Payment.Attempts {
 				if a.Status == pay.Lapsed && (len(a.Tries) == 0) != (id == left) || a.Again != (i == 1) {
@@ -131,7 +131,7 @@ func (s *paged) counts(t *testing.T) {
 	counted(shop, home+"/analytics?by=refusal", "Insufficient funds 1 50.0%")
 	counted(operator, "/dashboard/console/analytics?by=account", "acme-1 3 0 2 1 0 0", "acme-2 1 1 0 0 0 100%")
 	counted(operator, "/dashboard/console/accounts", "0 of 2", "1 of 1")
-	for account, want := range map[string]acquiring.RailRecord{"acme-1": {Rail: "card.BRA", Declined: 2, Untried: 1}, "acme-2": {Rail: "card.BRA", Paid: 1}} {
+	for account, want := range map[string]accounts.RailRecord{"acme-1": {Rail: "card.BRA", Declined: 2, Untried: 1}, "acme-2": {Rail: "card.BRA", Paid: 1}} {
 		record, err := s.App.Accounts.Record(ctx, account, true)
 		if harness.Must(t, err); len(record.Rails) != 1 || record.Rails[0] != want {
 			t.Errorf("%s has the record %+v, want %+v", account, record.Rails, want)

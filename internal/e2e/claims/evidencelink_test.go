@@ -45,9 +45,9 @@ func (f *fetcher) Defend(ctx context.Context, r provider.EvidenceRequest) pay.De
 	return f.court.Defend(ctx, r)
 }
 
-func fetch(node *app.App, log *harness.Faults, method, link string) *httptest.ResponseRecorder {
+func fetch(node *app.App, log *harness.Faults, method, address string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	evidencelink.New(node.ClaimLists, slog.New(log)).ServeHTTP(w, httptest.NewRequest(method, link, nil))
+	evidencelink.New(node.ClaimLists, slog.New(log)).ServeHTTP(w, httptest.NewRequest(method, address, nil))
 	return w
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	providerpayouts "github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -26,9 +26,9 @@ type cashier struct {
 	meter       base.Meter
 }
 
-func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome { return c.send() }
+func (c cashier) Send(context.Context, providerpayouts.Request) pay.PayoutOutcome { return c.send() }
 
-func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
+func (c cashier) Query(context.Context, providerpayouts.Request) pay.PayoutOutcome { return c.query() }
 
 // fund gives a merchant 100 USD in available.
 func fund(t *testing.T, database string, secrets *vault.Vault, scope merchants.Scope, at time.Time) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // strange is a harness.Fault: it answers with a status that the adapter does not know.
@@ -152,8 +152,8 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 
 // The operator resolves a withdrawal whose payout provider does not report its outcome.
 func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
-	answer := func(kind pay.PayoutKind) func(*harness.Payer, payout.Request) pay.PayoutOutcome {
-		return func(*harness.Payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: kind} }
+	answer := func(kind pay.PayoutKind) func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
+		return func(*harness.Payer, payouts.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: kind} }
 	}
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		b.Behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -18,19 +18,19 @@ import (
 	"github.com/cascadapay/cascada/internal/app/verification"
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/rates"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
-	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -96,8 +96,8 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		harness.Must(t, err)
 		return sub.ID
 	}
-	account := func(t *testing.T, b *blind) (string, acquiring.NewAccount) {
-		n := acquiring.NewAccount{Adapter: "plain", ID: "bank", Live: true, BaseURL: providertest.NewUpstream(t, "key-1").URL,
+	account := func(t *testing.T, b *blind) (string, appaccounts.NewAccount) {
+		n := appaccounts.NewAccount{Adapter: "plain", ID: "bank", Live: true, BaseURL: providertest.NewUpstream(t, "key-1").URL,
 			Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 		return n.ID, n
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -152,7 +152,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	do(chromedp.SendKeys(`#f-id`, "bank-1"), chromedp.SendKeys(`[name="credentials.apiKey"]`, "key-1"), chromedp.SendKeys(`[name="credentials.webhookSecret"]`, "bank-1-hush"), chromedp.SendKeys(`#f-baseUrl`, u.URL))
 	do(chromedp.Click(`main form button.primary`), chromedp.WaitVisible(`#notices .notice.good`))
 	do(chromedp.Click(`form[action$="/check"] button`), chromedp.WaitVisible(`main > .notice[role=alert]`))
-	s.OpenAccount(t, "bank-2", u, func(n *acquiring.NewAccount) { n.Priority = 200 })
+	s.OpenAccount(t, "bank-2", u, func(n *accounts.NewAccount) { n.Priority = 200 })
 	id := live.Create(t, o.PixOrder(t))
 	s.TellUpstream(t, u, id, 1, "paid", "bank-1-hush").Want(t, http.StatusOK)
 	odd := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)

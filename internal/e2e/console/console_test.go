@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -387,7 +387,7 @@ func TestOperatorChangesTheRouting(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		op, live := harness.OperatorUser(t, o), o.Production()
-		s.OpenAccount(t, "bank-1", u, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-1", u, func(n *accounts.NewAccount) { n.Priority = 1 })
 		s.OpenAccount(t, "bank-2", u)
 		id := live.Create(t, o.PixOrder(t))
 		s.TellUpstream(t, u, id, 1, "paid", "bank-1-hush").Want(t, http.StatusOK)

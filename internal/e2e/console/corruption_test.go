@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -38,7 +38,7 @@ func lived(t *testing.T) (database string, key *vault.Vault) {
 		c.Adapters, c.WalletCoolDown = append(c.Adapters, providertest.Plain(), b.Adapter()), time.Millisecond
 		c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
 	})
-	s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
+	s.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-1"})
 	s.Rate(t, "BRL 5.4", "MXN 18.35")
 	u := providertest.NewUpstream(t, "key-1")
 	s.OpenAccount(t, "plain-1", u)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -54,7 +54,7 @@ func TestSearchTellsOfWhatCannotBeRead(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		op := harness.OperatorUser(t, o)
-		s.PayOutBy(t, "manual", acquiring.NewAccount{ID: "desk", Rails: []string{"spei.MXN"}})
+		s.PayOutBy(t, "manual", accounts.NewAccount{ID: "desk", Rails: []string{"spei.MXN"}})
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		for _, of := range []struct{ table, id, page string }{

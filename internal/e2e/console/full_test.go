@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -61,7 +61,7 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 	}
 	u := providertest.NewUpstream(t, "key-1")
 	for i := range 20 {
-		s.OpenAccount(t, fmt.Sprintf("mercadopago-mexico-secundaria-%d", i), u, func(n *acquiring.NewAccount) {
+		s.OpenAccount(t, fmt.Sprintf("mercadopago-mexico-secundaria-%d", i), u, func(n *accounts.NewAccount) {
 			n.Priority = i + 1
 			if i%3 == 0 {
 				n.Merchant = last.Merchant.ID

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -100,10 +100,10 @@ func beginOperatorsDay(t *testing.T, database string) operated {
 		c.Adapters, c.WalletCoolDown = []provider.Adapter{providertest.Plain(), b.Adapter()}, time.Millisecond
 		c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
 	})
-	s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "payer-1"})
+	s.PayOutBy(t, "bank", accounts.NewAccount{ID: "payer-1"})
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
 	d := operated{first: providertest.NewUpstream(t, "key-1"), other: providertest.NewUpstream(t, "key-1")}
-	s.OpenAccount(t, "bank-1", d.first, func(n *acquiring.NewAccount) { n.Priority = 1 })
+	s.OpenAccount(t, "bank-1", d.first, func(n *accounts.NewAccount) { n.Priority = 1 })
 	d.box = s.NewShop(t)
 	d.live = d.box.Production()
 	v := d.live.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")

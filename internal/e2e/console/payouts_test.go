@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -26,7 +26,7 @@ func fileShop(t *testing.T, database string) harness.Client {
 		c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
 	})
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
+	s.PayOutBy(t, "bank-file", accounts.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))

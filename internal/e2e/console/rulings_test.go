@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -203,7 +203,7 @@ func decides(t *testing.T, op harness.Staff, path string, form url.Values) {
 func TestOperatorResolvesWithdrawals(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		silent := func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		silent := func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		}
 		b.Behave(silent, silent)

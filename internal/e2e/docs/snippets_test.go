@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // papers are the pages that integrators read.
@@ -102,7 +102,7 @@ func TestEverySnippetRuns(t *testing.T) {
 		}
 		for _, p := range all {
 			if p.language == "json" && strings.Contains(p.code, "must be refused") {
-				text := strings.ReplaceAll(p.code, strconv.Quote(webhook.SignatureHeader), `"Header"`) // the keys are the header's name
+				text := strings.ReplaceAll(p.code, strconv.Quote(sender.SignatureHeader), `"Header"`) // the keys are the header's name
 				harness.Must(t, json.Unmarshal([]byte(text), &vectors))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/rates"
@@ -20,9 +20,9 @@ import (
 
 // OpenAccount opens a production account for all merchants at an upstream that accepts key-1. Its
 // webhook secret is id + "-hush". more changes the account before it is opened.
-func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
+func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream, more ...func(*appaccounts.NewAccount)) {
 	t.Helper()
-	n := acquiring.NewAccount{
+	n := appaccounts.NewAccount{
 		ID: id, Adapter: "plain", Live: true, BaseURL: u.URL, Priority: accounts.DefaultPriority,
 		Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": id + "-hush"},
 	}
@@ -128,7 +128,7 @@ func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q rates.Know
 // method to offer. Nothing listens at its address. leaves disables the account.
 func TakePixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
 	t.Helper()
-	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), appaccounts.NewAccount{
 		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: accounts.DefaultPriority,
 		Credentials: map[string]string{"secretKey": "sk_live_none", "webhookSecret": "whsec_nobody-has-this-one"},
 	})

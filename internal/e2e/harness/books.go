@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/jackc/pgx/v5"
 )

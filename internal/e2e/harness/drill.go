@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // Expires returns when a pending payment expires. It ends the test if the payment is not pending.
@@ -115,7 +115,7 @@ func DrilledBy(t *testing.T, s *Instance) *Drill {
 		server := providertest.StartServer(t, l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
-		s.OpenAccount(t, id, l.Upstream, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
+		s.OpenAccount(t, id, l.Upstream, func(a *accounts.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
 		d.Lines[id] = l
 	}
 	return d

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
@@ -26,7 +27,6 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/vault"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // Nodes are two nodes on one PostgreSQL, with two provider accounts: acme-1 is tried first.
@@ -61,7 +61,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 		server := providertest.StartServer(t, l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
-		n.A.OpenAccount(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
+		n.A.OpenAccount(t, id, l.Upstream, func(account *accounts.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
 		n.Lines[i] = l
 	}
 	Eventually(t, "node B knows the accounts", func() bool {
@@ -182,7 +182,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 	config := app.Config{
 		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.Now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: c.Now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: webhook.NewSender(webhook.Config{Now: c.Now}),
+		Sender: sender.NewSender(sender.Config{Now: c.Now}),
 	}
 	configure(&config)
 	a, err := app.Open(ctx, database, config)

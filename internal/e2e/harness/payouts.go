@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -81,13 +81,13 @@ func Available(t *testing.T, o Client) string {
 
 // Payer is a payout provider that records what it was asked to pay. It pays a reference only once.
 type Payer struct {
-	Mu    sync.Mutex                                         // owns what follows
-	sends map[string]int                                     // calls to pay, by reference
-	paid  map[string]payout.Request                          // by reference
-	send  func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it pays
-	query func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it tells the truth
-	Has   money.Amount                                       // the operator's float that it reports; zero: it reports none
-	Asked int                                                // queries that unsigned notifications caused
+	Mu    sync.Mutex                                          // owns what follows
+	sends map[string]int                                      // calls to pay, by reference
+	paid  map[string]payouts.Request                          // by reference
+	send  func(b *Payer, r payouts.Request) pay.PayoutOutcome // nil: it pays
+	query func(b *Payer, r payouts.Request) pay.PayoutOutcome // nil: it tells the truth
+	Has   money.Amount                                        // the operator's float that it reports; zero: it reports none
+	Asked int                                                 // queries that unsigned notifications caused
 }
 
 // Balance returns Has. It is an error if Has has no currency.
@@ -101,11 +101,11 @@ func (b *Payer) Balance(context.Context) (money.Amount, error) {
 }
 
 // NewPayer returns a payer that was asked to pay nothing yet.
-func NewPayer() *Payer { return &Payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }
+func NewPayer() *Payer { return &Payer{sends: map[string]int{}, paid: map[string]payouts.Request{}} }
 
 // Adapter returns the adapter "bank", whose accounts pay out through the payer.
 func (b *Payer) Adapter() provider.Adapter {
-	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil },
+	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payouts.Provider, error) { return b, nil },
 		Needs: map[string][]pay.HolderField{"pix.*": {pay.HolderName, pay.HolderDocument}}}
 }
 
@@ -133,7 +133,7 @@ func (b *Payer) Notices(ctx context.Context, n provider.Notification) (list []pa
 }
 
 // PayOutBy opens a production account at an adapter.
-func (s *Instance) PayOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
+func (s *Instance) PayOutBy(t *testing.T, adapter string, n accounts.NewAccount) {
 	t.Helper()
 	n.Adapter, n.Live = adapter, true
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
@@ -141,7 +141,7 @@ func (s *Instance) PayOutBy(t *testing.T, adapter string, n acquiring.NewAccount
 }
 
 // Send pays, or does what Behave set.
-func (b *Payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+func (b *Payer) Send(_ context.Context, r payouts.Request) pay.PayoutOutcome {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	b.sends[r.Reference]++
@@ -152,7 +152,7 @@ func (b *Payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 }
 
 // Query tells the truth, or what Behave set.
-func (b *Payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
+func (b *Payer) Query(_ context.Context, r payouts.Request) pay.PayoutOutcome {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	if b.query != nil {
@@ -162,12 +162,12 @@ func (b *Payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
 }
 
 // Pay pays a reference. The caller has locked the payer.
-func (b *Payer) Pay(r payout.Request) pay.PayoutOutcome {
+func (b *Payer) Pay(r payouts.Request) pay.PayoutOutcome {
 	b.paid[r.Reference] = r
 	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + r.Reference}
 }
 
-func (b *Payer) truth(r payout.Request) pay.PayoutOutcome {
+func (b *Payer) truth(r payouts.Request) pay.PayoutOutcome {
 	if _, ok := b.paid[r.Reference]; ok {
 		return pay.PayoutOutcome{Kind: pay.PayoutPaid}
 	}
@@ -175,7 +175,7 @@ func (b *Payer) truth(r payout.Request) pay.PayoutOutcome {
 }
 
 // Behave sets how the payer answers calls and queries. nil: it pays, and tells the truth.
-func (b *Payer) Behave(send, query func(*Payer, payout.Request) pay.PayoutOutcome) {
+func (b *Payer) Behave(send, query func(*Payer, payouts.Request) pay.PayoutOutcome) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	b.send, b.query = send, query
@@ -183,7 +183,7 @@ func (b *Payer) Behave(send, query func(*Payer, payout.Request) pay.PayoutOutcom
 
 // Told returns how often the payer was asked to pay a withdrawal's first reference, and what it
 // paid. ok is false if it did not pay.
-func (b *Payer) Told(withdrawal string) (sends int, paid payout.Request, ok bool) {
+func (b *Payer) Told(withdrawal string) (sends int, paid payouts.Request, ok bool) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	reference := withdrawal[len(pay.WithdrawalPrefix):]
@@ -201,7 +201,7 @@ func EachPayer(t *testing.T, test func(t *testing.T, o Client, b *Payer)) {
 		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.Adapter()), time.Millisecond
 		})
-		s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
+		s.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-1"})
 		s.Rate(t, "MXN 18.35")
 		o := s.NewShop(t).Production()
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")

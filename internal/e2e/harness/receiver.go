@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // Due returns when the next delivery is due. It is zero if none waits.
@@ -175,8 +175,8 @@ func (o Client) Subscribe(t *testing.T, url, events string) Reply {
 // HOOK-9, HOOK-10).
 func (d Received) Verify(t *testing.T, s *Instance, secret string) {
 	t.Helper()
-	if err := webhook.Verify(d.Header.Get(webhook.SignatureHeader), d.Body, secret, s.Clock.Now(), webhook.Tolerance); err != nil {
-		t.Errorf("the signature %q is not valid: %v", d.Header.Get(webhook.SignatureHeader), err)
+	if err := sender.Verify(d.Header.Get(sender.SignatureHeader), d.Body, secret, s.Clock.Now(), sender.Tolerance); err != nil {
+		t.Errorf("the signature %q is not valid: %v", d.Header.Get(sender.SignatureHeader), err)
 	}
 	id, kind := d.Text("id"), d.Text("type")
 	if got := d.Header.Get("X-Service-Event"); got != kind {
@@ -192,7 +192,7 @@ func (d Received) Verify(t *testing.T, s *Instance, secret string) {
 		t.Errorf("Webhook-Id is %q, want the event's id %s", got, id)
 	}
 	stamp := d.Header.Get("Webhook-Timestamp")
-	if !strings.HasPrefix(d.Header.Get(webhook.SignatureHeader), "t="+stamp+",v1=") || !strings.HasPrefix(d.Header.Get("Webhook-Signature"), "v1,") {
+	if !strings.HasPrefix(d.Header.Get(sender.SignatureHeader), "t="+stamp+",v1=") || !strings.HasPrefix(d.Header.Get("Webhook-Signature"), "v1,") {
 		t.Errorf("a signature has another time than Webhook-Timestamp, or another form: %v", d.Header)
 	}
 	if found := upstream.Find(d.Body); found != nil {

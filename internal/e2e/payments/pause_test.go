@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -144,7 +144,7 @@ func TestPauseReachesTheOtherNode(t *testing.T) {
 // A new tier is for what is made from then on: a payment that waits keeps the terms that it was made with.
 func TestNewTierIsForLaterPayments(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
-		op.OpenAccount(t, "bank-1", providertest.NewUpstream(t, "key-1"), func(n *acquiring.NewAccount) { n.Priority = 1 })
+		op.OpenAccount(t, "bank-1", providertest.NewUpstream(t, "key-1"), func(n *accounts.NewAccount) { n.Priority = 1 })
 		o := op.NewShop(t)
 		live, path := o.Production(), "/merchants/"+o.Merchant.ID
 		fee := func(id string) string { return live.Get(t, "/payments/"+id).Text(t, "fees.platform") }

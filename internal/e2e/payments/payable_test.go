@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -56,7 +57,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		s.Rate(t, "COP 4120.5")
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
-		s.OpenAccount(t, "acme-co", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
+		s.OpenAccount(t, "acme-co", u, func(n *accounts.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
 		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), appmerchants.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: merchants.Trusted, RefundFees: merchants.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
@@ -76,7 +77,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("the page does not offer 45.5 USD, which are 187482.75 pesos, for 187483 pesos:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
+		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, methods.MethodFilter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

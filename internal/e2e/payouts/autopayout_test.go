@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -26,7 +26,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		b := harness.NewPayer()
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.Adapter()) })
-		_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		_, err := s.App.Accounts.Add(ctx, s.App.Self(), accounts.NewAccount{ID: "bank-1", Adapter: "bank"})
 		harness.Must(t, err)
 		o := s.NewShop(t)
 		limit := func(change func(*pay.PayoutLimits)) {
@@ -87,7 +87,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 			t.Errorf("want one payout for both settlements: %s", r)
 		}
 		// The bank rejects the payout of the third settlement. It is tried again a day later, or with the fourth.
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		}, nil)
 		o.Create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
@@ -171,7 +171,7 @@ func eachAutopay(t *testing.T, minimum int64, test func(a autopay)) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		b := harness.NewPayer()
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.Adapter()) })
-		_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		_, err := s.App.Accounts.Add(ctx, s.App.Self(), accounts.NewAccount{ID: "bank-1", Adapter: "bank"})
 		harness.Must(t, err)
 		o := s.NewShop(t)
 		_, err = s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, minimum })
@@ -283,7 +283,7 @@ func TestReturnedAutomaticPayoutIsPaidAgain(t *testing.T) {
 // The bank rejects a payout, and the merchant withdraws that money by hand: payouts go on.
 func TestRejectedPayoutThatIsWithdrawnByHandStopsNothing(t *testing.T) {
 	eachAutopay(t, 0, func(a autopay) {
-		a.b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		a.b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		}, nil)
 		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -37,7 +37,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) harn
 	t.Helper()
 	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
+	s.PayOutBy(t, "bank-file", accounts.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
@@ -253,7 +253,7 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 		}
 		o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		// Another account can pay to this wallet.
-		o.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
+		o.PayOutBy(t, "manual", accounts.NewAccount{ID: "by-hand"})
 		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "true" {
 			t.Errorf("with another account the wallet is %s, want payable", r)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payouts"
@@ -31,7 +31,7 @@ func eachSettled(t *testing.T, test func(t *testing.T, o harness.Client, b *harn
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, providertest.Plain(), b.Adapter()), time.Millisecond
 			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
 		})
-		s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
+		s.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-1"})
 		s.Rate(t, "BRL 5.4", "MXN 18.35")
 		u := providertest.NewUpstream(t, "key-1")
 		s.OpenAccount(t, "plain-1", u)

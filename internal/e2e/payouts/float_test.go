@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // topUp enters money of the operator into the float of a payout account.
@@ -86,7 +86,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		}
 
 		// The second account keeps no float, so it can pay.
-		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
+		o.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-2", Priority: 9})
 		o.Clock.Advance(5 * time.Minute)
 		o.PayOut(t, second, "completed")
 		w, err := o.App.Payouts.Withdrawal(ctx, merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
@@ -97,17 +97,17 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 
 		// What is not paid, and what is returned, is free again.
 		topUp(t, o, "bank-1", "TED-2", money.New(1000_00, "MXN"))
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		},
-			func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 			})
 		third := o.Withdraw(t, "53")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, third, "processing")
 		float(t, o, "bank-1", "MXN", "24750 free, 91750 committed, 183500 paid")
-		b.Behave(nil, func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(nil, func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		})
 		o.Clock.Advance(5 * time.Minute)
@@ -162,10 +162,10 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		},
-			func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 			})
 		id := o.Withdraw(t, "103")
@@ -215,17 +215,17 @@ func (c *crowded) Balance(ctx context.Context) (money.Amount, error) {
 // All accounts are compared by the clients that pay, a few at a time.
 func TestFloatsOfManyAccountsAreAskedAFewAtATime(t *testing.T) {
 	t.Parallel()
-	const accounts = 40
+	const many = 40
 	c := &crowded{Payer: harness.NewPayer(), open: make(chan struct{})}
 	adapter := c.Adapter()
-	adapter.OpenPayouts = func(provider.Account) (payout.Provider, error) {
+	adapter.OpenPayouts = func(provider.Account) (payouts.Provider, error) {
 		c.clients.Add(1)
 		return c, nil
 	}
 	a := harness.NodeOf(t, dbtest.SQLite(t), &harness.Clock{}, &harness.Faults{}, func(config *app.Config) { config.Adapters = []provider.Adapter{adapter} })
-	for i := range accounts {
+	for i := range many {
 		account := fmt.Sprint("bank-", i)
-		_, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: account, Adapter: "bank", Live: true})
+		_, err := a.Accounts.Add(ctx, a.Self(), accounts.NewAccount{ID: account, Adapter: "bank", Live: true})
 		harness.Must(t, err)
 		harness.Must(t, a.Floats.Enter(ctx, a.Self(), account, money.New(2000_00, "MXN"), "TED "+account, "a test", false))
 	}
@@ -241,8 +241,8 @@ func TestFloatsOfManyAccountsAreAskedAFewAtATime(t *testing.T) {
 			t.Errorf("the float of %s is %+v, want a balance like the ledger's", f.Account, f)
 		}
 	}
-	if n := len(a.Floats.Seen()); n != accounts || c.asked.Load() != accounts || c.most.Load() > 8 || c.clients.Load() != before {
+	if n := len(a.Floats.Seen()); n != many || c.asked.Load() != many || c.most.Load() > 8 || c.clients.Load() != before {
 		t.Errorf("%d floats are seen, %d balances asked, %d at a time, by %d new clients; want %d, each asked once, 8 at a time by the clients that are there",
-			n, c.asked.Load(), c.most.Load(), c.clients.Load()-before, accounts)
+			n, c.asked.Load(), c.most.Load(), c.clients.Load()-before, many)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-func unknownPayer(*harness.Payer, payout.Request) pay.PayoutOutcome {
+func unknownPayer(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 }
 
@@ -88,7 +88,7 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 		gate := make(chan struct{})
 		var mu sync.Mutex
 		after, began := 0, false
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			<-gate
 			mu.Lock()
 			if began && r.Sent.After(o.Clock.Now().Add(-30*time.Second)) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -42,7 +42,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 		}
 		payable("false", "no_payout_account")
 		o.Post(t, "/withdrawals", `{"amount":100}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
-		s.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand", Terms: []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
+		s.PayOutBy(t, "manual", appaccounts.NewAccount{ID: "by-hand", Terms: []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "USD", Min: 10_00, Max: 500_00}}}}})
 		payable("true", "<nil>")
 		o.Post(t, "/withdrawals", `{"amount":600}`).Refused(t, "400 amount_above_maximum invalid_request_error param=amount")
 		o.Post(t, "/withdrawals", `{"amount":12}`).Refused(t, "400 amount_below_minimum invalid_request_error param=amount")

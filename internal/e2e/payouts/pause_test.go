@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -47,7 +47,7 @@ func TestPauseHoldsAutomaticPayouts(t *testing.T) {
 			c.Adapters, c.WalletCoolDown = []provider.Adapter{providertest.Plain(), b.Adapter()}, time.Millisecond
 			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
 		})
-		s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
+		s.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-1"})
 		s.OpenAccount(t, "acme-1", u)
 		s.Rate(t, "MXN 18.35", "BRL 5.4")
 		o := s.NewShop(t).Production()

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // twoBanks returns the client of a merchant with two bank-file accounts: banco pays up to 60 USD,
@@ -36,8 +36,8 @@ func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) 
 	})
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
 	csv := map[string]string{"layout": "csv"}
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
+	s.PayOutBy(t, "bank-file", appaccounts.NewAccount{ID: "banco", Credentials: csv, Terms: []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
+	s.PayOutBy(t, "bank-file", appaccounts.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
@@ -118,7 +118,7 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	s.End(t)
 	s = harness.StartWith(t, database, c, keys(1, 2))
 	s.Rate(t, "MXN 18.35")
-	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
+	s.PayOutBy(t, "bank-file", appaccounts.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
@@ -225,7 +225,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 		}, nil)
 		id := o.Withdraw(t, "100")
@@ -257,16 +257,16 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 // that the provider sends it again. Until the bank has a number for a payout, a provider may have only our reference.
 func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 	t.Parallel()
-	for name, sent := range map[string]func(payout.Request) pay.PayoutOutcome{
-		"no answer": func(payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }, // it pays, but the answer is lost
-		"our reference": func(r payout.Request) pay.PayoutOutcome {
+	for name, sent := range map[string]func(payouts.Request) pay.PayoutOutcome{
+		"no answer": func(payouts.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }, // it pays, but the answer is lost
+		"our reference": func(r payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: r.Reference}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-				b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome { return sent(r) }, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+				b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome { return sent(r) }, func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 					return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
 				})
 				id := o.Withdraw(t, "100")
@@ -294,9 +294,9 @@ func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 func TestPartThatComesBackIsForTheOperator(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "E2E-1"}
-		}, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		}, func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
 		})
 		id := o.Withdraw(t, "100")
@@ -403,7 +403,7 @@ func TestLongIDsOfAPayoutProvider(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 				long := random(n)
-				b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+				b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 					out := b.Pay(r)
 					out.ProviderRef = long
 					return out

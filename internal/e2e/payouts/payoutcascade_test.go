@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // If an account proves that it did not pay, another account gets the withdrawal with another reference.
@@ -19,8 +19,8 @@ import (
 func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
-		short := func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		o.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-2", Priority: 9})
+		short := func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			if strings.Contains(r.Reference, "-") {
 				return b.Pay(r)
 			}
@@ -44,7 +44,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		}
 
 		// If no account pays, a withdrawal waits with a reason, can be canceled, and goes on later.
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 		}, nil)
 		id, other := o.Withdraw(t, "200"), o.Withdraw(t, "50")
@@ -66,10 +66,10 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		}
 
 		// A withdrawal of unknown outcome is only queried.
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		},
-			func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 			})
 		id = o.Withdraw(t, "10")
@@ -137,13 +137,13 @@ func TestReturnedPayoutComesBack(t *testing.T) {
 		}
 
 		// The bank says that a failed withdrawal is paid, and that another one is paid in another amount.
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "invalid_account"}
 		}, nil)
 		failed := o.Withdraw(t, "20")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, failed, "failed")
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutAccepted}
 		}, nil)
 		other := o.Withdraw(t, "30")

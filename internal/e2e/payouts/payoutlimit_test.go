@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // A withdrawal counts once for the day's limit, even if several accounts get it one after another.
@@ -18,13 +18,13 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		for _, id := range []string{"bank-2", "bank-3"} {
-			o.PayOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
+			o.PayOutBy(t, "bank", accounts.NewAccount{ID: id, Priority: 9})
 		}
 		start := o.Clock.Now()
 		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // to the beginning of a day
 		_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
 		harness.Must(t, err)
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			if !strings.HasSuffix(r.Reference, "-3") {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "closed"}
 			}

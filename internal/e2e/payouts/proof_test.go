@@ -14,13 +14,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/dbtest"
-	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	providerpayouts "github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -133,7 +133,7 @@ func TestWalletThatChangesMeanwhileDelaysNoPayout(t *testing.T) {
 		hold := make(chan struct{})
 		release := sync.OnceFunc(func() { close(hold) })
 		defer release() // the node waits for its calls when it ends
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *harness.Payer, r providerpayouts.Request) pay.PayoutOutcome {
 			<-hold
 			return b.Pay(r)
 		}, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // A report of a payout account is compared with the books, line by line.
@@ -25,7 +25,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		for i := range 6 {
 			all = append(all, o.Withdraw(t, fmt.Sprint(13+i)))
 		}
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			if strings.HasPrefix(r.Reference, all[5][len(pay.WithdrawalPrefix):]) {
 				return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 			}

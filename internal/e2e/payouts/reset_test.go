@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -22,12 +22,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // sandboxes returns two merchants whose sandboxes withdraw by a payout account.
-func sandboxes(t *testing.T, s *harness.Instance, account acquiring.NewAccount) (list []harness.Client) {
+func sandboxes(t *testing.T, s *harness.Instance, account accounts.NewAccount) (list []harness.Client) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), account)
 	harness.Must(t, err)
@@ -67,14 +67,14 @@ func TestResetGivesTheFloatBack(t *testing.T) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.Adapter()), time.Millisecond
 		})
-		list := sandboxes(t, s, acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		list := sandboxes(t, s, accounts.NewAccount{ID: "bank-1", Adapter: "bank"})
 		mine, other := list[0], list[1]
 		topUp(t, mine, "bank-1", "TED-1", money.New(10_000_00, "MXN"))
 		paid, kept := mine.Withdraw(t, "103"), other.Withdraw(t, "53")
 		s.Clock.Advance(pay.WithdrawalHold(false))
 		mine.PayOut(t, paid, "completed")
 		other.PayOut(t, kept, "completed")
-		b.Behave(unknownPayer, func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(unknownPayer, func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		})
 		open := mine.Withdraw(t, "53")
@@ -102,7 +102,7 @@ func TestResetLeavesTheBatch(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
-		list := sandboxes(t, s, acquiring.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
+		list := sandboxes(t, s, accounts.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
 		mine, other := list[0], list[1]
 		made := func(amount string, of ...harness.Client) pay.Batch {
 			t.Helper()
@@ -163,7 +163,7 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
-		list := sandboxes(t, s, acquiring.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
+		list := sandboxes(t, s, accounts.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
 		broken, well := list, s.NewShop(t)
 		well.Fund(t, false, 1_000_00)
 		exec, closeDB := s.Exec(t)
@@ -246,7 +246,7 @@ func TestOperatorsWorkWhileASandboxIsEmptied(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
-		list := sandboxes(t, s, acquiring.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
+		list := sandboxes(t, s, accounts.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
 		mine, other := list[0], list[1]
 		withdrawn := func(o harness.Client) string {
 			t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // withdrawal returns the pattern of a withdrawal of 100 USD on the standard tier.
@@ -293,9 +293,9 @@ func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 	t.Parallel()
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	type answer = func(*harness.Payer, payout.Request) pay.PayoutOutcome
-	lost := answer(func(*harness.Payer, payout.Request) pay.PayoutOutcome { return unknown })
-	silent := answer(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+	type answer = func(*harness.Payer, payouts.Request) pay.PayoutOutcome
+	lost := answer(func(*harness.Payer, payouts.Request) pay.PayoutOutcome { return unknown })
+	silent := answer(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 		b.Pay(r)
 		return unknown
 	})

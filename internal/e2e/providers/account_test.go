@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -40,7 +40,7 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 			t.Errorf("without an account, routable is %q, want %q", got, "false 0")
 		}
 		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
-		s.OpenAccount(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
+		s.OpenAccount(t, "for-acme", u, func(n *appaccounts.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
 		if got := routable(t, live); got != "true 1" {
 			t.Errorf("with an account, routable is %q, want %q", got, "true 1")
 		}
@@ -151,7 +151,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		if got := o.Production().Status(t, id); got != "pending" {
 			t.Errorf("the payment is %s, want pending: its outcome is unknown", got)
 		}
-		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		_, err = s.App.Accounts.Add(ctx, s.App.Self(), appaccounts.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
 		if err == nil || !strings.Contains(message.Said(err), "choose another id") {
 			t.Errorf("adding a second account with the same id: %v, want an error", err)
 		}
@@ -170,7 +170,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		})
 		harness.Must(t, err)
 		defer beside.Close()
-		account, err := beside.Accounts.Add(ctx, beside.Self(), acquiring.NewAccount{
+		account, err := beside.Accounts.Add(ctx, beside.Self(), appaccounts.NewAccount{
 			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
 		})
 		harness.Must(t, err)
@@ -183,8 +183,8 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		harness.Must(t, err)
 		u.Revoke("key-1")
 		harness.Eventually(t, "a charge is made with the new key", func() bool { return live.Post(t, "/payments", o.PixOrder(t)).Status == http.StatusCreated })
-		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
-			t.Errorf("the proof of the credentials is %s %q (%v), want %s", proof, problem, err, acquiring.ProofWorks)
+		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != appaccounts.ProofWorks || problem != "" || err != nil {
+			t.Errorf("the proof of the credentials is %s %q (%v), want %s", proof, problem, err, appaccounts.ProofWorks)
 		}
 		_, err = beside.Accounts.Enable(ctx, beside.Self(), account.ID, false)
 		harness.Must(t, err)
@@ -224,13 +224,13 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		live := o.Production()
-		bounded := func(low, high int64) func(*acquiring.NewAccount) {
-			return func(n *acquiring.NewAccount) {
+		bounded := func(low, high int64) func(*appaccounts.NewAccount) {
+			return func(n *appaccounts.NewAccount) {
 				n.Terms = []accounts.RailTerms{{Rail: "pix.BRA", Limits: []accounts.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
 			}
 		}
 		s.OpenAccount(t, "small", u, bounded(10_00, 60_00))
-		s.OpenAccount(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "large", u, bounded(60_00, 500_00), func(n *appaccounts.NewAccount) { n.Priority = 1 })
 		r := live.Get(t, "/payment-methods?country=BR&method=pix")
 		if got := r.Text(t, "methods.0.currencyLimits.0.min") + " " + r.Text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
 			t.Errorf("the catalog's limits of pix are %s, want 10 500", got)
@@ -258,7 +258,7 @@ func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
-		s.OpenAccount(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "test-bank", u, func(n *appaccounts.NewAccount) { n.Live = false })
 		// The list and the checkout offer its rails beside the test methods (CAT-10).
 		listed := o.Get(t, "/payment-methods?country=BRA").Want(t, http.StatusOK)
 		own := harness.Method(t, o.Production(), "BRA", "pix")
@@ -305,7 +305,7 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o, rival := s.NewShop(t), s.NewShop(t)
 		s.OpenAccount(t, "bank", u)
-		s.OpenAccount(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = rival.Merchant.ID })
+		s.OpenAccount(t, "rivals", u, func(n *appaccounts.NewAccount) { n.Merchant = rival.Merchant.ID })
 		id := o.Production().Create(t, o.PixOrder(t))
 		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
 		harness.KnockAt(t, s, harness.APIPath+"/providers/rivals/notifications", signature, body).Is(t, http.StatusOK, `{"ok":true}`)
@@ -318,29 +318,29 @@ func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 
 func TestAccountThatCannotBeIsRefused(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
-		for want, change := range map[string]func(*acquiring.NewAccount){
-			`no adapter "visa": use one of plain`:     func(n *acquiring.NewAccount) { n.Adapter = "visa" },
-			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
-			"apiKey: begins with key-":                func(n *acquiring.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
-			"password: is no credential of plain":     func(n *acquiring.NewAccount) { n.Credentials["password"] = "topsecret" },
-			`does not serve "boleto.BRA"`:             func(n *acquiring.NewAccount) { n.Rails = []string{"boleto.BRA"} },
-			"cannot be an account's id":               func(n *acquiring.NewAccount) { n.ID = "a/b" },
-			"sandbox-1 is a simulated provider":       func(n *acquiring.NewAccount) { n.ID = "sandbox-1" },
-			"merchant mer_nobody: not found":          func(n *acquiring.NewAccount) { n.Merchant = "mer_nobody" },
-			"a provider must be called over https":    func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
-			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
-			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
-			"pix.BRA has terms, but is not on": func(n *acquiring.NewAccount) {
+		for want, change := range map[string]func(*appaccounts.NewAccount){
+			`no adapter "visa": use one of plain`:     func(n *appaccounts.NewAccount) { n.Adapter = "visa" },
+			"apiKey: is required: Settings, API keys": func(n *appaccounts.NewAccount) { delete(n.Credentials, "apiKey") },
+			"apiKey: begins with key-":                func(n *appaccounts.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
+			"password: is no credential of plain":     func(n *appaccounts.NewAccount) { n.Credentials["password"] = "topsecret" },
+			`does not serve "boleto.BRA"`:             func(n *appaccounts.NewAccount) { n.Rails = []string{"boleto.BRA"} },
+			"cannot be an account's id":               func(n *appaccounts.NewAccount) { n.ID = "a/b" },
+			"sandbox-1 is a simulated provider":       func(n *appaccounts.NewAccount) { n.ID = "sandbox-1" },
+			"merchant mer_nobody: not found":          func(n *appaccounts.NewAccount) { n.Merchant = "mer_nobody" },
+			"a provider must be called over https":    func(n *appaccounts.NewAccount) { n.BaseURL = "http://api.example.com" },
+			"an address such as":                      func(n *appaccounts.NewAccount) { n.BaseURL = "api.example.com" },
+			"without credentials":                     func(n *appaccounts.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
+			"pix.BRA has terms, but is not on": func(n *appaccounts.NewAccount) {
 				n.Rails, n.Terms = []string{"spei.MEX"}, []accounts.RailTerms{{Rail: "pix.BRA"}}
 			},
-			"the limits of all rails are invalid: BRL:5-1": func(n *acquiring.NewAccount) {
+			"the limits of all rails are invalid: BRL:5-1": func(n *appaccounts.NewAccount) {
 				n.Terms = []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
 			},
-			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
-			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
-			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]accounts.RailTerms, 2) },
+			"the price of all rails is invalid: 101%": func(n *appaccounts.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
+			"priority -1: want 0 to 1000000":          func(n *appaccounts.NewAccount) { n.Priority = -1 },
+			"all rails has terms twice":               func(n *appaccounts.NewAccount) { n.Terms = make([]accounts.RailTerms, 2) },
 		} {
-			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
+			n := appaccounts.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)
 			_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
 			if err == nil || !strings.Contains(message.Said(err), want) || strings.Contains(message.Said(err), "topsecret") {

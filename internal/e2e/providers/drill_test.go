@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -67,7 +67,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			line := providertest.StartServer(t, f)
 			t.Cleanup(line.Close)
 			upstreams[id] = u
-			s.OpenAccount(t, id, u, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
+			s.OpenAccount(t, id, u, func(a *accounts.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })
 		}
 		body := live.PixOrder(t)
 		ids := make([]string, n)

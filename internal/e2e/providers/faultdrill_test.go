@@ -13,7 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 )
 
 func cutsBefore(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }

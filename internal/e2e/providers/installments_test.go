@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -62,8 +62,8 @@ func TestInstallmentsGoWhereTheyAreOffered(t *testing.T) {
 		plain, lends := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		live := o.Production()
-		s.OpenAccount(t, "cheap", plain, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.OpenAccount(t, "lends-1", lends, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		s.OpenAccount(t, "cheap", plain, func(n *accounts.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "lends-1", lends, func(n *accounts.NewAccount) { n.Priority = 2 })
 		method := harness.Method(t, live, "MX", "card")
 		body := func(installments string) string {
 			return fmt.Sprintf(`{"amount":900,"currency":"MXN","paymentMethodId":%q,"userName":"Ana Souza","userEmail":"ana@b.example","installments":%s}`, method, installments)

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
-	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/catalog"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -111,7 +111,7 @@ func TestMethodWithoutAnAdapterIsHidden(t *testing.T) {
 		live.Post(t, "/payments", order).Refused(t, noProvider)
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
-		s.OpenAccount(t, "bank", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
+		s.OpenAccount(t, "bank", u, func(n *accounts.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
 		if names, _, _ := list(); names != "PSE true;" {
 			t.Errorf("with an account, the methods are %q", names)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -62,7 +62,7 @@ func TestNewsOfUnknownObjectsIsAccepted(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		s.OpenAccount(t, "bank", u)
-		s.OpenAccount(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = s.NewShop(t).Merchant.ID })
+		s.OpenAccount(t, "rivals", u, func(n *accounts.NewAccount) { n.Merchant = s.NewShop(t).Merchant.ID })
 		id := o.Production().Create(t, o.PixOrder(t))
 		s.Clock.Freeze()
 		const accepted, made = `{"ok":true}`, "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q"

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
 // faultsOf returns the sorted names of the findings, separated by spaces.
@@ -30,7 +30,7 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		first.Next("soft")
 		second.Next("paid")
-		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "first", first, func(n *accounts.NewAccount) { n.Priority = 1 })
 		s.OpenAccount(t, "second", second)
 		live := s.NewShop(t).Production()
 		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")

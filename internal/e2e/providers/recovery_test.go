@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -112,7 +112,7 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 		first.Next("paid")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.OpenAccount(t, "first", first, func(n *accounts.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
 		s.OpenAccount(t, "second", second)
 		live := s.NewShop(t).Production()
 		door.is(true, true)
@@ -183,7 +183,7 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 		upstream := providertest.NewUpstream(t, "key-1")
 		upstream.Next("paid")
 		door := newForgetful(t, upstream)
-		s.OpenAccount(t, "first", upstream, func(n *acquiring.NewAccount) { n.BaseURL = door.URL })
+		s.OpenAccount(t, "first", upstream, func(n *accounts.NewAccount) { n.BaseURL = door.URL })
 		live := s.NewShop(t).Production()
 		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
 		suffix := strings.TrimPrefix(id, pay.PaymentPrefix)
@@ -217,7 +217,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		first.Next("soft")
 		second.Next("paid")
 		door := newForgetful(t, first)
-		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
+		s.OpenAccount(t, "first", first, func(n *accounts.NewAccount) { n.Priority, n.BaseURL = 1, door.URL })
 		s.OpenAccount(t, "second", second)
 		live := s.NewShop(t).Production()
 		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
@@ -259,7 +259,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 		harness.Must(t, err)
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		putBack(t, o.Instance)
-		b.Behave(nil, func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(nil, func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 		})
 		if done := readList(t, o.Instance, "bank-1", reference+",bank-1,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
@@ -274,7 +274,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 		if sends, _, _ := b.Told(id); sends > 0 {
 			t.Errorf("the withdrawal was sent %d times again", sends)
 		}
-		b.Behave(nil, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		b.Behave(nil, func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-1"}
 		})
 		o.Clock.Advance(2 * time.Hour)
@@ -287,8 +287,8 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
-		silent := func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		o.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-2", Priority: 9})
+		silent := func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		}
 		b.Behave(silent, silent)
@@ -300,10 +300,10 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		reference := strings.TrimPrefix(id, pay.WithdrawalPrefix)
 		putBack(t, o.Instance)
 		sent := 0
-		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+		b.Behave(func(*harness.Payer, payouts.Request) pay.PayoutOutcome {
 			sent++
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid}
-		}, func(_ *harness.Payer, r payout.Request) pay.PayoutOutcome {
+		}, func(_ *harness.Payer, r payouts.Request) pay.PayoutOutcome {
 			if r.Reference == reference {
 				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 			}

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 )
 
 // priced sets the prices of accounts, by account id.
@@ -31,9 +31,9 @@ func priced(t *testing.T, s *harness.Instance, prices map[string]string) {
 }
 
 // replays replays the payments since then by the given rules; nil stands for the rules in force.
-func replays(t *testing.T, s *harness.Instance, since time.Time, rules *routing.Rules, more ...func(*acquiring.PastRoutes)) acquiring.Rerouted {
+func replays(t *testing.T, s *harness.Instance, since time.Time, rules *routing.Rules, more ...func(*approuting.PastRoutes)) approuting.Rerouted {
 	t.Helper()
-	o := acquiring.PastRoutes{Since: since, Until: s.Clock.Now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
+	o := approuting.PastRoutes{Since: since, Until: s.Clock.Now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
 	for _, change := range more {
 		change(&o)
 	}
@@ -67,7 +67,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		if same.Elsewhere+same.Unexplained+same.Estimated.Payments != 0 || same.Real() != 7 || same.Replayed() != 7 || same.Cost.Was() != same.Cost.Total() {
 			t.Errorf("the replay by the rules in force differs from what happened: %+v", same.Report)
 		}
-		cheap := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" })
+		cheap := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *approuting.PastRoutes) { o.Rail = "pix.BRA" })
 		if cheap.Payments != 8 || cheap.Elsewhere != 8 || cheap.Simulated != 0 || cheap.Known.Payments != 2 || cheap.Known.Replayed != 2 || cheap.Estimated.Payments != 6 {
 			t.Errorf("the replay by cost is %+v", cheap.Report)
 		}
@@ -85,11 +85,11 @@ func TestReplayOfRealPayments(t *testing.T) {
 				t.Errorf("an example did not move from bank-1 to bank-2: %+v", e)
 			}
 		}
-		if again := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
+		if again := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *approuting.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
 			t.Error("a second replay gives another report")
 		}
 		// What if bank-1 were gone, or cheaper?
-		gone := replays(t, s, since, nil, func(o *acquiring.PastRoutes) {
+		gone := replays(t, s, since, nil, func(o *approuting.PastRoutes) {
 			o.Accounts = map[string]func(accounts.Account) (accounts.Account, error){"bank-1": func(a accounts.Account) (accounts.Account, error) {
 				a.Status = accounts.AccountDisabled
 				return a, nil
@@ -98,7 +98,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		if gone.Elsewhere != 8 || gone.Tries.Replayed != 8 || len(gone.Changed) != 1 {
 			t.Errorf("the replay without bank-1 is %+v", gone.Report)
 		}
-		for want, o := range map[string]acquiring.PastRoutes{
+		for want, o := range map[string]approuting.PastRoutes{
 			"there is no rail x":         {Rail: "x"},
 			"pix.BRA lists gone":         {Rules: &routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}}},
 			"there is no account nobody": {Accounts: map[string]func(accounts.Account) (accounts.Account, error){"nobody": nil}},
@@ -108,7 +108,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 				t.Errorf("the error is %v, want one that contains %q", err, want)
 			}
 		}
-		sandbox := replays(t, s, since, nil, func(o *acquiring.PastRoutes) { o.Live = false })
+		sandbox := replays(t, s, since, nil, func(o *approuting.PastRoutes) { o.Live = false })
 		if sandbox.Payments != 0 || sandbox.Simulated != 1 {
 			t.Errorf("in the sandbox %d payments were replayed and %d left out, want 0 and 1", sandbox.Payments, sandbox.Simulated)
 		}
@@ -133,7 +133,7 @@ func TestReplayRepeatsWhatWasDecided(t *testing.T) {
 						u.Next([]string{"open", "down", "soft", "paid", "down", "declined"}[(i/(5+3*j)+j)%6])
 					}
 					r := live.Post(t, "/payments", body)
-					e, err := s.App.Providers.Explain(ctx, paymentOf(t, r))
+					e, err := s.App.Rules.Explain(ctx, paymentOf(t, r))
 					harness.Must(t, err)
 					begun[e.Payment.Attempts[0].Provider]++
 				}

@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
+	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // routed runs a test on each engine, against a service that sorts accounts by the given order.
@@ -38,14 +39,14 @@ func routed(t *testing.T, order string, test func(t *testing.T, s *harness.Insta
 
 // triedAt makes a payment and returns the accounts it was tried at, separated by spaces, and the
 // explanation.
-func triedAt(t *testing.T, o harness.Client, order string) (accounts string, e acquiring.Explanation) {
+func triedAt(t *testing.T, o harness.Client, order string) (accounts string, e approuting.Explanation) {
 	t.Helper()
 	r := o.Post(t, "/payments", order)
 	at := "transactionId"
 	if r.Status != http.StatusCreated {
 		at = "error.details.transactionId"
 	}
-	e, err := o.App.Providers.Explain(ctx, r.Text(t, at))
+	e, err := o.App.Rules.Explain(ctx, r.Text(t, at))
 	harness.Must(t, err)
 	var list []string
 	for _, a := range e.Payment.Attempts {
@@ -62,8 +63,8 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 		s.Clock.Freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		live := s.NewShop(t).Production()
-		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		s.OpenAccount(t, "bank-1", one, func(n *appaccounts.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *appaccounts.NewAccount) { n.Priority = 2 })
 		order := live.PixOrder(t)
 		one.Next("down")
 		for i := range 5 {
@@ -111,8 +112,8 @@ func TestBadInputOpensNoCircuit(t *testing.T) {
 		s.Clock.Freeze()
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		careless, other := s.NewShop(t).Production(), s.NewShop(t).Production()
-		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		s.OpenAccount(t, "bank-1", one, func(n *appaccounts.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *appaccounts.NewAccount) { n.Priority = 2 })
 		one.Next("refused")
 		for range 20 {
 			if got, _ := triedAt(t, careless, careless.PixOrder(t)); got != "bank-1 bank-2" {
@@ -141,7 +142,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
 			fee, err := money.ParseFee(text)
 			harness.Must(t, err)
-			s.OpenAccount(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &fee}} })
+			s.OpenAccount(t, id, u, func(n *appaccounts.NewAccount) { n.Terms = []accounts.RailTerms{{Fee: &fee}} })
 		}
 		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a accounts.Account) (accounts.Account, error) { a.Priority = 1; return a, nil })
 		harness.Must(t, err)
@@ -158,8 +159,8 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 	routed(t, "success_rate", func(t *testing.T, s *harness.Instance) {
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		live := s.NewShop(t).Production()
-		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		s.OpenAccount(t, "bank-1", one, func(n *appaccounts.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *appaccounts.NewAccount) { n.Priority = 2 })
 		one.Next("soft")
 		order := live.PixOrder(t)
 		better := 0
@@ -191,7 +192,7 @@ func TestCardsAreSentWhereShoppersPay(t *testing.T) {
 		s.Rate(t, "BRL 5.4")
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 		live := s.NewShop(t).Production()
-		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-1", one, func(n *appaccounts.NewAccount) { n.Priority = 1 })
 		_, _, err := s.App.Rules.Apply(ctx, s.App.Self(), routing.Rules{Order: routing.SuccessRate, Explored: new(0), Retry: routing.Retry{Times: new(0)}})
 		harness.Must(t, err)
 		order := `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + harness.Method(t, live, "BRA", "card") + `"}`
@@ -213,7 +214,7 @@ func TestCardsAreSentWhereShoppersPay(t *testing.T) {
 		if got := health(); got != "3 opened, 0 of about 2" {
 			t.Errorf("after two refusals and a page that nobody used the health is %q", got)
 		}
-		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		s.OpenAccount(t, "bank-2", two, func(n *appaccounts.NewAccount) { n.Priority = 2 })
 		got, e := triedAt(t, live, order)
 		if why := e.Payment.Attempts[0].Why; got != "bank-2" || why != "by success: 0 of 0 between 10-50 USD succeeded; priority 2" {
 			t.Errorf("the next card goes to %s, %s", got, why)
@@ -224,7 +225,7 @@ func TestCardsAreSentWhereShoppersPay(t *testing.T) {
 		}
 		record, err := s.App.Accounts.Record(ctx, "bank-1", true)
 		harness.Must(t, err)
-		if want := (acquiring.Record{Rails: []acquiring.RailRecord{{Rail: "card.BRA", Declined: 2, Untried: 1}}, Refusals: []acquiring.Refusals{{Reason: "declined", N: 2}}}); !reflect.DeepEqual(record, want) {
+		if want := (appaccounts.Record{Rails: []appaccounts.RailRecord{{Rail: "card.BRA", Declined: 2, Untried: 1}}, Refusals: []appaccounts.Refusals{{Reason: "declined", N: 2}}}); !reflect.DeepEqual(record, want) {
 			t.Errorf("the record is %+v, want %+v", record, want)
 		}
 	})
@@ -244,8 +245,8 @@ func TestChargesAreCounted(t *testing.T) {
 	s.Rate(t, "BRL 5.4", "MXN 18.35")
 	one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
 	live := s.NewShop(t).Production()
-	s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
-	s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+	s.OpenAccount(t, "bank-1", one, func(n *appaccounts.NewAccount) { n.Priority = 1 })
+	s.OpenAccount(t, "bank-2", two, func(n *appaccounts.NewAccount) { n.Priority = 2 })
 	one.Next("down")
 	triedAt(t, live, live.PixOrder(t))
 	one.Next("mañana")
@@ -274,11 +275,11 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 		o, other := s.NewShop(t), s.NewShop(t)
 		small := []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.OpenAccount(t, "bank", u)
-		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
-		s.OpenAccount(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
-		s.OpenAccount(t, "others", u, func(n *acquiring.NewAccount) { n.Merchant = other.Merchant.ID })
-		s.OpenAccount(t, "test", u, func(n *acquiring.NewAccount) { n.Live = false })
-		s.OpenAccount(t, "spei", u, func(n *acquiring.NewAccount) { n.Rails = []string{"spei.MEX"} })
+		s.OpenAccount(t, "small", u, func(n *appaccounts.NewAccount) { n.Terms = small })
+		s.OpenAccount(t, "off", u, func(n *appaccounts.NewAccount) { n.Disabled = true })
+		s.OpenAccount(t, "others", u, func(n *appaccounts.NewAccount) { n.Merchant = other.Merchant.ID })
+		s.OpenAccount(t, "test", u, func(n *appaccounts.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "spei", u, func(n *appaccounts.NewAccount) { n.Rails = []string{"spei.MEX"} })
 		_, e := triedAt(t, o.Production(), o.PixOrder(t))
 		got := map[string]string{}
 		for _, v := range e.Accounts {
@@ -315,13 +316,13 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 			harness.Must(t, err)
 			return []accounts.RailTerms{{Fee: &fee}}
 		}
-		for id, more := range map[string]func(*acquiring.NewAccount){
-			"dear":    func(n *acquiring.NewAccount) { n.Terms = terms("5%") },
-			"unknown": func(*acquiring.NewAccount) {},
-			"cheap":   func(n *acquiring.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
-			"last":    func(n *acquiring.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
-			"first":   func(n *acquiring.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
-			"off":     func(n *acquiring.NewAccount) { n.Priority, n.Disabled = 0, true },
+		for id, more := range map[string]func(*appaccounts.NewAccount){
+			"dear":    func(n *appaccounts.NewAccount) { n.Terms = terms("5%") },
+			"unknown": func(*appaccounts.NewAccount) {},
+			"cheap":   func(n *appaccounts.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
+			"last":    func(n *appaccounts.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
+			"first":   func(n *appaccounts.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
+			"off":     func(n *appaccounts.NewAccount) { n.Priority, n.Disabled = 0, true },
 		} {
 			s.OpenAccount(t, id, u, more)
 		}

@@ -8,23 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
+	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
-	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // banks opens the accounts bank-1 to bank-n, with the priorities 1 to n. Each has its own upstream.
-func banks(t *testing.T, s *harness.Instance, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
+func banks(t *testing.T, s *harness.Instance, n int, more ...func(*appaccounts.NewAccount)) (upstreams []*providertest.Upstream) {
 	t.Helper()
 	for i := range n {
 		u := providertest.NewUpstream(t, "key-1")
-		first := func(a *acquiring.NewAccount) { a.Priority = i + 1 }
-		s.OpenAccount(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*acquiring.NewAccount){first}, more...)...)
+		first := func(a *appaccounts.NewAccount) { a.Priority = i + 1 }
+		s.OpenAccount(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*appaccounts.NewAccount){first}, more...)...)
 		upstreams = append(upstreams, u)
 	}
 	return upstreams
@@ -52,7 +53,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		for _, u := range banks(t, s, 3) {
 			u.Next("soft")
 		}
-		tried := func(want string) acquiring.Explanation {
+		tried := func(want string) approuting.Explanation {
 			t.Helper()
 			got, e := triedAt(t, live, order)
 			if got != want {
@@ -73,7 +74,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		}
 		// A list of production accounts alone does not limit the sandbox.
 		sandbox := providertest.NewUpstream(t, "key-1")
-		s.OpenAccount(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "test", sandbox, func(n *appaccounts.NewAccount) { n.Live = false })
 		o := live
 		o.Credential = live.Sandbox.Secret
 		if got, _ := triedAt(t, o, order); got != "test" {
@@ -120,7 +121,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		small := []accounts.RailTerms{{Limits: []accounts.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
 		s.OpenAccount(t, "large", u)
-		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		s.OpenAccount(t, "small", u, func(n *appaccounts.NewAccount) { n.Terms = small })
 		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
 		if got := live.Get(t, "/payment-methods?country=BR&method=pix").Text(t, "methods.0.currencyLimits.0.max"); got != "20" {
 			t.Errorf("the largest payment by pix is %s BRL, want 20: the limit of the listed account", got)
@@ -173,7 +174,7 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 			want string
 		}{{routing.DefaultBudget.Time - time.Second, "bank-1 bank-2"}, {routing.DefaultBudget.Time, "bank-1"}} {
 			asked, release := banks[0].Hold()
-			done := make(chan acquiring.Explanation)
+			done := make(chan approuting.Explanation)
 			go func() {
 				_, e := triedAt(t, live, order)
 				done <- e

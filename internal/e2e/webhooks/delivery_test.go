@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func TestEventIsSignedAndShowsThePayment(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 		}
 		for i, d := range some {
 			d.Verify(t, s, second.Text(t, "secret"))
-			if err := webhook.Verify(d.Header.Get(webhook.SignatureHeader), d.Body, first.Text(t, "secret"), s.Clock.Now(), webhook.Tolerance); err == nil {
+			if err := sender.Verify(d.Header.Get(sender.SignatureHeader), d.Body, first.Text(t, "secret"), s.Clock.Now(), sender.Tolerance); err == nil {
 				t.Error("one endpoint's secret verifies another endpoint's delivery")
 			}
 			twin := all[2*i]

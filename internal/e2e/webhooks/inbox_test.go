@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 // awaitInbox waits until the inbox has n deliveries, and returns the list.
@@ -52,13 +52,13 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 		r.Is(t, http.StatusOK, fmt.Sprintf(`{"data":[{"id":"<inb>","deliveryId":"<wd>","eventId":%q,"event":"payment.completed","receivedAt":"<time>",
 			"headers":{%q:"<text>","X-Service-Event":"payment.completed","X-Service-Delivery":"<text>",
 			"webhook-id":%q,"webhook-timestamp":"<digits>","webhook-signature":"<text>"},"payload":%s}],
-			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.Text("id"), webhook.SignatureHeader, sent.Text("id"), sent.Body))
+			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.Text("id"), sender.SignatureHeader, sent.Text("id"), sent.Body))
 		// The inbox has the same bytes that the shop's own endpoint got, and their signature.
 		if !strings.Contains(string(r.Body), string(sent.Body)) {
 			t.Errorf("the inbox does not have the event as it was sent: %s, sent %s", r, sent.Body)
 		}
-		signature := r.Text(t, "data.0.headers."+webhook.SignatureHeader)
-		harness.Must(t, webhook.Verify(signature, sent.Body, h.Secret, s.Clock.Now(), webhook.Tolerance))
+		signature := r.Text(t, "data.0.headers."+sender.SignatureHeader)
+		harness.Must(t, sender.Verify(signature, sent.Body, h.Secret, s.Clock.Now(), sender.Tolerance))
 		d := h.Last(t, "delivered")
 		if d.Text(t, "id") != r.Text(t, "data.0.deliveryId") || d.Text(t, "lastStatusCode") != "200" ||
 			r.Text(t, "data.0.headers.X-Service-Delivery") != "dlv_"+strings.TrimPrefix(d.Text(t, "id"), "wd_") {
@@ -68,7 +68,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 		// The inbox's address is public. It accepts only what is signed with the subscription's secret
 		// for this shop.
 		genuine := map[string]string{}
-		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
+		for _, name := range []string{sender.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			genuine[name] = r.Text(t, "data.0.headers."+name)
 		}
 		with := func(name, value string) map[string]string {
@@ -86,17 +86,17 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			header     map[string]string
 		}{
 			"nothing signed":           {o.Shop.Slug, body, nil},
-			"no delivery":              {o.Shop.Slug, body, map[string]string{webhook.SignatureHeader: signature}},
+			"no delivery":              {o.Shop.Slug, body, map[string]string{sender.SignatureHeader: signature}},
 			"an unknown delivery":      {o.Shop.Slug, body, with("X-Service-Delivery", "dlv_nobody")},
 			"the row's id":             {o.Shop.Slug, body, with("X-Service-Delivery", d.Text(t, "id"))},
 			"another body":             {o.Shop.Slug, body + " ", genuine},
-			"another signature":        {o.Shop.Slug, body, with(webhook.SignatureHeader, signature[:len(signature)-1]+"g")},
-			"another's secret":         {o.Shop.Slug, body, with(webhook.SignatureHeader, webhook.Sign(s.Clock.Now(), sent.Body, theirs.Secret, ""))},
-			"a signature of yesterday": {o.Shop.Slug, body, with(webhook.SignatureHeader, webhook.Sign(s.Clock.Now().Add(-24*time.Hour), sent.Body, h.Secret, ""))},
+			"another signature":        {o.Shop.Slug, body, with(sender.SignatureHeader, signature[:len(signature)-1]+"g")},
+			"another's secret":         {o.Shop.Slug, body, with(sender.SignatureHeader, sender.Sign(s.Clock.Now(), sent.Body, theirs.Secret, ""))},
+			"a signature of yesterday": {o.Shop.Slug, body, with(sender.SignatureHeader, sender.Sign(s.Clock.Now().Add(-24*time.Hour), sent.Body, h.Secret, ""))},
 			"another shop's address":   {stranger.Shop.Slug, body, genuine},
 			"nobody's address":         {"nobody", body, genuine},
 			"an endpoint of its own": {o.Shop.Slug, body, map[string]string{
-				"X-Service-Delivery": ownID, webhook.SignatureHeader: webhook.Sign(s.Clock.Now(), sent.Body, own.Secret, ""),
+				"X-Service-Delivery": ownID, sender.SignatureHeader: sender.Sign(s.Clock.Now(), sent.Body, own.Secret, ""),
 			}},
 		} {
 			if got := knock(t, o, c.slug, c.body, c.header).Problem(t); got != "401 invalid_token authentication_error" {
@@ -104,7 +104,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			}
 		}
 		garbage := "no JSON"
-		knock(t, o, o.Shop.Slug, garbage, with(webhook.SignatureHeader, webhook.Sign(s.Clock.Now(), []byte(garbage), h.Secret, ""))).
+		knock(t, o, o.Shop.Slug, garbage, with(sender.SignatureHeader, sender.Sign(s.Clock.Now(), []byte(garbage), h.Secret, ""))).
 			Refused(t, "400 invalid_request invalid_request_error")
 		knock(t, o, o.Shop.Slug, strings.Repeat(" ", 1<<20+1), genuine).Refused(t, "413 payload_too_large invalid_request_error")
 		awaitInbox(t, h, 1)
@@ -135,8 +135,8 @@ func TestInboxesOfTwoEnvironmentsNeverMix(t *testing.T) {
 		awaitInbox(t, live, 0)
 		payload := []byte(`{"id":"forged"}`)
 		header := map[string]string{
-			"X-Service-Delivery":    r.Text(t, "data.0.headers.X-Service-Delivery"),
-			webhook.SignatureHeader: webhook.Sign(s.Clock.Now(), payload, live.Secret, ""),
+			"X-Service-Delivery":   r.Text(t, "data.0.headers.X-Service-Delivery"),
+			sender.SignatureHeader: sender.Sign(s.Clock.Now(), payload, live.Secret, ""),
 		}
 		knock(t, o, o.Shop.Slug, string(payload), header).Refused(t, "401 invalid_token authentication_error")
 		awaitInbox(t, live, 0)
@@ -154,7 +154,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 		next := o.Post(t, h.Path("/rotate-secret"), "").Want(t, http.StatusOK).Text(t, "secret")
 		// A delivery that was signed before the rotation and comes after it is accepted.
 		header := map[string]string{}
-		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
+		for _, name := range []string{sender.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			header[name] = before.Text(t, "data.0.headers."+name)
 		}
 		var list struct {
@@ -167,7 +167,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 			t.Errorf("a delivery signed with the previous secret is answered %d %s, want 200", r.Status, r.Body)
 		}
 		o.Create(t, harness.Card)
-		signature := awaitInbox(t, h, 3).Text(t, "data.0.headers."+webhook.SignatureHeader)
+		signature := awaitInbox(t, h, 3).Text(t, "data.0.headers."+sender.SignatureHeader)
 		if !strings.Contains(signature, ",v0=") || next == h.Secret {
 			t.Errorf("the signature after a rotation is %s, want one by each of two different secrets", signature)
 		}

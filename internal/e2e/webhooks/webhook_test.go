@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func patch(t *testing.T, o harness.Client, path, body string) harness.Reply {
@@ -182,9 +182,9 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 		signs := func(want string) {
 			t.Helper()
 			d := endpoint.About(t, o.Create(t, harness.Card), 1)[0]
-			header, got, standard := d.Header.Get(webhook.SignatureHeader), "", ""
+			header, got, standard := d.Header.Get(sender.SignatureHeader), "", ""
 			for i, secret := range secrets {
-				if webhook.Verify(header, d.Body, secret, s.Clock.Now(), webhook.Tolerance) == nil {
+				if sender.Verify(header, d.Body, secret, s.Clock.Now(), sender.Tolerance) == nil {
 					got += fmt.Sprint(i)
 				}
 				if verifyStandard(t, d, secret) {

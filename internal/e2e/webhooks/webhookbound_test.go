@@ -14,13 +14,13 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
+	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
-	"github.com/cascadapay/cascada/internal/webhook"
 )
 
 func endpointBody(n int) string {
@@ -124,7 +124,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		harness.Must(t, err)
 		var c struct{ Type, Challenge string }
 		harness.Must(t, json.Unmarshal(body, &c))
-		if c.Type != "webhook.challenge" || r.Header.Get(webhook.EventHeader) != c.Type || len(c.Challenge) < 20 {
+		if c.Type != "webhook.challenge" || r.Header.Get(sender.EventHeader) != c.Type || len(c.Challenge) < 20 {
 			t.Errorf("the challenge is %s %v", body, r.Header)
 		}
 		asked = append(asked, r.URL.Host)
@@ -140,7 +140,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		},
 	}
 	a := harness.NodeOf(t, dbtest.SQLite(t), &harness.Clock{}, &harness.Faults{}, func(c *app.Config) {
-		c.ProveWebhooks, c.Sender = true, webhook.NewSender(webhook.Config{Transport: hosts})
+		c.ProveWebhooks, c.Sender = true, sender.NewSender(sender.Config{Transport: hosts})
 	})
 	test := harness.Acme(t, a)
 	live := test

@@ -1,5 +1,5 @@
 // Package comparison has the results of comparisons with providers' reports, and the drifts that stay open until a later
-// comparison covers their period. internal/reconcile finds the discrepancies.
+// comparison covers their period. internal/pay/reconcile finds the discrepancies.
 package comparison
 
 import (

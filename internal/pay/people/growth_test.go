@@ -3,7 +3,7 @@ package people
 import (
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // What users type about themselves costs no more than its size.

@@ -27,7 +27,7 @@ type Delivery struct {
 	LastAt       time.Time
 	DeliveredAt  time.Time
 	LastCode     int    // HTTP status, 0 if there was no answer
-	LastError    string // webhook.Reason
+	LastError    string // sender.Reason
 	LastMs       int64
 	Snippet      string
 	Earlier      []Attempted // the tries before the last, oldest first; only the newest are kept

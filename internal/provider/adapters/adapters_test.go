@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/catalog"
-	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/pay/catalog"
+	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 )
 
 // A provider's report costs no more than its size, in each provider's columns.

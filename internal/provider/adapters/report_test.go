@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 )
 
 // samples are lines in the columns of the providers' documentation: a charge, a refund, a

@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
-	"github.com/cascadapay/cascada/internal/pdftest"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/statement/pdftest"
 )
 
 // delivered are the reasons that Adyen lists when goods did not arrive, with the types of its own examples.

@@ -1,6 +1,6 @@
 package adyen
 
-import "github.com/cascadapay/cascada/internal/reconcile"
+import "github.com/cascadapay/cascada/internal/pay/reconcile"
 
 // report is the settlement details report.
 func report() reconcile.Format {

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/bankfile"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/pay/bankfile"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // Adapter is the adapter for bank accounts that pay out by file.
@@ -65,7 +65,7 @@ func fields() []provider.Field {
 	return list
 }
 
-// client writes and reads an account's files. It is a payout.Filer.
+// client writes and reads an account's files. It is a payouts.Filer.
 type client struct {
 	layout bankfile.Layout
 	payer  bankfile.Payer
@@ -74,9 +74,9 @@ type client struct {
 	reader bankfile.Reader
 }
 
-func open(a provider.Account) (payout.Provider, error) {
+func open(a provider.Account) (payouts.Provider, error) {
 	c := &client{zone: time.UTC}
-	wrong := func(field string, err error) (payout.Provider, error) {
+	wrong := func(field string, err error) (payouts.Provider, error) {
 		return nil, &provider.FieldError{Field: field, Reason: err.Error()}
 	}
 	var err error
@@ -129,7 +129,7 @@ func open(a provider.Account) (payout.Provider, error) {
 }
 
 // Send accepts a payout that fits into a file of the account: it then waits for a batch.
-func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+func (c *client) Send(_ context.Context, r payouts.Request) pay.PayoutOutcome {
 	if r.Local == (money.Amount{}) {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "unsupported", Message: "a bank's file cannot pay tokens"}
 	}
@@ -139,21 +139,21 @@ func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
-// Fits implements payout.Choosy.
-func (c *client) Fits(r payout.Request) error {
-	return c.layout.Check(c.payer, c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
+// Fits implements payouts.Choosy.
+func (c *client) Fits(r payouts.Request) error {
+	return c.layout.Check(c.payer, c.line(payouts.FileLine{Request: r, LineReference: "P1", Number: 1}))
 }
 
 // Query reports that the bank's answer has not been read yet.
-func (*client) Query(context.Context, payout.Request) pay.PayoutOutcome {
+func (*client) Query(context.Context, payouts.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
-// Layout implements payout.Filer.
+// Layout implements payouts.Filer.
 func (c *client) Layout() string { return c.layout.Name }
 
-// Write implements payout.Filer.
-func (c *client) Write(id string, number int, at time.Time, lines []payout.FileLine) ([]byte, error) {
+// Write implements payouts.Filer.
+func (c *client) Write(id string, number int, at time.Time, lines []payouts.FileLine) ([]byte, error) {
 	b := bankfile.Batch{ID: id, Sequence: number, At: at.In(c.zone), From: c.payer}
 	var list []bankfile.Line
 	for _, l := range lines {
@@ -163,7 +163,7 @@ func (c *client) Write(id string, number int, at time.Time, lines []payout.FileL
 	return c.layout.Write(b, list)
 }
 
-func (c *client) line(l payout.FileLine) bankfile.Line {
+func (c *client) line(l payouts.FileLine) bankfile.Line {
 	return bankfile.Line{
 		Reference: l.LineReference, Number: l.Number, Amount: l.Local, Network: l.Network, Destination: l.Destination,
 		Name: l.Name, Document: l.Document, BankCode: l.Bank, Branch: l.Branch,
@@ -171,8 +171,8 @@ func (c *client) line(l payout.FileLine) bankfile.Line {
 	}
 }
 
-// Answers implements payout.Filer.
-func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
+// Answers implements payouts.Filer.
+func (c *client) Answers(file []byte) (list []payouts.FileAnswer, err error) {
 	var answers []bankfile.Answer
 	format, err := bankfile.Detect(file)
 	switch {
@@ -194,7 +194,7 @@ func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
 		if kind == pay.PayoutReturned && (a.Reason == "" || a.Reason == bankfile.OtherReason) {
 			a.Reason = "returned"
 		}
-		list = append(list, payout.FileAnswer{
+		list = append(list, payouts.FileAnswer{
 			LineReference: a.Reference, Whole: a.Whole, Unclear: a.Unclear, Notice: a.Notice, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
 			Outcome: pay.PayoutOutcome{Kind: kind, Code: a.Reason, Message: cmp.Or(a.Message, a.Code), Local: a.Amount},
 		})

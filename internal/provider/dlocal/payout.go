@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // settles is how long a new payout, or a new refund, may be missing from dLocal's answers; the documents do
@@ -32,7 +32,7 @@ func PayoutAdapter() provider.Adapter {
 
 var purposeCode = regexp.MustCompile(`^[A-Z][A-Z0-9_]{1,63}$`)
 
-func openPayouts(a provider.Account) (payout.Provider, error) {
+func openPayouts(a provider.Account) (payouts.Provider, error) {
 	for _, f := range PayoutAdapter().Fields {
 		if _, err := a.Credential(f.Name, 4096); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 
 // Send requests the payout. dLocal accepts a reference once, so calls need no turns here,
 // and a used reference becomes a query.
-func (s *sender) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (s *sender) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	body, refused := s.order(r)
 	if refused != nil {
 		return *refused
@@ -60,28 +60,28 @@ func (s *sender) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	answer, failed := s.call(ctx, http.MethodPost, "/payouts/v3", body)
 	switch {
 	case failed != nil && failed.Kind != pay.Unknown && first:
-		return payout.Unavailable("unreachable", "the provider cannot be called ("+failed.Decline+")")
+		return payouts.Unavailable("unreachable", "the provider cannot be called ("+failed.Decline+")")
 	case failed != nil:
-		return payout.Unknown("there is no answer (" + failed.Decline + ")")
+		return payouts.Unknown("there is no answer (" + failed.Decline + ")")
 	case answer.Status >= http.StatusBadRequest:
 		return s.refused(ctx, r, answer, first)
 	}
 	if found, ok := answer.payout(r.Reference); ok {
 		return s.outcome(found)
 	}
-	return payout.Unknown(unreadablePayout)
+	return payouts.Unknown(unreadablePayout)
 }
 
 // refused is the outcome of a call that was refused. An earlier call may have made the
 // payout.
-func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, first bool) pay.PayoutOutcome {
+func (s *sender) refused(ctx context.Context, r payouts.Request, answer reply, first bool) pay.PayoutOutcome {
 	switch {
 	case answer.refusedUs() && first:
-		return payout.Unavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
+		return payouts.Unavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
 	case answer.Status == http.StatusTooManyRequests && first:
-		return payout.Unavailable("rate_limited", "the account sent too many requests")
+		return payouts.Unavailable("rate_limited", "the account sent too many requests")
 	case answer.Status != http.StatusBadRequest || answer.code() == 0: // it may be a gateway's
-		return payout.Unknown("the provider answers with " + saidOf(answer))
+		return payouts.Unknown("the provider answers with " + saidOf(answer))
 	}
 	why, final := refusals[answer.code()]
 	if final && first {
@@ -90,17 +90,17 @@ func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, fi
 	if found, state := s.find(ctx, r.Reference); state == there {
 		return s.outcome(found)
 	}
-	return payout.Unknown("the payout is refused (" + saidOf(answer) + "), and it is not known whether there is one")
+	return payouts.Unknown("the payout is refused (" + saidOf(answer) + "), and it is not known whether there is one")
 }
 
 // Query reads the payout by our reference.
-func (s *sender) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (s *sender) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	found, state := s.find(ctx, r.Reference)
 	switch {
 	case state == there:
 		return s.outcome(found)
 	case state == gone:
-		return payout.NotFound(r, settles, "the payout was there, but is not found now")
+		return payouts.NotFound(r, settles, "the payout was there, but is not found now")
 	}
-	return payout.Unknown("the query got no usable answer")
+	return payouts.Unknown("the query got no usable answer")
 }

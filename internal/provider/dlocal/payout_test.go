@@ -12,16 +12,16 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 // order returns a payout to a person over a rail; with changes it.
-func orderOf(rail string, minor int64, to string, who pay.Beneficiary) payout.Request {
+func orderOf(rail string, minor int64, to string, who pay.Beneficiary) payouts.Request {
 	network, currency, _ := strings.Cut(rail, ".")
-	return payout.Request{
+	return payouts.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(minor, money.Currency(currency)),
 		Type: pay.BankAccount, Network: network, Currency: currency, Destination: to, Beneficiary: who,
 	}
@@ -33,8 +33,8 @@ const (
 	testCBU   = "2850590940090418135201"
 )
 
-func samplePayouts() map[string]payout.Request {
-	return map[string]payout.Request{
+func samplePayouts() map[string]payouts.Request {
+	return map[string]payouts.Request{
 		"pix.BRL":     orderOf("pix.BRL", 12345, testCPF, pay.Beneficiary{Name: "Ana  Souza Lima"}),
 		"spei.MXN":    orderOf("spei.MXN", 12900, testCLABE, pay.Beneficiary{Name: "Ana Gómez", Document: "GOMA800101AB1"}),
 		"cbu.ARS":     orderOf("cbu.ARS", 100050, testCBU, pay.Beneficiary{Name: "Ana Gómez", Document: "27123456780", AccountType: "savings"}),
@@ -44,7 +44,7 @@ func samplePayouts() map[string]payout.Request {
 }
 
 // changed returns a sample with changes.
-func changed(rail string, change func(*payout.Request)) payout.Request {
+func changed(rail string, change func(*payouts.Request)) payouts.Request {
 	r := samplePayouts()[rail]
 	change(&r)
 	return r
@@ -57,38 +57,38 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	for _, why := range []payouttest.Behaviour{payouttest.InvalidAccount, payouttest.AccountClosed, payouttest.Compliance, payouttest.OverLimit} {
 		without[why] = "why a payout is REJECTED is told in words that are not documented (reference/payout-status-v3, error-codes-payouts-v3)"
 	}
-	company := func(rail, document string) payout.Request {
-		return changed(rail, func(r *payout.Request) { r.Name, r.Document = "Comercial", document })
+	company := func(rail, document string) payouts.Request {
+		return changed(rail, func(r *payouts.Request) { r.Name, r.Document = "Comercial", document })
 	}
-	two := func(rail, document string) payout.Request {
-		return changed(rail, func(r *payout.Request) { r.Name, r.Document = "Comercial del Sur SA", document })
+	two := func(rail, document string) payouts.Request {
+		return changed(rail, func(r *payouts.Request) { r.Name, r.Document = "Comercial del Sur SA", document })
 	}
 	payouttest.Suite{
 		Adapter: PayoutAdapter(), Credentials: payoutCredentials,
 		New:     func(*testing.T) payouttest.Fake { return &payoutFake{} },
 		Payouts: samplePayouts(),
-		More: map[string]payout.Request{
-			"a Brazilian company":  changed("pix.BRL", func(r *payout.Request) { r.Name, r.Destination = "Comercial", "11222333000181" }),
+		More: map[string]payouts.Request{
+			"a Brazilian company":  changed("pix.BRL", func(r *payouts.Request) { r.Name, r.Destination = "Comercial", "11222333000181" }),
 			"a Mexican company":    company("spei.MXN", "CDS800101AB1"),
-			"a Mexican by CURP":    changed("spei.MXN", func(r *payout.Request) { r.Document = "GOMA800101MDFRRN09" }),
+			"a Mexican by CURP":    changed("spei.MXN", func(r *payouts.Request) { r.Document = "GOMA800101MDFRRN09" }),
 			"an Argentine company": company("cbu.ARS", "30712345671"),
-			"a Chilean company":    company("account.CLP", "761234560"), "a short RUT": changed("account.CLP", func(r *payout.Request) { r.Document = "92345678" }),
-			"a Uruguayan company": two("account.UYU", "211003420017"), "a short identity card": changed("account.UYU", func(r *payout.Request) { r.Document = "741777" }),
-			"one centavo": changed("pix.BRL", func(r *payout.Request) { r.Local.Minor = 1 }), "much": changed("account.CLP", func(r *payout.Request) { r.Local.Minor = 1e15 }),
+			"a Chilean company":    company("account.CLP", "761234560"), "a short RUT": changed("account.CLP", func(r *payouts.Request) { r.Document = "92345678" }),
+			"a Uruguayan company": two("account.UYU", "211003420017"), "a short identity card": changed("account.UYU", func(r *payouts.Request) { r.Document = "741777" }),
+			"one centavo": changed("pix.BRL", func(r *payouts.Request) { r.Local.Minor = 1 }), "much": changed("account.CLP", func(r *payouts.Request) { r.Local.Minor = 1e15 }),
 		},
-		Unsendable: map[string]payout.Request{
-			"nothing": changed("pix.BRL", func(r *payout.Request) { r.Local.Minor = 0 }), "less than nothing": changed("spei.MXN", func(r *payout.Request) { r.Local.Minor = -1 }),
-			"dollars": changed("pix.BRL", func(r *payout.Request) { r.Local = money.New(5, money.USD) }), "an unserved currency": changed("account.CLP", func(r *payout.Request) { r.Currency, r.Local.Currency = "COP", "COP" }),
-			"a wallet of tokens": changed("pix.BRL", func(r *payout.Request) { r.Type = pay.Crypto }), "another country": changed("account.CLP", func(r *payout.Request) { r.Country = "USA" }),
-			"a telephone": changed("pix.BRL", func(r *payout.Request) { r.Destination = "+5511999999999" }), "an e-mail address": changed("pix.BRL", func(r *payout.Request) { r.Destination = "a@example.com" }),
-			"a CNPJ with letters": changed("pix.BRL", func(r *payout.Request) { r.Destination = "12ABC34501DE35" }), "a random key": changed("pix.BRL", func(r *payout.Request) { r.Destination = "c4249323-b4ca-43f2-8139-8232aab09b93" }), "twelve digits": changed("pix.BRL", func(r *payout.Request) { r.Destination = "529982247251" }),
-			"no name": changed("cbu.ARS", func(r *payout.Request) { r.Name = "" }), "one name of a person": changed("pix.BRL", func(r *payout.Request) { r.Name = "Ana" }),
-			"one name of a Uruguayan company": company("account.UYU", "211003420017"), "no document": changed("spei.MXN", func(r *payout.Request) { r.Document = "" }),
-			"a document of no kind": changed("spei.MXN", func(r *payout.Request) { r.Document = "GOMA800101" }), "a foreigner's CUIT": changed("cbu.ARS", func(r *payout.Request) { r.Document = "50123456780" }),
-			"a RUT with letters": changed("account.CLP", func(r *payout.Request) { r.Document = "1234567KK" }), "a RUT of a letter": changed("account.CLP", func(r *payout.Request) { r.Document = "12345678L" }),
-			"a long RUT": changed("account.CLP", func(r *payout.Request) { r.Document = "1234567890" }), "a document between": changed("account.UYU", func(r *payout.Request) { r.Document = "123456789" }),
-			"no type of account": changed("cbu.ARS", func(r *payout.Request) { r.AccountType = "" }), "another type": changed("cbu.ARS", func(r *payout.Request) { r.AccountType = "gold" }),
-			"no bank": changed("account.CLP", func(r *payout.Request) { r.Bank = "" }), "no branch": changed("account.UYU", func(r *payout.Request) { r.Branch = "" }), "no CLABE": changed("spei.MXN", func(r *payout.Request) { r.Destination = "646" }),
+		Unsendable: map[string]payouts.Request{
+			"nothing": changed("pix.BRL", func(r *payouts.Request) { r.Local.Minor = 0 }), "less than nothing": changed("spei.MXN", func(r *payouts.Request) { r.Local.Minor = -1 }),
+			"dollars": changed("pix.BRL", func(r *payouts.Request) { r.Local = money.New(5, money.USD) }), "an unserved currency": changed("account.CLP", func(r *payouts.Request) { r.Currency, r.Local.Currency = "COP", "COP" }),
+			"a wallet of tokens": changed("pix.BRL", func(r *payouts.Request) { r.Type = pay.Crypto }), "another country": changed("account.CLP", func(r *payouts.Request) { r.Country = "USA" }),
+			"a telephone": changed("pix.BRL", func(r *payouts.Request) { r.Destination = "+5511999999999" }), "an e-mail address": changed("pix.BRL", func(r *payouts.Request) { r.Destination = "a@example.com" }),
+			"a CNPJ with letters": changed("pix.BRL", func(r *payouts.Request) { r.Destination = "12ABC34501DE35" }), "a random key": changed("pix.BRL", func(r *payouts.Request) { r.Destination = "c4249323-b4ca-43f2-8139-8232aab09b93" }), "twelve digits": changed("pix.BRL", func(r *payouts.Request) { r.Destination = "529982247251" }),
+			"no name": changed("cbu.ARS", func(r *payouts.Request) { r.Name = "" }), "one name of a person": changed("pix.BRL", func(r *payouts.Request) { r.Name = "Ana" }),
+			"one name of a Uruguayan company": company("account.UYU", "211003420017"), "no document": changed("spei.MXN", func(r *payouts.Request) { r.Document = "" }),
+			"a document of no kind": changed("spei.MXN", func(r *payouts.Request) { r.Document = "GOMA800101" }), "a foreigner's CUIT": changed("cbu.ARS", func(r *payouts.Request) { r.Document = "50123456780" }),
+			"a RUT with letters": changed("account.CLP", func(r *payouts.Request) { r.Document = "1234567KK" }), "a RUT of a letter": changed("account.CLP", func(r *payouts.Request) { r.Document = "12345678L" }),
+			"a long RUT": changed("account.CLP", func(r *payouts.Request) { r.Document = "1234567890" }), "a document between": changed("account.UYU", func(r *payouts.Request) { r.Document = "123456789" }),
+			"no type of account": changed("cbu.ARS", func(r *payouts.Request) { r.AccountType = "" }), "another type": changed("cbu.ARS", func(r *payouts.Request) { r.AccountType = "gold" }),
+			"no bank": changed("account.CLP", func(r *payouts.Request) { r.Bank = "" }), "no branch": changed("account.UYU", func(r *payouts.Request) { r.Branch = "" }), "no CLABE": changed("spei.MXN", func(r *payouts.Request) { r.Destination = "646" }),
 		},
 		Without: without, Settles: settles,
 	}.Run(t)
@@ -107,20 +107,20 @@ func TestCNPJWithLettersIsNotPaid(t *testing.T) {
 }
 
 // paying is an account at its own fake, which uses the line's clock, and a payout.
-func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &payoutFake{}
 	return payingAt(t, f, f)
 }
 
 // hostile is paying at a fake that may answer what no document allows.
-func hostile(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+func hostile(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &payoutFake{}
 	return payingAt(t, f, http.HandlerFunc(f.ServeHTTP))
 }
 
-func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*sender, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, upstream)
 	f.clock = line.Time
@@ -145,7 +145,7 @@ func wantPayout(t *testing.T, what string, o pay.PayoutOutcome, kind pay.PayoutK
 func TestWhatIsSent(t *testing.T) {
 	company := samplePayouts()["account.UYU"]
 	company.Name, company.Document = "Hoy  SA", "211003420017"
-	for want, r := range map[string]payout.Request{
+	for want, r := range map[string]payouts.Request{
 		`{"external_id":"01M7ZBVYT4","payment_method_id":"INSTANT_PAYMENT","flow_type":"B2C","country":"BR","currency":"BRL","amount":123.45,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Ana","last_name":"Souza Lima","document":{"id":"52998224725"},"instant_payment":{"id":"52998224725"}}}`: samplePayouts()["pix.BRL"],
 		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2C","country":"MX","currency":"MXN","amount":129,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
@@ -175,7 +175,7 @@ func TestOnlyTheSandboxIsToldWhatToPlay(t *testing.T) {
 }
 
 // refused returns a payout that is refused with an answer's body.
-func refusedPayout(t *testing.T, status int, body string, change func(*payoutFake, *payout.Request)) pay.PayoutOutcome {
+func refusedPayout(t *testing.T, status int, body string, change func(*payoutFake, *payouts.Request)) pay.PayoutOutcome {
 	t.Helper()
 	s, f, _, r := hostile(t)
 	f.status, f.says = status, body
@@ -202,14 +202,14 @@ func TestOnlyTheFirstCallIsProvedByItsRefusal(t *testing.T) {
 		if strings.Contains(o.Message, "Ana") || strings.Contains(body, "document.id") != strings.Contains(o.Message, "document.id") {
 			t.Errorf("%s: the message is %q", body, o.Message)
 		}
-		wantPayout(t, body+" to a second call", refusedPayout(t, 0, body, func(_ *payoutFake, r *payout.Request) { r.Calls = 2 }), pay.PayoutUnknown, "")
-		wantPayout(t, body+", and theirs is known", refusedPayout(t, 0, body, func(_ *payoutFake, r *payout.Request) { r.ProviderRef = "PO-4-1" }), pay.PayoutUnknown, "")
+		wantPayout(t, body+" to a second call", refusedPayout(t, 0, body, func(_ *payoutFake, r *payouts.Request) { r.Calls = 2 }), pay.PayoutUnknown, "")
+		wantPayout(t, body+", and theirs is known", refusedPayout(t, 0, body, func(_ *payoutFake, r *payouts.Request) { r.ProviderRef = "PO-4-1" }), pay.PayoutUnknown, "")
 		for _, status := range []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError, http.StatusBadGateway} {
 			wantPayout(t, body, refusedPayout(t, status, body, nil), pay.PayoutUnknown, "")
 		}
 		for status, code := range map[int]string{http.StatusUnauthorized: "not_permitted", http.StatusForbidden: "not_permitted", http.StatusTooManyRequests: "rate_limited"} {
 			wantPayout(t, body, refusedPayout(t, status, body, nil), pay.PayoutUnavailable, code)
-			wantPayout(t, body+" to a second call", refusedPayout(t, status, body, func(_ *payoutFake, r *payout.Request) { r.Calls = 2 }), pay.PayoutUnknown, "")
+			wantPayout(t, body+" to a second call", refusedPayout(t, status, body, func(_ *payoutFake, r *payouts.Request) { r.Calls = 2 }), pay.PayoutUnknown, "")
 		}
 	}
 }
@@ -313,7 +313,7 @@ func TestAnswersOfPayoutsAreNotTrusted(t *testing.T) {
 	}
 	for status, want := range map[int]pay.PayoutKind{http.StatusBadRequest: pay.PayoutMissing, http.StatusNotFound: pay.PayoutUnknown, http.StatusBadGateway: pay.PayoutUnknown} {
 		s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, upstream(status, `{"code":5009}`))
-		wantPayout(t, http.StatusText(status), s.Query(context.Background(), payout.Request{Reference: "01M7ZBVYT4", Sent: line.Time(), Now: line.Time().Add(time.Hour)}), want, "")
+		wantPayout(t, http.StatusText(status), s.Query(context.Background(), payouts.Request{Reference: "01M7ZBVYT4", Sent: line.Time(), Now: line.Time().Add(time.Hour)}), want, "")
 	}
 }
 

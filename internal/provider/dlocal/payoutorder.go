@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // payoutOrder is the body of POST /payouts/v3. The amount is in the destination's currency:
@@ -131,8 +131,8 @@ func uruguayan(id string) (holder, bool) {
 	return holder{"CI", false}, provider.Digits(id, 6, 8)
 }
 
-// Fits implements payout.Choosy.
-func (s *sender) Fits(r payout.Request) error {
+// Fits implements payouts.Choosy.
+func (s *sender) Fits(r payouts.Request) error {
 	if _, cannot := s.order(r); cannot != nil {
 		return errors.New(cannot.Message)
 	}
@@ -140,9 +140,9 @@ func (s *sender) Fits(r payout.Request) error {
 }
 
 // order is the body for a payout, or why this account cannot pay it.
-func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
+func (s *sender) order(r payouts.Request) (payoutOrder, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (payoutOrder, *pay.PayoutOutcome) {
-		o := payout.Unavailable(code, message)
+		o := payouts.Unavailable(code, message)
 		return payoutOrder{}, &o
 	}
 	c, served := corridors[r.Network+"."+r.Currency]
@@ -198,7 +198,7 @@ func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 }
 
 // bank is the destination of a bank transfer, false if something is missing.
-func (c corridor) bank(r payout.Request) (to bankAccount, complete bool) {
+func (c corridor) bank(r payouts.Request) (to bankAccount, complete bool) {
 	to.Account = r.Destination
 	if c.country == "MX" {
 		if len(r.Destination) != 18 {

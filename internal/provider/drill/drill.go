@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -60,7 +60,7 @@ type Payouts struct {
 	Adapter     provider.Adapter
 	Credentials map[string]string
 	New         func() payouttest.Fake
-	Sample      payout.Request
+	Sample      payouts.Request
 	Without     map[Step]string
 }
 

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
+	"github.com/cascadapay/cascada/internal/pay/catalog"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"

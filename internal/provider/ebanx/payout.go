@@ -11,8 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -50,7 +50,7 @@ type payer struct {
 	turns   work.Turns // one call at a time under a reference
 }
 
-func openPayouts(a provider.Account) (payout.Provider, error) {
+func openPayouts(a provider.Account) (payouts.Provider, error) {
 	c, err := newAccount(a, payoutSandbox, payoutProduction)
 	if err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 }
 
 // order is the body of POST /ws/payout/create, or why the account cannot pay the payout.
-func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
+func order(r payouts.Request) (map[string]any, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (map[string]any, *pay.PayoutOutcome) {
-		o := payout.Unavailable(code, message)
+		o := payouts.Unavailable(code, message)
 		return nil, &o
 	}
 	country := payoutCountries[r.Network+"."+string(r.Local.Currency)]
@@ -127,8 +127,8 @@ func pixKey(key string) string {
 // random reports whether a Pix key is a random one.
 func random(key string) bool { return len(key) == 36 && strings.Count(key, "-") == 4 }
 
-// Fits implements payout.Choosy.
-func (*payer) Fits(r payout.Request) error {
+// Fits implements payouts.Choosy.
+func (*payer) Fits(r payouts.Request) error {
 	r.Reference = "cascada-wallet" // a wallet has none yet
 	if _, cannot := order(r); cannot != nil {
 		return errors.New(cannot.Message)
@@ -138,57 +138,57 @@ func (*payer) Fits(r payout.Request) error {
 
 // Send orders the payout and commits it. An existing payout is continued from its present
 // state.
-func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	body, cannot := order(r)
 	if cannot != nil {
 		return *cannot
 	}
 	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
-		return payout.Unknown("the payout's turn did not come in time")
+		return payouts.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	first := r.Calls == 1 && r.ProviderRef == ""
 	got := heard(p.account.sendJSON(ctx, "/ws/payout/create", body))
 	switch {
 	case got.is == idle && first && provider.MayLeave(ctx):
-		return payout.Unavailable(got.Code, got.why)
+		return payouts.Unavailable(got.Code, got.why)
 	case got.is == idle, got.is == silent: // the result of an earlier call is not known either
-		return payout.Unknown(got.why)
+		return payouts.Unknown(got.why)
 	case got.is == denied:
 		return p.refused(ctx, r, got, first)
 	case !got.Payout.about(r.Reference, r.ProviderRef):
-		return payout.Unknown(unreadable)
+		return payouts.Unknown(unreadable)
 	}
 	return p.goOn(ctx, r, got.Payout)
 }
 
 // refused is the outcome of an order that was refused. An earlier call may have made the
 // payout.
-func (p *payer) refused(ctx context.Context, r payout.Request, got payoutAnswer, first bool) pay.PayoutOutcome {
+func (p *payer) refused(ctx context.Context, r payouts.Request, got payoutAnswer, first bool) pay.PayoutOutcome {
 	if got.Code == taken || !first {
 		found, state := p.find(ctx, "external_reference", r.Reference)
 		switch {
 		case state == there && found.about(r.Reference, r.ProviderRef):
 			return p.goOn(ctx, r, found)
 		case state != gone, r.ProviderRef != "", got.Code == taken:
-			return payout.Unknown("the payout was refused, but it is not known whether there is one")
+			return payouts.Unknown("the payout was refused, but it is not known whether there is one")
 		}
 	}
 	why, known := refusals[got.Code]
 	switch {
 	case !known:
 		p.account.Strange("refusal", got.Code)
-		why = payout.NotHere("refused", "the account does not accept the payout")
+		why = payouts.NotHere("refused", "the account does not accept the payout")
 	case got.Code == "HP-BR-03" && random(r.Destination): // the key's form may be the reason
-		why = payout.NotHere("unsupported", "the account does not accept the random Pix key")
+		why = payouts.NotHere("unsupported", "the account does not accept the random Pix key")
 	}
 	return why.Outcome()
 }
 
 // goOn commits an open payout, and returns the state of any other. It commits only a payout
 // that is as we ordered it: in the dashboard a person may use our references too.
-func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) pay.PayoutOutcome {
+func (p *payer) goOn(ctx context.Context, r payouts.Request, found payoutReply) pay.PayoutOutcome {
 	o := p.outcome(found)
 	if found.Status != opened {
 		return o
@@ -217,16 +217,16 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) p
 
 // Query reads the payout by our reference. An open payout waits for another Send, which
 // commits it.
-func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
-		return payout.Unknown("the payout's turn did not come in time")
+		return payouts.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	found, state := p.find(ctx, "external_reference", r.Reference)
 	switch {
 	case state == there && !found.about(r.Reference, r.ProviderRef):
-		return payout.Unknown("the provider answers with another payout")
+		return payouts.Unknown("the provider answers with another payout")
 	case state == there:
 		o := p.outcome(found)
 		if found.Status == opened {
@@ -237,9 +237,9 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		}
 		return o
 	case state == gone:
-		return payout.NotFound(r, settles, "the payout was there and is gone")
+		return payouts.NotFound(r, settles, "the payout was there and is gone")
 	}
-	return payout.Unknown("the query got no usable answer")
+	return payouts.Unknown("the query got no usable answer")
 }
 
 // Check reads the balance, which is free.

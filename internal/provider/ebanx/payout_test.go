@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -19,8 +19,8 @@ import (
 const testCPF, testRandom, testCLABE = "52998224725", "c4249323-b4ca-43f2-8139-8232aab09b93", "646180157000000004"
 
 // overPix returns a payout to a Pix key.
-func overPix(key, document string, centavos int64) payout.Request {
-	return payout.Request{
+func overPix(key, document string, centavos int64) payouts.Request {
+	return payouts.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(centavos, money.BRL),
 		Type: pay.BankAccount, Network: "pix", Currency: "BRL", Destination: key,
 		Beneficiary: pay.Beneficiary{Name: "Zé da Silva", Document: document, Email: "ze@example.com"},
@@ -28,16 +28,16 @@ func overPix(key, document string, centavos int64) payout.Request {
 }
 
 // overSPEI returns a payout to a CLABE.
-func overSPEI(account, document string) payout.Request {
+func overSPEI(account, document string) payouts.Request {
 	r := overPix(account, document, 45050)
 	r.Local, r.Network, r.Currency = money.New(45050, money.MXN), "spei", "MXN"
 	return r
 }
 
-func samplePayout() payout.Request { return overPix(testCPF, testCPF, 12345) }
+func samplePayout() payouts.Request { return overPix(testCPF, testCPF, 12345) }
 
 // but returns the sample with a change.
-func but(change func(*payout.Request)) payout.Request {
+func but(change func(*payouts.Request)) payouts.Request {
 	r := samplePayout()
 	change(&r)
 	return r
@@ -47,21 +47,21 @@ func TestEBANXPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	payouttest.Suite{
 		Adapter: PayoutAdapter(), Credentials: credentials,
 		New:     func(*testing.T) payouttest.Fake { return &payoutFake{} },
-		Payouts: map[string]payout.Request{"pix.BRL": samplePayout(), "spei.MXN": overSPEI(testCLABE, "GODE561231GR8")},
-		More: map[string]payout.Request{
+		Payouts: map[string]payouts.Request{"pix.BRL": samplePayout(), "spei.MXN": overSPEI(testCLABE, "GODE561231GR8")},
+		More: map[string]payouts.Request{
 			"a company with letters in its CNPJ": overPix("zef@example.com", "12ABC34501DE35", 100),
 			"a company":                          overPix("11222333000181", "11222333000181", 1), "a telephone": overPix("+5511999999999", testCPF, 10),
 			"a telephone without mobile": overPix("+551133334444", testCPF, 5), "an email address": overPix("a@example.com", testCPF, 100),
 			"a random key": overPix(testRandom, testCPF, 1_000_000_00), "a company in Mexico": overSPEI(testCLABE, "ABC680524P76"),
 			"a CURP": overSPEI(testCLABE, "HEGG560427MVZRRL04"),
 		},
-		Unsendable: map[string]payout.Request{
+		Unsendable: map[string]payouts.Request{
 			"no Pix key": overPix("529982247", testCPF, 100), "a key with letters": overPix("12ABC34501DE35", "12ABC34501DE35", 100), "a foreign telephone": overPix("+4915112345678", testCPF, 100), "nothing": overPix(testCPF, testCPF, 0),
 			"less than nothing": overPix(testCPF, testCPF, -1), "no document": overPix(testCPF, "", 100), "a Mexican's document": overPix(testCPF, "GODE561231GR8", 100),
-			"no name": but(func(r *payout.Request) { r.Name = "" }), "no email address": but(func(r *payout.Request) { r.Email = "" }),
+			"no name": but(func(r *payouts.Request) { r.Name = "" }), "no email address": but(func(r *payouts.Request) { r.Email = "" }),
 			"no CLABE": overSPEI("6461801570000000", "GODE561231GR8"), "a Brazilian's document": overSPEI(testCLABE, testCPF),
-			"dollars": but(func(r *payout.Request) { r.Local = money.New(100, money.USD) }), "another network": but(func(r *payout.Request) { r.Network = "account" }),
-			"another currency arrives": but(func(r *payout.Request) { r.Currency = "MXN" }),
+			"dollars": but(func(r *payouts.Request) { r.Local = money.New(100, money.USD) }), "another network": but(func(r *payouts.Request) { r.Network = "account" }),
+			"another currency arrives": but(func(r *payouts.Request) { r.Currency = "MXN" }),
 		},
 		Without: map[payouttest.Behaviour]string{
 			payouttest.Compliance: "no reason of a canceled payout is of compliance (canceledErrors); orders are refused for it",
@@ -84,20 +84,20 @@ func TestCNPJWithLettersIsADocumentAndNoKey(t *testing.T) {
 }
 
 // paying is an account at its own fake, and a payout that is sent for the first time.
-func paying(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+func paying(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &payoutFake{}
 	return payingAt(t, f, f)
 }
 
 // hostile is paying at a fake that may answer what no document allows.
-func hostile(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+func hostile(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &payoutFake{}
 	return payingAt(t, f, http.HandlerFunc(f.ServeHTTP))
 }
 
-func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*payer, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), credentials, upstream)
 	r := samplePayout()
@@ -111,7 +111,7 @@ func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*payer, *payo
 }
 
 // saying returns an account at a provider that answers everything in the same way.
-func saying(t *testing.T, status int, text string) (*payer, payout.Request) {
+func saying(t *testing.T, status int, text string) (*payer, payouts.Request) {
 	t.Helper()
 	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), credentials, providertest.Says(status, text))
 	r := samplePayout()

@@ -13,8 +13,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // payoutAnswer is EBANX's answer to a call of payouts. Refusals have HTTP status 200 too;
@@ -169,7 +169,7 @@ func (r payoutReply) about(reference, uid string) bool {
 }
 
 // ours reports whether a payout is as we ordered it, in the fields that EBANX shows.
-func (r payoutReply) ours(asked payout.Request) bool {
+func (r payoutReply) ours(asked payouts.Request) bool {
 	amount, ok := provider.Major(r.Amount.String(), r.Currency)
 	shown, clabe := alphanumeric(string(r.Payee.Document)), string(r.Payee.BankInfo.Details)
 	return ok && amount == asked.Local && (shown == "" || strings.EqualFold(shown, asked.Document)) &&

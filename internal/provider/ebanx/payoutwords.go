@@ -3,7 +3,7 @@ package ebanx
 import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const (
@@ -16,25 +16,25 @@ const (
 
 // refusals are the codes of refused orders (payoutErrorCodes), from the part of the list
 // that could be read. With any other code, another account may pay.
-var refusals = payout.Reasons(map[payout.Reason]string{
-	payout.Rejected("invalid_account", "there is no such account or Pix key"):           "HP-BR-03 HP-CM-23 HP-CM-27",
-	payout.Rejected("invalid_account", "the Pix key belongs to somebody else"):          "HP-BR-04",
-	payout.Rejected("compliance_rejected", "the payout was rejected for compliance"):    "HP-CF-01 HP-CM-28",
-	payout.NotHere("not_permitted", "the account is not allowed to make this payout"):   "HP-BR-01 HP-CM-06 HP-CM-07",
-	payout.NotHere("insufficient_funds", "the payout is more than the account can pay"): "HP-CM-30",
+var refusals = payouts.Reasons(map[payouts.Reason]string{
+	payouts.Rejected("invalid_account", "there is no such account or Pix key"):           "HP-BR-03 HP-CM-23 HP-CM-27",
+	payouts.Rejected("invalid_account", "the Pix key belongs to somebody else"):          "HP-BR-04",
+	payouts.Rejected("compliance_rejected", "the payout was rejected for compliance"):    "HP-CF-01 HP-CM-28",
+	payouts.NotHere("not_permitted", "the account is not allowed to make this payout"):   "HP-BR-01 HP-CM-06 HP-CM-07",
+	payouts.NotHere("insufficient_funds", "the payout is more than the account can pay"): "HP-CM-30",
 })
 
 // cancellations are the codes of why a payout was canceled (payoutCanceledErrorsGeneral,
 // payoutCanceledErrorsRemittanceBr). Each proves that nothing was paid; if the cause does
 // not lie with the beneficiary, another account may pay.
-var cancellations = payout.Reasons(map[payout.Reason]string{
-	payout.Rejected("invalid_account", "the account does not exist, or its data are wrong"):  "INCORRECT_CUSTOMER_DATA BANK_INFO INCORRECT_ACCOUNT_TYPE",
-	payout.Rejected("invalid_account", "the account belongs to somebody else"):               "TAX_ID_MISMATCH",
-	payout.Rejected("account_closed", "the account is closed"):                               "ACCOUNT_DOESNT_EXISTS",
-	payout.Rejected("limit_exceeded", "the beneficiary's account may not receive that much"): "HIGH_RISK",
-	payout.Rejected("rejected", "the beneficiary's account is blocked"):                      "ACCOUNT_BLOCKED",
-	payout.Rejected("rejected", "the beneficiary's bank rejected the payout"):                "DECLINED REJECTED_BY_BANK UNSUPPORTED_TRANSACTION",
-	payout.NotHere("provider_error", "the beneficiary's bank could not be reached"):          "SERVICE_UNAVAILABLE",
+var cancellations = payouts.Reasons(map[payouts.Reason]string{
+	payouts.Rejected("invalid_account", "the account does not exist, or its data are wrong"):  "INCORRECT_CUSTOMER_DATA BANK_INFO INCORRECT_ACCOUNT_TYPE",
+	payouts.Rejected("invalid_account", "the account belongs to somebody else"):               "TAX_ID_MISMATCH",
+	payouts.Rejected("account_closed", "the account is closed"):                               "ACCOUNT_DOESNT_EXISTS",
+	payouts.Rejected("limit_exceeded", "the beneficiary's account may not receive that much"): "HIGH_RISK",
+	payouts.Rejected("rejected", "the beneficiary's account is blocked"):                      "ACCOUNT_BLOCKED",
+	payouts.Rejected("rejected", "the beneficiary's bank rejected the payout"):                "DECLINED REJECTED_BY_BANK UNSUPPORTED_TRANSACTION",
+	payouts.NotHere("provider_error", "the beneficiary's bank could not be reached"):          "SERVICE_UNAVAILABLE",
 })
 
 // outcome is the outcome of a payout.
@@ -69,7 +69,7 @@ func (p *payer) outcome(found payoutReply) pay.PayoutOutcome {
 func (p *payer) canceled(found payoutReply) pay.PayoutOutcome {
 	why, known := cancellations[found.why]
 	if !known {
-		why = payout.Rejected("rejected", "the payout was canceled")
+		why = payouts.Rejected("rejected", "the payout was canceled")
 		if found.why != "" {
 			p.account.Strange("cancellation", found.why)
 		}

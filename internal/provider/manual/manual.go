@@ -7,8 +7,8 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // Adapter is the adapter for accounts from which an operator pays by hand.
@@ -16,18 +16,18 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "manual",
 		Rails:       []string{"account.*", "bitcoin.*", "cbu.*", "ethereum.*", "iban.*", "pix.*", "spei.*", "ted.*", "tron.*"},
-		OpenPayouts: func(provider.Account) (payout.Provider, error) { return client{}, nil },
+		OpenPayouts: func(provider.Account) (payouts.Provider, error) { return client{}, nil },
 	}
 }
 
 type client struct{}
 
 // Send leaves the payout to the operator.
-func (client) Send(context.Context, payout.Request) pay.PayoutOutcome {
+func (client) Send(context.Context, payouts.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }
 
 // Query reports the payout as held: only the operator knows its state.
-func (client) Query(context.Context, payout.Request) pay.PayoutOutcome {
+func (client) Query(context.Context, payouts.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutHeld}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // Credentials of an account that pays out.
@@ -52,7 +52,7 @@ type payer struct {
 	key     ed25519.PrivateKey
 }
 
-func openPayouts(a provider.Account) (payout.Provider, error) {
+func openPayouts(a provider.Account) (payouts.Provider, error) {
 	c, err := newAccount(a)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func parseSigningKey(text string) ed25519.PrivateKey {
 // Send makes the payout. If its id at Mercado Pago is known, it queries the payout instead.
 // The key makes a repetition safe, but the answer to one is not documented, so then only an
 // answer with a payout counts.
-func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	if r.ProviderRef != "" {
 		return p.Query(ctx, r)
 	}
@@ -113,42 +113,42 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	answer, lost := p.call(ctx, http.MethodPost, intents+"process", p.order(r, to), "payout/"+r.Reference)
 	switch {
 	case lost != nil && lost.Kind != pay.Unknown: // it never left
-		return onFirstCall(r, payout.Unavailable("unreachable", "the provider could not be reached"))
+		return onFirstCall(r, payouts.Unavailable("unreachable", "the provider could not be reached"))
 	case lost != nil:
-		return payout.Unknown("there is no answer (" + lost.Decline + ")")
+		return payouts.Unknown("there is no answer (" + lost.Decline + ")")
 	case answer.Status < 200 || answer.Status > 299:
 		return onFirstCall(r, declined(answer))
 	}
 	made, ok := readIntent(answer)
 	if !ok || string(made.Reference) != r.Reference {
-		return payout.Unknown("the provider's answer cannot be read")
+		return payouts.Unknown("the provider's answer cannot be read")
 	}
 	return p.outcome(made)
 }
 
 // onFirstCall is the outcome of a call that did nothing. It stands only if no other call
 // was begun under the reference.
-func onFirstCall(r payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
+func onFirstCall(r payouts.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
 	if r.Calls == 1 {
 		return o
 	}
-	return payout.Unknown("this call did nothing, but what an earlier one did is not known: " + o.Message)
+	return payouts.Unknown("this call did nothing, but what an earlier one did is not known: " + o.Message)
 }
 
 // Query reads the payout by the id from an answer or a notification. Our reference cannot
 // be queried.
-func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	if !isIntentID(r.ProviderRef) {
-		return payout.Unknown("the provider's id of the payout is not known yet: a notification has to bring it")
+		return payouts.Unknown("the provider's id of the payout is not known yet: a notification has to bring it")
 	}
 	found, err := p.get(ctx, r.ProviderRef)
 	switch {
 	case errors.Is(err, errNoIntent):
-		return payout.Unknown("the payout was there, but is not found now")
+		return payouts.Unknown("the payout was there, but is not found now")
 	case err != nil:
-		return payout.Unknown("the query got no usable answer")
+		return payouts.Unknown("the query got no usable answer")
 	case string(found.Reference) != r.Reference:
-		return payout.Unknown("the payout under the provider's id is another one")
+		return payouts.Unknown("the payout under the provider's id is another one")
 	}
 	return p.outcome(found)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -23,8 +23,8 @@ func payoutCredentials(country string) map[string]string {
 }
 
 // with returns the sample, changed.
-func with(change func(*payout.Request)) payout.Request {
-	r := payout.Request{
+func with(change func(*payouts.Request)) payouts.Request {
+	r := payouts.Request{
 		Type: pay.BankAccount, Currency: string(money.BRL), Local: money.New(12345, money.BRL), Network: "pix", Destination: "52998224725",
 		Beneficiary: pay.Beneficiary{Document: "11144477735"},
 	}
@@ -32,10 +32,10 @@ func with(change func(*payout.Request)) payout.Request {
 	return r
 }
 
-func samplePayout() payout.Request { return with(func(*payout.Request) {}) }
+func samplePayout() payouts.Request { return with(func(*payouts.Request) {}) }
 
-func to(key, document string, minor int64) payout.Request {
-	return with(func(r *payout.Request) {
+func to(key, document string, minor int64) payouts.Request {
+	return with(func(r *payouts.Request) {
 		r.Destination, r.Document, r.Local = key, document, money.New(minor, money.BRL)
 	})
 }
@@ -53,17 +53,17 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 			payouttest.Suite{
 				Adapter: PayoutAdapter(), Credentials: payoutCredentials("BR"),
 				New:     func(*testing.T) payouttest.Fake { return &intentFake{speech: words, repeated: repeated[source]} },
-				Payouts: map[string]payout.Request{pixRail: samplePayout()},
-				More: map[string]payout.Request{
+				Payouts: map[string]payouts.Request{pixRail: samplePayout()},
+				More: map[string]payouts.Request{
 					"to a CPF, smallest amount": to("11144477735", "11144477735", one), "a company": to("11222333000181", "11222333000181", 100), "a telephone": to("+5511999999999", "52998224725", 10),
 					"an email address": to("a@example.com", "52998224725", 1000), "a random key": to("c4249323-b4ca-43f2-8139-8232aab09b93", "52998224725", most*100),
 				},
-				Unsendable: map[string]payout.Request{
+				Unsendable: map[string]payouts.Request{
 					"nothing": to("52998224725", "52998224725", none), "less than nothing": to("52998224725", "52998224725", -1), "too much": to("52998224725", "52998224725", most*100+1),
 					"no Pix key":          to("529982247", "52998224725", 100),
 					"a CNPJ with letters": to("12ABC34501DE35", "52998224725", 100), "a holder with letters": to("a@example.com", "12ABC34501DE35", 100), "no tax id": to("52998224725", "", 100), "a strange tax id": to("52998224725", "1234567890", 100),
 					"a telephone abroad": to("+14155550100", "52998224725", 100), "a broken random key": to("c4249323-b4ca-43f2-8139-8232aab09bXY", "52998224725", 100),
-					"another network": with(func(r *payout.Request) { r.Network = "ted" }), "pesos over Pix": with(func(r *payout.Request) { r.Local.Currency = money.MXN }),
+					"another network": with(func(r *payouts.Request) { r.Network = "ted" }), "pesos over Pix": with(func(r *payouts.Request) { r.Local.Currency = money.MXN }),
 				},
 				Without:   without,
 				Blind:     "there is no search by external_reference",
@@ -88,7 +88,7 @@ func TestCNPJWithLettersIsNotPaid(t *testing.T) {
 }
 
 // paying is an account at its own fake, which has the words of a document, and a payout that is sent for the first time.
-func paying(t *testing.T, source string) (*payer, *intentFake, *payouttest.Line, payout.Request) {
+func paying(t *testing.T, source string) (*payer, *intentFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &intentFake{speech: speeches[source]}
 	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), payoutCredentials("BR"), f)

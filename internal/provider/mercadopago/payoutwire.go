@@ -14,8 +14,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // intents is the path of payouts: Mercado Pago calls one a transaction intent.
@@ -70,7 +70,7 @@ type seller struct {
 }
 
 // order is the body of a payout. It is the same for every call.
-func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
+func (p *payer) order(r payouts.Request, to receiver) (q intentRequest) {
 	q.Reference, q.Interaction.Type = r.Reference, "PSP_TRANSFER"
 	if p.account.NotificationURL != "" {
 		q.Seller = &seller{}
@@ -81,8 +81,8 @@ func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
 	return q
 }
 
-// Fits implements payout.Choosy.
-func (p *payer) Fits(r payout.Request) error {
+// Fits implements payouts.Choosy.
+func (p *payer) Fits(r payouts.Request) error {
 	if _, wrong := p.receiver(r); wrong != nil {
 		return errors.New(wrong.Message)
 	}
@@ -90,7 +90,7 @@ func (p *payer) Fits(r payout.Request) error {
 }
 
 // receiver is the recipient of a payout; wrong says why the account cannot pay it out.
-func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcome) {
+func (p *payer) receiver(r payouts.Request) (to receiver, wrong *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (receiver, *pay.PayoutOutcome) {
 		return receiver{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 func rejected(code, message string) pay.PayoutOutcome {
@@ -38,9 +38,9 @@ var ends = map[string]pay.PayoutOutcome{
 	"review_manual":               rejected("compliance_rejected", "the payout was rejected for the risk of fraud"),
 	"by_compliance":               rejected("compliance_rejected", "the payout was rejected for compliance"),
 	"by_caps":                     rejected("compliance_rejected", "the payout was rejected by the central bank's rules"),
-	"insufficient_funds":          payout.Unavailable("insufficient_funds", "the account has too little money"),
-	"by_provider":                 payout.Unavailable("provider_error", "the payout failed on its way"),
-	"other_reason":                payout.Unavailable("provider_error", "the payout failed on its way"),
+	"insufficient_funds":          payouts.Unavailable("insufficient_funds", "the account has too little money"),
+	"by_provider":                 payouts.Unavailable("provider_error", "the payout failed on its way"),
+	"other_reason":                payouts.Unavailable("provider_error", "the payout failed on its way"),
 }
 
 // outcome is the outcome of a payout.
@@ -91,25 +91,25 @@ var refusals = []struct {
 }{
 	{"financial identity not found", rejected("invalid_account", "the beneficiary's bank is not known")},
 	{"invalid identification", rejected("invalid_account", "the holder's tax id is not accepted")},
-	{"client not allowed", payout.Unavailable(notPermitted, "the account may not pay out")},
-	{"unauthorized", payout.Unavailable(notPermitted, "the account may not pay out")},
-	{"account is disabled", payout.Unavailable(notPermitted, "the account is disabled")},
-	{"compliance not processed", payout.Unavailable(notPermitted, "the account still has to be verified")},
-	{"many requests", payout.Unavailable("busy", "the account sent too many requests")},
-	{"rate limit", payout.Unavailable("busy", "the account sent too many requests")},
-	{"participant is not available", payout.Unavailable("refused", "the account cannot reach the beneficiary's bank")},
+	{"client not allowed", payouts.Unavailable(notPermitted, "the account may not pay out")},
+	{"unauthorized", payouts.Unavailable(notPermitted, "the account may not pay out")},
+	{"account is disabled", payouts.Unavailable(notPermitted, "the account is disabled")},
+	{"compliance not processed", payouts.Unavailable(notPermitted, "the account still has to be verified")},
+	{"many requests", payouts.Unavailable("busy", "the account sent too many requests")},
+	{"rate limit", payouts.Unavailable("busy", "the account sent too many requests")},
+	{"participant is not available", payouts.Unavailable("refused", "the account cannot reach the beneficiary's bank")},
 	{"unrecognized key format", rejected("invalid_account", "the Pix key has no known form")},
 	{"invalid chave", rejected("invalid_account", "the Pix key is not accepted")},
 	{"unsupported chave", rejected("invalid_account", "the Pix key is not accepted")},
 	{"chave not found", rejected("invalid_account", "there is no such Pix key")},
 	{"chave has a different owner", rejected("invalid_account", "the Pix key is somebody else's")},
-	{"key psp error", payout.Unavailable("refused", "the account does not accept the Pix key")},
-	{"invalid amount", payout.Unavailable("refused", "the account does not accept the amount")},
-	{"invalid type point of interaction", payout.Unavailable("refused", "the account does not accept the payout")},
-	{"invalid identity source", payout.Unavailable("refused", "the account does not accept the payout")},
-	{"flow not specified", payout.Unavailable("refused", "the account does not accept the payout")},
-	{"invalid body", payout.Unavailable("refused", "the account does not accept the payout")},
-	{"invalid payload", payout.Unavailable("refused", "the account does not accept the payout")},
+	{"key psp error", payouts.Unavailable("refused", "the account does not accept the Pix key")},
+	{"invalid amount", payouts.Unavailable("refused", "the account does not accept the amount")},
+	{"invalid type point of interaction", payouts.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid identity source", payouts.Unavailable("refused", "the account does not accept the payout")},
+	{"flow not specified", payouts.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid body", payouts.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid payload", payouts.Unavailable("refused", "the account does not accept the payout")},
 }
 
 // declined is what an error proves of its call. A refused reference may be in use already,
@@ -117,9 +117,9 @@ var refusals = []struct {
 func declined(answer provider.Reply) pay.PayoutOutcome {
 	switch answer.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return payout.Unavailable(notPermitted, "the access token is refused, or the account may not pay out")
+		return payouts.Unavailable(notPermitted, "the access token is refused, or the account may not pay out")
 	case http.StatusTooManyRequests:
-		return payout.Unavailable("busy", "the account sent too many requests")
+		return payouts.Unavailable("busy", "the account sent too many requests")
 	case http.StatusBadRequest:
 		said := sentence(answer)
 		for _, r := range refusals {
@@ -128,7 +128,7 @@ func declined(answer provider.Reply) pay.PayoutOutcome {
 			}
 		}
 	}
-	return payout.Unknown("the provider answers " + provider.Refused(answer.Status).Decline)
+	return payouts.Unknown("the provider answers " + provider.Refused(answer.Status).Decline)
 }
 
 // noIntent reports whether an answer proves that the account has no such payout. It has to

@@ -1,6 +1,6 @@
 package mercadopago
 
-import "github.com/cascadapay/cascada/internal/reconcile"
+import "github.com/cascadapay/cascada/internal/pay/reconcile"
 
 // report is the account balance report.
 func report() reconcile.Format {

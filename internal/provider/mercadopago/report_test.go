@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/reconcile"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 )
 
 // The account balance report has more than payments: what left the account is a SETTLEMENT below zero, without a reference.

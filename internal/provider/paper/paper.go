@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"codeberg.org/go-pdf/fpdf"
-	"github.com/cascadapay/cascada/internal/typeface"
+	"github.com/cascadapay/cascada/internal/statement/typeface"
 )
 
 // Sheet begins a new page: a text, or a picture.

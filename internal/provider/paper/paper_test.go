@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pdftest"
+	"github.com/cascadapay/cascada/internal/statement/pdftest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // begun are the possible outcomes of a fully successful call.
 var begun = []pay.PayoutKind{pay.PayoutPaid, pay.PayoutAccepted}
 
-func (s Suite) paid(t *testing.T, sample payout.Request) {
+func (s Suite) paid(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZPAID")
 	want(t, "the call", b.send(t, "the call", &r), begun...)
@@ -33,7 +33,7 @@ func (s Suite) paid(t *testing.T, sample payout.Request) {
 
 // twice sends a payout again while it is on its way and after it was paid, as after a
 // crash.
-func (s Suite) twice(t *testing.T, sample payout.Request) {
+func (s Suite) twice(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZTWICE-2")
 	b.Next(Slow)
@@ -62,7 +62,7 @@ func (s Suite) twice(t *testing.T, sample payout.Request) {
 	}
 }
 
-func (s Suite) parallel(t *testing.T, sample payout.Request) {
+func (s Suite) parallel(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZMANY")
 	ctx := within(t)
@@ -88,7 +88,7 @@ func (s Suite) parallel(t *testing.T, sample payout.Request) {
 	b.recover(t, &r)
 }
 
-func (s Suite) slow(t *testing.T, sample payout.Request) {
+func (s Suite) slow(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZSLOW")
 	b.Next(Slow)
@@ -103,7 +103,7 @@ func (s Suite) slow(t *testing.T, sample payout.Request) {
 
 // less makes the provider pay another amount than ordered. The core compares, so the
 // adapter has to report it.
-func (s Suite) less(t *testing.T, sample payout.Request) {
+func (s Suite) less(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZLESS")
 	b.Next(PaysLess)
@@ -118,7 +118,7 @@ func (s Suite) less(t *testing.T, sample payout.Request) {
 // account makes the provider refuse a payout because of our account. Either nothing can be
 // paid later under that reference and another account may pay, or the payout continues when
 // it can.
-func (s Suite) account(t *testing.T, sample payout.Request, why Behaviour) {
+func (s Suite) account(t *testing.T, sample payouts.Request, why Behaviour) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZACCOUNT")
 	b.Next(why)
@@ -142,7 +142,7 @@ func (s Suite) account(t *testing.T, sample payout.Request, why Behaviour) {
 
 // over proves that a payout that was given up is never paid: late calls may still arrive,
 // and there may still be queries.
-func (b *bench) over(t *testing.T, r *payout.Request) {
+func (b *bench) over(t *testing.T, r *payouts.Request) {
 	t.Helper()
 	b.settle()
 	b.ask(t, "a question after the end", r)
@@ -152,7 +152,7 @@ func (b *bench) over(t *testing.T, r *payout.Request) {
 }
 
 // recover continues a payout as the core does until it has ended. The provider pays.
-func (b *bench) recover(t *testing.T, r *payout.Request) {
+func (b *bench) recover(t *testing.T, r *payouts.Request) {
 	t.Helper()
 	for range 6 {
 		b.settle()
@@ -184,7 +184,7 @@ func (b *bench) recover(t *testing.T, r *payout.Request) {
 	t.Errorf("it never ends: the books have %+v", e)
 }
 
-func (s Suite) nonsense(t *testing.T, sample payout.Request) {
+func (s Suite) nonsense(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZNONSENSE")
 	b.Next(Nonsense)
@@ -204,7 +204,7 @@ func (s Suite) nonsense(t *testing.T, sample payout.Request) {
 
 // words lets the provider answer a query with each status that it documents: the adapter knows it, and takes only those that
 // say so for paid.
-func (s Suite) words(t *testing.T, sample payout.Request) {
+func (s Suite) words(t *testing.T, sample payouts.Request) {
 	p, ok := s.New(t).(published.Publisher)
 	if !ok || s.Without[Slow] != "" {
 		return
@@ -232,7 +232,7 @@ func (s Suite) words(t *testing.T, sample payout.Request) {
 
 // refused makes the provider refuse a payout because of its beneficiary: at once, and
 // later.
-func (s Suite) refused(t *testing.T, sample payout.Request, why Behaviour) {
+func (s Suite) refused(t *testing.T, sample payouts.Request, why Behaviour) {
 	for _, later := range []bool{false, true} {
 		b := s.connect(t)
 		r := b.order(sample, "01M7ZREFUSED")
@@ -262,7 +262,7 @@ func (s Suite) refused(t *testing.T, sample payout.Request, why Behaviour) {
 	}
 }
 
-func (s Suite) returned(t *testing.T, sample payout.Request) {
+func (s Suite) returned(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZBACK")
 	b.send(t, "the call", &r)
@@ -281,7 +281,7 @@ func (s Suite) returned(t *testing.T, sample payout.Request) {
 }
 
 // unsendable sends payouts that the adapter refuses by itself.
-func (s Suite) unsendable(t *testing.T, sample payout.Request) {
+func (s Suite) unsendable(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZWRONG")
 	want(t, "the call", b.send(t, "the call", &r), pay.PayoutRejected, pay.PayoutUnavailable)

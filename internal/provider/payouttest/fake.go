@@ -53,7 +53,7 @@ const (
 // Entry is a payout in the books of a fake.
 type Entry struct {
 	Reference   string       // ours
-	Destination string       // in the form of payout.Request
+	Destination string       // in the form of payouts.Request
 	Asked       money.Amount // the ordered amount
 	Paid        money.Amount // the total that left the account
 	Times       int          // how often money left

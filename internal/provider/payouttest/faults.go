@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // brief makes a call with a deadline that a silent provider exceeds, and fails the test if
@@ -33,7 +33,7 @@ func brief(t *testing.T, f Fault, call func(context.Context) pay.PayoutOutcome) 
 }
 
 // steps is how many calls a method makes if all goes well.
-func (s Suite) steps(t *testing.T, sample payout.Request, do func(*bench, *payout.Request)) int {
+func (s Suite) steps(t *testing.T, sample payouts.Request, do func(*bench, *payouts.Request)) int {
 	t.Helper()
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZSTEPS")
@@ -44,8 +44,8 @@ func (s Suite) steps(t *testing.T, sample payout.Request, do func(*bench, *payou
 
 // callFaults makes each call of a Send fail in every way. A payout that was paid, or still
 // may be, is never reported as unpaid; a query, or the same call again, continues it.
-func (s Suite) callFaults(t *testing.T, sample payout.Request) {
-	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
+func (s Suite) callFaults(t *testing.T, sample payouts.Request) {
+	steps := s.steps(t, sample, func(b *bench, r *payouts.Request) { b.send(t, "the call", r) })
 	if steps == 0 {
 		t.Fatal("a call makes no call")
 	}
@@ -77,7 +77,7 @@ func (s Suite) callFaults(t *testing.T, sample payout.Request) {
 	})
 }
 
-func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, again bool) {
+func (s Suite) callFault(t *testing.T, sample payouts.Request, f Fault, at int, again bool) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZFAULT")
 	b.line.Fail(f, at)
@@ -103,9 +103,9 @@ func (s Suite) callFault(t *testing.T, sample payout.Request, f Fault, at int, a
 
 // questionFaults makes each call of a Query fail in every way, for a payout on its way and
 // for one that never existed: that proves nothing.
-func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
+func (s Suite) questionFaults(t *testing.T, sample payouts.Request) {
 	for _, sent := range []bool{true, false} {
-		prepare := func(b *bench, r *payout.Request) {
+		prepare := func(b *bench, r *payouts.Request) {
 			if sent {
 				b.Next(Slow)
 				b.send(t, "the call", r)
@@ -113,7 +113,7 @@ func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
 			b.settle()
 			b.line.Fail(NoFault, 0)
 		}
-		steps := s.steps(t, sample, func(b *bench, r *payout.Request) { prepare(b, r); b.ask(t, "the question", r) })
+		steps := s.steps(t, sample, func(b *bench, r *payouts.Request) { prepare(b, r); b.ask(t, "the question", r) })
 		for _, f := range Faults() {
 			for at := 0; at <= steps; at++ {
 				t.Run(fmt.Sprintf("%s, sent %t, call %d", f, sent, at), func(t *testing.T) {
@@ -135,7 +135,7 @@ func (s Suite) questionFaults(t *testing.T, sample payout.Request) {
 }
 
 // fenced sends when it is too late: other nodes may assume that the call is lost.
-func (s Suite) fenced(t *testing.T, sample payout.Request) {
+func (s Suite) fenced(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZLATE")
 	r.Calls++
@@ -147,7 +147,7 @@ func (s Suite) fenced(t *testing.T, sample payout.Request) {
 }
 
 // absence queries a payout that the provider never had.
-func (s Suite) absence(t *testing.T, sample payout.Request) {
+func (s Suite) absence(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZNEVER")
 	if s.Settles > 0 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 	"github.com/cascadapay/cascada/internal/provider/providertest/record"
@@ -96,7 +96,7 @@ func Connect(t testing.TB, upstream http.Handler) *Line {
 }
 
 // OpenAccount opens an account at a provider, for an adapter's own tests.
-func OpenAccount[P payout.Provider](t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) (P, *Line) {
+func OpenAccount[P payouts.Provider](t testing.TB, a provider.Adapter, credentials map[string]string, upstream http.Handler) (P, *Line) {
 	t.Helper()
 	l := Connect(t, upstream)
 	account := l.account(credentials)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // notifications checks what the provider reports by itself.
-func (s Suite) notifications(t *testing.T, sample payout.Request) {
+func (s Suite) notifications(t *testing.T, sample payouts.Request) {
 	_, listens := s.connect(t).Provider.(provider.PayoutListener)
 	if listens != (s.Untold == "") {
 		t.Fatalf("the adapter listens: %t, and the suite says %q", listens, s.Untold)
@@ -24,7 +24,7 @@ func (s Suite) notifications(t *testing.T, sample payout.Request) {
 	}
 	for _, c := range []struct {
 		rule string
-		do   func(*testing.T, payout.Request)
+		do   func(*testing.T, payouts.Request)
 	}{
 		{"of a payout that was paid", s.toldPaid},
 		{"of a payout that was refused", s.toldRefused},
@@ -42,7 +42,7 @@ func (s Suite) notifications(t *testing.T, sample payout.Request) {
 func (b *bench) listener() provider.PayoutListener { return b.Provider.(provider.PayoutListener) }
 
 // told returns the one notice of a payout, which arrives again and again with one id.
-func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
+func (b *bench) told(t *testing.T, r payouts.Request) pay.PayoutNotice {
 	t.Helper()
 	var first pay.PayoutNotice
 	for delivery := range 2 {
@@ -67,7 +67,7 @@ func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
 
 // learn reads a notice of a payout whose id is not known, as the core does: it keeps the
 // id.
-func (b *bench) learn(t *testing.T, r *payout.Request) pay.PayoutOutcome {
+func (b *bench) learn(t *testing.T, r *payouts.Request) pay.PayoutOutcome {
 	t.Helper()
 	n := b.told(t, *r)
 	if n.ProviderRef == "" || n.ProviderRef != n.Outcome.ProviderRef {
@@ -78,7 +78,7 @@ func (b *bench) learn(t *testing.T, r *payout.Request) pay.PayoutOutcome {
 }
 
 // sent is an accepted payout whose id at the provider is known.
-func (b *bench) sent(t *testing.T, sample payout.Request, reference string, next Behaviour) payout.Request {
+func (b *bench) sent(t *testing.T, sample payouts.Request, reference string, next Behaviour) payouts.Request {
 	t.Helper()
 	b.Next(next)
 	r := b.order(sample, reference)
@@ -86,7 +86,7 @@ func (b *bench) sent(t *testing.T, sample payout.Request, reference string, next
 	return r
 }
 
-func (s Suite) toldPaid(t *testing.T, sample payout.Request) {
+func (s Suite) toldPaid(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZTOLD", Slow)
 	b.Complete(r.Reference)
@@ -111,7 +111,7 @@ func (s Suite) toldPaid(t *testing.T, sample payout.Request) {
 	}
 }
 
-func (s Suite) toldRefused(t *testing.T, sample payout.Request) {
+func (s Suite) toldRefused(t *testing.T, sample payouts.Request) {
 	for _, why := range Refusals() {
 		if s.Without[why] != "" {
 			continue
@@ -128,7 +128,7 @@ func (s Suite) toldRefused(t *testing.T, sample payout.Request) {
 
 // toldReturned makes a payout come back in full. Other money that comes back does not count
 // for it: the notice is about our payout, and has that kind.
-func (s Suite) toldReturned(t *testing.T, sample payout.Request) {
+func (s Suite) toldReturned(t *testing.T, sample payouts.Request) {
 	if s.ReturnsUntold != "" || s.Without[ComesBack] != "" {
 		t.Skip(s.ReturnsUntold, s.Without[ComesBack])
 	}
@@ -148,7 +148,7 @@ func (s Suite) toldReturned(t *testing.T, sample payout.Request) {
 	}
 }
 
-func (s Suite) toldOpen(t *testing.T, sample payout.Request) {
+func (s Suite) toldOpen(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZTOLDOPEN", Slow)
 	n := b.Notify(r.Reference)
@@ -165,8 +165,8 @@ func (s Suite) toldOpen(t *testing.T, sample payout.Request) {
 }
 
 // toldEarly makes the notification overtake the answer to the call, which is lost.
-func (s Suite) toldEarly(t *testing.T, sample payout.Request) {
-	steps := s.steps(t, sample, func(b *bench, r *payout.Request) { b.send(t, "the call", r) })
+func (s Suite) toldEarly(t *testing.T, sample payouts.Request) {
+	steps := s.steps(t, sample, func(b *bench, r *payouts.Request) { b.send(t, "the call", r) })
 	b := s.connect(t)
 	r := b.order(sample, "01M7ZEARLY")
 	b.Next(Slow)
@@ -179,7 +179,7 @@ func (s Suite) toldEarly(t *testing.T, sample payout.Request) {
 
 // forged sends what a stranger could. Either it is refused, or the provider is queried and
 // reports the true state.
-func (s Suite) forged(t *testing.T, sample payout.Request) {
+func (s Suite) forged(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZFORGED", Slow)
 	done := b.sent(t, sample, "01M7ZFORGED-2", Slow)
@@ -208,7 +208,7 @@ func (s Suite) forged(t *testing.T, sample payout.Request) {
 	}
 }
 
-func (s Suite) toldOther(t *testing.T, sample payout.Request) {
+func (s Suite) toldOther(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	b.sent(t, sample, "01M7ZOTHER", Slow)
 	before := b.Books()
@@ -224,7 +224,7 @@ func (s Suite) toldOther(t *testing.T, sample payout.Request) {
 }
 
 // toldUnasked makes the provider silent when it is queried about its notification.
-func (s Suite) toldUnasked(t *testing.T, sample payout.Request) {
+func (s Suite) toldUnasked(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZUNASKED", Slow)
 	b.Complete(r.Reference)

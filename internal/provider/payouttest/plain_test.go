@@ -12,8 +12,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
@@ -44,7 +44,7 @@ func plainAdapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "plain-payouts", Rails: []string{"spei.*"}, Needs: map[string][]pay.HolderField{"spei.MXN": {pay.HolderName}},
 		Fields: []provider.Field{{Name: "apiKey", Doc: "Settings, API keys"}, {Name: "webhookSecret", Doc: "Settings, Notifications"}},
-		OpenPayouts: func(a provider.Account) (payout.Provider, error) {
+		OpenPayouts: func(a provider.Account) (payouts.Provider, error) {
 			for _, name := range []string{"apiKey", "webhookSecret"} {
 				if _, err := a.Credential(name, 64); err != nil {
 					return nil, err
@@ -68,7 +68,7 @@ func (p plain) call(ctx context.Context, method, path string, body any) (reply p
 	return reply, answer.Status
 }
 
-func (p plain) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p plain) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	reply, status := p.call(ctx, http.MethodPost, "/payouts", plainOrder{r.Reference, r.Destination, r.Name, r.Local.Minor, string(r.Local.Currency)})
 	switch {
 	case status == http.StatusPaymentRequired && reply.Error == "no float", status == http.StatusForbidden && reply.Error == "barred":
@@ -79,7 +79,7 @@ func (p plain) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	return p.outcome(reply)
 }
 
-func (p plain) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p plain) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	reply, status := p.call(ctx, http.MethodGet, "/payouts/"+r.Reference, nil)
 	switch {
 	case status == http.StatusNotFound && reply.Error == "no such payout" && r.ProviderRef == "":
@@ -221,13 +221,13 @@ func (*plainFake) Published() published.Table {
 }
 
 func plainSuite() Suite {
-	sample := payout.Request{
+	sample := payouts.Request{
 		Local: money.New(45000, "MXN"), Type: pay.BankAccount, Network: "spei", Currency: "MXN", Destination: "646180157000000004",
 		Beneficiary: pay.Beneficiary{Name: "Ana Gómez"},
 	}
 	return Suite{
 		Adapter: plainAdapter(), Credentials: map[string]string{"apiKey": plainKey, "webhookSecret": plainSecret},
-		New: func(*testing.T) Fake { return &plainFake{} }, Payouts: map[string]payout.Request{"spei.*": sample},
+		New: func(*testing.T) Fake { return &plainFake{} }, Payouts: map[string]payouts.Request{"spei.*": sample},
 	}
 }
 
@@ -237,7 +237,7 @@ func TestThePlainestAdapterPasses(t *testing.T) { plainSuite().Run(t) }
 // a repetition.
 type numbered struct{ plain }
 
-func (n numbered) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (n numbered) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	o := n.plain.Send(ctx, r)
 	if r.Calls > 1 && r.ProviderRef == "" {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
@@ -245,7 +245,7 @@ func (n numbered) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome 
 	return o
 }
 
-func (n numbered) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (n numbered) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	if r.ProviderRef == "" {
 		return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 	}
@@ -255,7 +255,7 @@ func (n numbered) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome
 func TestAdapterThatQueriesOnlyByTheirIDPasses(t *testing.T) {
 	s := plainSuite()
 	open := s.Adapter.OpenPayouts
-	s.Adapter.OpenPayouts = func(a provider.Account) (payout.Provider, error) {
+	s.Adapter.OpenPayouts = func(a provider.Account) (payouts.Provider, error) {
 		p, err := open(a)
 		if err != nil {
 			return nil, err

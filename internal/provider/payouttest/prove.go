@@ -7,12 +7,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // prove fails the test if an outcome says more than the books do, or something that cannot
 // be known.
-func (b *bench) prove(t *testing.T, what string, r payout.Request, o pay.PayoutOutcome) {
+func (b *bench) prove(t *testing.T, what string, r payouts.Request, o pay.PayoutOutcome) {
 	t.Helper()
 	e, found := b.entry(t, r.Reference)
 	if found && (e.Times > 1 || e.Destination != r.Destination || e.Asked != r.Local) {
@@ -51,7 +51,7 @@ func (b *bench) prove(t *testing.T, what string, r payout.Request, o pay.PayoutO
 }
 
 // discreet fails the test if a text holds a secret or the provider's name.
-func (b *bench) discreet(t *testing.T, what string, credentials map[string]string, r payout.Request, texts ...string) {
+func (b *bench) discreet(t *testing.T, what string, credentials map[string]string, r payouts.Request, texts ...string) {
 	t.Helper()
 	name, _, _ := strings.Cut(b.suite.Adapter.Name, "-")
 	secrets := []string{"http://", "https://", r.Destination, r.Name, r.Document, r.Email, name}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
@@ -26,12 +26,12 @@ type Suite struct {
 	// Payouts has one sample for every rail of the adapter: network, currency, type,
 	// destination, amounts, and the data that the rail requires of the beneficiary. The suite
 	// sets the reference and the times.
-	Payouts map[string]payout.Request
+	Payouts map[string]payouts.Request
 	// More are further samples, by what they show: other kinds of destination, amounts at a
 	// limit. Each is paid.
-	More map[string]payout.Request
+	More map[string]payouts.Request
 	// Unsendable are payouts that the adapter refuses by itself, by the reason.
-	Unsendable map[string]payout.Request
+	Unsendable map[string]payouts.Request
 	// Without are the behaviours that the provider's documents do not have.
 	Without map[Behaviour]string
 	// Settles is how long the provider may fail to find a new payout: before that, nothing
@@ -88,19 +88,19 @@ func (s Suite) Run(t *testing.T) {
 }
 
 // rail tests payouts on one rail.
-func (s Suite) rail(t *testing.T, sample payout.Request) {
+func (s Suite) rail(t *testing.T, sample payouts.Request) {
 	cases := []struct {
 		rule string
 		of   Behaviour
-		do   func(*testing.T, payout.Request)
+		do   func(*testing.T, payouts.Request)
 	}{
 		{"a payout is paid once, to the beneficiary, in full", Pays, s.paid},
 		{"sent twice with one reference it pays once", Pays, s.twice},
 		{"sent by many at once it pays once", Pays, s.parallel},
 		{"a slow payout is accepted until it is paid", Slow, s.slow},
 		{"another amount than ordered is reported", PaysLess, s.less},
-		{"without a float it is paid later or never", NoFloat, func(t *testing.T, r payout.Request) { s.account(t, r, NoFloat) }},
-		{"while barred it is paid later or never", Barred, func(t *testing.T, r payout.Request) { s.account(t, r, Barred) }},
+		{"without a float it is paid later or never", NoFloat, func(t *testing.T, r payouts.Request) { s.account(t, r, NoFloat) }},
+		{"while barred it is paid later or never", Barred, func(t *testing.T, r payouts.Request) { s.account(t, r, Barred) }},
 		{"an unknown status proves nothing", Nonsense, s.nonsense},
 		{"a payout comes back days after it was paid", ComesBack, s.returned},
 	}
@@ -124,7 +124,7 @@ func (s Suite) rail(t *testing.T, sample payout.Request) {
 
 // bench is an adapter that is connected to a fake.
 type bench struct {
-	payout.Provider
+	payouts.Provider
 	Fake
 	line  *Line
 	suite Suite
@@ -143,7 +143,7 @@ func (b *bench) Notify(reference string) provider.Notification {
 func (s Suite) connect(t *testing.T) *bench {
 	t.Helper()
 	fake := s.New(t)
-	p, line := OpenAccount[payout.Provider](t, s.Adapter, s.Credentials, fake)
+	p, line := OpenAccount[payouts.Provider](t, s.Adapter, s.Credentials, fake)
 	b := &bench{Provider: p, Fake: fake, line: line, suite: s, t: t}
 	t.Cleanup(func() {
 		if list := b.Complaints(); len(list) > 0 {
@@ -155,21 +155,21 @@ func (s Suite) connect(t *testing.T) *bench {
 			t.Error("a redirect was followed to another host")
 		}
 		for _, word := range b.line.unmapped {
-			b.discreet(t, "a word without a meaning", s.Credentials, payout.Request{}, word)
+			b.discreet(t, "a word without a meaning", s.Credentials, payouts.Request{}, word)
 		}
 	})
 	return b
 }
 
 // order returns a sample with a reference, sent now.
-func (b *bench) order(sample payout.Request, reference string) payout.Request {
+func (b *bench) order(sample payouts.Request, reference string) payouts.Request {
 	sample.Reference, sample.ProviderRef = reference, ""
 	sample.Sent, sample.Now = b.line.Time(), b.line.Time()
 	return sample
 }
 
 // send sends a payout as the core does: it keeps the provider's id.
-func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
+func (b *bench) send(t *testing.T, what string, r *payouts.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Sent, r.Now = b.line.Time(), b.line.Time()
 	r.Calls++
@@ -178,7 +178,7 @@ func (b *bench) send(t *testing.T, what string, r *payout.Request) pay.PayoutOut
 
 // ask queries a payout as the core does. That moves no money, and learns nothing if the
 // provider can be queried only by an id that is not known.
-func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutcome {
+func (b *bench) ask(t *testing.T, what string, r *payouts.Request) pay.PayoutOutcome {
 	t.Helper()
 	r.Now = b.line.Time()
 	before := b.Books()
@@ -192,7 +192,7 @@ func (b *bench) ask(t *testing.T, what string, r *payout.Request) pay.PayoutOutc
 	return o
 }
 
-func (b *bench) heard(t *testing.T, what string, r *payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
+func (b *bench) heard(t *testing.T, what string, r *payouts.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
 	t.Helper()
 	b.prove(t, what, *r, o)
 	if o.ProviderRef != "" {
@@ -273,7 +273,7 @@ func (s Suite) credentials(t *testing.T) {
 			t.Errorf("%s: the check passes", f)
 			continue
 		}
-		b.discreet(t, "the check", s.Credentials, payout.Request{}, err.Error())
+		b.discreet(t, "the check", s.Credentials, payouts.Request{}, err.Error())
 	}
 }
 

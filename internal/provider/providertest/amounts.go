@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/catalog"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
+	"github.com/cascadapay/cascada/internal/pay/catalog"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/growth"
+	"github.com/cascadapay/cascada/internal/bench/growth"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const (
@@ -54,7 +54,7 @@ type payer struct {
 	entity   string         // company or individual
 }
 
-func openPayouts(a provider.Account) (payout.Provider, error) {
+func openPayouts(a provider.Account) (payouts.Provider, error) {
 	charges, err := open(a)
 	if err != nil {
 		return nil, err
@@ -83,14 +83,14 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 
 // Send makes the recipient, the recipient's bank account and the payment, each once under
 // our reference. Only the last of the three calls moves money.
-func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	o, refused := p.order(r)
 	if r.Calls > 1 || r.ProviderRef != "" { // Stripe forgets a key after 30 days, and would pay again
 		switch found, state := p.find(ctx, r); {
 		case state == there:
 			return p.outcome(found, r)
 		case state != gone || r.ProviderRef != "":
-			return payout.Unknown("it is not known whether it was paid before")
+			return payouts.Unknown("it is not known whether it was paid before")
 		}
 	}
 	if refused != nil {
@@ -127,22 +127,22 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		return unpaid(r, f)
 	}
 	if !paid.of(r.Reference) {
-		return payout.Unknown(unreadable)
+		return payouts.Unknown(unreadable)
 	}
 	return p.outcome(paid, r)
 }
 
 // Query finds the payment by Stripe's id, or by our reference among all payments made since
 // the call.
-func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	found, state := p.find(ctx, r)
 	switch {
 	case state == there:
 		return p.outcome(found, r)
 	case state != gone:
-		return payout.Unknown("the query got no usable answer")
+		return payouts.Unknown("the query got no usable answer")
 	}
-	return payout.NotFound(r, settles, "the payout was there and is gone")
+	return payouts.NotFound(r, settles, "the payout was there and is gone")
 }
 
 // Check reads the financial account and a page of payments; both calls are free.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -21,22 +21,22 @@ func payoutCredentials() map[string]string {
 }
 
 // payoutTo returns a payout over a rail to a company.
-func payoutTo(network, currency, destination string, minor int64) payout.Request {
-	return payout.Request{
+func payoutTo(network, currency, destination string, minor int64) payouts.Request {
+	return payouts.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(minor, money.Currency(currency)),
 		Type: pay.BankAccount, Network: network, Currency: currency, Destination: destination,
 		Beneficiary: pay.Beneficiary{Name: "Comercial Ana Gómez S.A.", Email: "ana@example.com"},
 	}
 }
 
-func toUS() payout.Request {
+func toUS() payouts.Request {
 	r := payoutTo("account", "USD", "000123456789", 2500)
 	r.Bank, r.Country = "110000000", "USA"
 	return r
 }
 
 // with returns a payout with a change.
-func with(r payout.Request, change func(*payout.Request)) payout.Request {
+func with(r payouts.Request, change func(*payouts.Request)) payouts.Request {
 	change(&r)
 	return r
 }
@@ -45,7 +45,7 @@ func with(r payout.Request, change func(*payout.Request)) payout.Request {
 func opened(latest **payoutFake) provider.Adapter {
 	a := PayoutAdapter()
 	open := a.OpenPayouts
-	a.OpenPayouts = func(account provider.Account) (payout.Provider, error) {
+	a.OpenPayouts = func(account provider.Account) (payouts.Provider, error) {
 		(*latest).clock = account.Now
 		return open(account)
 	}
@@ -63,27 +63,27 @@ func TestStripePaysOutAsTheCoreNeedsIt(t *testing.T) {
 			latest = &payoutFake{}
 			return latest
 		},
-		Payouts: map[string]payout.Request{
+		Payouts: map[string]payouts.Request{
 			"spei.MXN": clabe, "iban.EUR": payoutTo("iban", "EUR", "DE89370400440532013000", 2300), "iban.GBP": payoutTo("iban", "GBP", testIBAN, 1900), "account.USD": toUS(),
 		},
-		More: map[string]payout.Request{
+		More: map[string]payouts.Request{
 			"one centavo": payoutTo("spei", "MXN", "646180157000000004", 1), "millions": payoutTo("spei", "MXN", "646180157000000004", 1_000_000_000),
 			"letters in an IBAN": payoutTo("iban", "EUR", "NL91ABNA0417164300", 5), "Bulgaria": payoutTo("iban", "EUR", "BG80BNBG96611020345678", 5),
-			"savings":   with(toUS(), func(r *payout.Request) { r.AccountType = "savings" }),
-			"a company": with(clabe, func(r *payout.Request) { r.Document = "ABC010203XY1" }),
-			"a person":  with(clabe, func(r *payout.Request) { r.Document, r.Name = "GOMA800101AB1", "Ana Gómez Ruiz" }),
+			"savings":   with(toUS(), func(r *payouts.Request) { r.AccountType = "savings" }),
+			"a company": with(clabe, func(r *payouts.Request) { r.Document = "ABC010203XY1" }),
+			"a person":  with(clabe, func(r *payouts.Request) { r.Document, r.Name = "GOMA800101AB1", "Ana Gómez Ruiz" }),
 		},
-		Unsendable: map[string]payout.Request{
+		Unsendable: map[string]payouts.Request{
 			"nothing": payoutTo("spei", "MXN", "646180157000000004", 0), "less than nothing": payoutTo("spei", "MXN", "646180157000000004", -1),
-			"another currency": with(clabe, func(r *payout.Request) { r.Local.Currency = "USD" }),
+			"another currency": with(clabe, func(r *payouts.Request) { r.Local.Currency = "USD" }),
 			"another network":  payoutTo("pix", "BRL", "52998224725", 100), "an account in pounds": payoutTo("account", "GBP", "31926819", 100),
 			"no CLABE": payoutTo("spei", "MXN", "64618015700000000", 100), "no IBAN": payoutTo("iban", "EUR", "", 100),
 			"an IBAN of another currency's country": payoutTo("iban", "EUR", "CH9300762011623852957", 100), "pounds in Gibraltar": payoutTo("iban", "GBP", "GI75NWBK000000007099453", 100),
 			"a British IBAN of another form": payoutTo("iban", "GBP", "GB29NWBK6016133192681A", 100),
-			"dollars outside the States":     with(toUS(), func(r *payout.Request) { r.Country = "PAN" }), "a bank without a number": with(toUS(), func(r *payout.Request) { r.Bank = "11000000" }),
-			"an account of letters": with(toUS(), func(r *payout.Request) { r.Destination = "ABC12345" }),
-			"nobody":                with(clabe, func(r *payout.Request) { r.Name = "" }), "without mail": with(clabe, func(r *payout.Request) { r.Email = "" }),
-			"a person of one name": with(clabe, func(r *payout.Request) { r.Document, r.Name = "GOMA800101AB1", "Ana" }),
+			"dollars outside the States":     with(toUS(), func(r *payouts.Request) { r.Country = "PAN" }), "a bank without a number": with(toUS(), func(r *payouts.Request) { r.Bank = "11000000" }),
+			"an account of letters": with(toUS(), func(r *payouts.Request) { r.Destination = "ABC12345" }),
+			"nobody":                with(clabe, func(r *payouts.Request) { r.Name = "" }), "without mail": with(clabe, func(r *payouts.Request) { r.Email = "" }),
+			"a person of one name": with(clabe, func(r *payouts.Request) { r.Document, r.Name = "GOMA800101AB1", "Ana" }),
 		},
 		Without: map[payouttest.Behaviour]string{payouttest.AccountClosed: noClosed},
 		Settles: settles,
@@ -91,7 +91,7 @@ func TestStripePaysOutAsTheCoreNeedsIt(t *testing.T) {
 }
 
 // paying is an account at its own fake, and a payout that is sent for the first time.
-func paying(t *testing.T, change ...func(map[string]string)) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+func paying(t *testing.T, change ...func(map[string]string)) (*payer, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f, credentials := &payoutFake{}, payoutCredentials()
 	for _, c := range change {
@@ -109,7 +109,7 @@ func paying(t *testing.T, change ...func(map[string]string)) (*payer, *payoutFak
 }
 
 // later returns a request for a query, after some time.
-func later(line *payouttest.Line, r payout.Request, d time.Duration) payout.Request {
+func later(line *payouttest.Line, r payouts.Request, d time.Duration) payouts.Request {
 	line.Pass(d)
 	r.Now = r.Now.Add(d)
 	return r
@@ -301,7 +301,7 @@ func TestPostedIsNoArrival(t *testing.T) {
 	p, f, _, r := paying(t)
 	p.Send(ctx, r)
 	f.Must(r.Reference).Created, f.Must(r.Reference).arrival = time.Time{}, "-"
-	if o := p.Query(ctx, with(r, func(r *payout.Request) { r.ProviderRef = f.Must("01M7ZBVYT4").id() })); o.Kind != pay.PayoutPaid {
+	if o := p.Query(ctx, with(r, func(r *payouts.Request) { r.ProviderRef = f.Must("01M7ZBVYT4").id() })); o.Kind != pay.PayoutPaid {
 		t.Errorf("long ago: %+v", o)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const (
@@ -83,7 +83,7 @@ const (
 )
 
 // find looks for the payment of a request. A payment that was there once is never gone.
-func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) {
+func (p *payer) find(ctx context.Context, r payouts.Request) (payment, presence) {
 	if r.ProviderRef == "" {
 		return p.walk(ctx, r)
 	}
@@ -97,7 +97,7 @@ func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) 
 // walk searches all payments since the call. The list is not narrowed to a recipient: after
 // Stripe forgets our key, one beneficiary may have two. The request uses the merchant's
 // clock and the list uses Stripe's, so the search begins at the age of the call.
-func (p *payer) walk(ctx context.Context, r payout.Request) (payment, presence) {
+func (p *payer) walk(ctx context.Context, r payouts.Request) (payment, presence) {
 	since := p.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
 	next := paymentsPath + "?" + url.Values{"created[gte]": {since.UTC().Format(time.RFC3339)}}.Encode()
 	for range mostPages {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // thin is an event that says what changed, but not to what.
@@ -53,7 +53,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours || !found.of(reference) {
 		return nil, nil // for example, made in the dashboard
 	}
-	o := p.outcome(found, payout.Request{})
+	o := p.outcome(found, payouts.Request{})
 	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
 		return nil, nil
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // order holds the bodies of a payout's three calls. They are the same each time, as the key
@@ -100,7 +100,7 @@ type notifying struct {
 }
 
 // order writes a payout in Stripe's form, or says why this account cannot pay it.
-func (p *payer) order(r payout.Request) (o order, refused *pay.PayoutOutcome) {
+func (p *payer) order(r payouts.Request) (o order, refused *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (order, *pay.PayoutOutcome) {
 		return order{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
 	}
@@ -149,7 +149,7 @@ var euroArea = strings.Fields("AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV M
 
 // bank is the bank account of a payout. known: Stripe pays to such accounts; right: its
 // numbers are well-formed.
-func bank(r payout.Request) (account bankAccount, known, right bool) {
+func bank(r payouts.Request) (account bankAccount, known, right bool) {
 	to := r.Destination
 	account = bankAccount{Number: to, Currency: lower(r.Local.Currency)}
 	switch r.Network + "." + r.Currency {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const (
@@ -20,27 +20,27 @@ const (
 )
 
 // refusals are by the error's type in the answer, or by its code.
-var refusals = payout.Reasons(map[payout.Reason]string{
-	payout.NotHere("insufficient_funds", "the account has too little money"):              "insufficient_funds",
-	payout.NotHere("not_permitted", "the account is not allowed to make this payout"):     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
-	payout.NotHere("limit_exceeded", "the account has reached a limit of its own"):        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
-	payout.NotHere("beneficiary_incomplete", "the account wants more of the beneficiary"): "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
-	payout.NotHere("refused", "the account does not pay to this bank account"):            "invalid_payout_method",
-	payout.Rejected("invalid_account", "the bank account's numbers are wrong"):            "invalid_payment_method",
-	payout.Rejected("compliance_rejected", "the bank account may not be paid"):            "blocked_by_stripe",
+var refusals = payouts.Reasons(map[payouts.Reason]string{
+	payouts.NotHere("insufficient_funds", "the account has too little money"):              "insufficient_funds",
+	payouts.NotHere("not_permitted", "the account is not allowed to make this payout"):     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
+	payouts.NotHere("limit_exceeded", "the account has reached a limit of its own"):        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
+	payouts.NotHere("beneficiary_incomplete", "the account wants more of the beneficiary"): "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
+	payouts.NotHere("refused", "the account does not pay to this bank account"):            "invalid_payout_method",
+	payouts.Rejected("invalid_account", "the bank account's numbers are wrong"):            "invalid_payment_method",
+	payouts.Rejected("compliance_rejected", "the bank account may not be paid"):            "blocked_by_stripe",
 })
 
 // endings are by the reason of a payment that failed or was returned
 // (docs.stripe.com/api/v2/money-management/outbound-payments/object).
-var endings = payout.Reasons(map[payout.Reason]string{
-	payout.Rejected("invalid_account", "the bank knows no such account"):                                      "payout_method_does_not_exist payout_method_invalid_account_number",
-	payout.Rejected("invalid_account", "the account belongs to somebody else"):                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
-	payout.Rejected("account_closed", "the account is closed"):                                                "payout_method_closed",
-	payout.Rejected("compliance_rejected", "the payout was rejected for compliance"):                          "review_rejected payout_method_restricted",
-	payout.Rejected("limit_exceeded", "the beneficiary's account may not receive that much, or not so often"): "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
-	payout.Rejected("rejected", "the beneficiary's bank rejected the payout"):                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
-	payout.NotHere("unsupported", "the account cannot pay to this bank account"):                              "payout_method_unsupported payout_method_currency_unsupported",
-	payout.NotHere("provider_error", "the payout failed on its way"):                                          "fx_rate_drift_exceeded_after_review unknown_failure",
+var endings = payouts.Reasons(map[payouts.Reason]string{
+	payouts.Rejected("invalid_account", "the bank knows no such account"):                                      "payout_method_does_not_exist payout_method_invalid_account_number",
+	payouts.Rejected("invalid_account", "the account belongs to somebody else"):                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
+	payouts.Rejected("account_closed", "the account is closed"):                                                "payout_method_closed",
+	payouts.Rejected("compliance_rejected", "the payout was rejected for compliance"):                          "review_rejected payout_method_restricted",
+	payouts.Rejected("limit_exceeded", "the beneficiary's account may not receive that much, or not so often"): "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
+	payouts.Rejected("rejected", "the beneficiary's bank rejected the payout"):                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
+	payouts.NotHere("unsupported", "the account cannot pay to this bank account"):                              "payout_method_unsupported payout_method_currency_unsupported",
+	payouts.NotHere("provider_error", "the payout failed on its way"):                                          "fx_rate_drift_exceeded_after_review unknown_failure",
 })
 
 // said is why there is no usable answer, for the operator.
@@ -67,9 +67,9 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 	switch {
 	case known:
 	case f.status == 0 || f.status >= 500:
-		why = payout.NotHere("unreachable", "the account does not answer: "+f.said())
+		why = payouts.NotHere("unreachable", "the account does not answer: "+f.said())
 	default:
-		why = payout.NotHere("refused", "the account does not accept the payout: "+f.said())
+		why = payouts.NotHere("refused", "the account does not accept the payout: "+f.said())
 	}
 	return why.Outcome()
 }
@@ -77,9 +77,9 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 // unbegun is the outcome of a call that failed before the payment call. No money moved,
 // unless an earlier call moved it. A key that was used before also means that there was an
 // earlier call.
-func unbegun(r payout.Request, f *unanswered) pay.PayoutOutcome {
+func unbegun(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 	if r.Calls != 1 || f.taken() {
-		return payout.Unknown("the payout is not started again: " + f.said())
+		return payouts.Unknown("the payout is not started again: " + f.said())
 	}
 	return f.refused()
 }
@@ -88,7 +88,7 @@ func unbegun(r payout.Request, f *unanswered) pay.PayoutOutcome {
 // something only for the first call: Stripe may refuse before it looks at our key.
 // Insufficient funds is the exception: Stripe checks the balance while it pays, and if an
 // earlier call had paid, it would return that payment.
-func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
+func unpaid(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 	var proof bool
 	switch f.status {
 	case 0:
@@ -99,13 +99,13 @@ func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
 		proof = f.kind != "" && f.kind != "api_error"
 	}
 	if f.taken() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
-		return payout.Unknown("the payment was not confirmed: " + f.said())
+		return payouts.Unknown("the payment was not confirmed: " + f.said())
 	}
 	return f.refused()
 }
 
 // outcome is the outcome of a payment.
-func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
+func (p *payer) outcome(found payment, r payouts.Request) pay.PayoutOutcome {
 	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ID, Local: found.credited()}
 	switch found.Status {
 	case "processing":
@@ -127,7 +127,7 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 	case "failed":
 		o = p.ended("failure", found.Details.Failed.Reason)
 	case "canceled":
-		o = payout.Rejected("rejected", "a person canceled the payout before it was paid").Outcome()
+		o = payouts.Rejected("rejected", "a person canceled the payout before it was paid").Outcome()
 	case "returned":
 		back := o.Local
 		o = p.ended("return", found.Details.Returned.Reason)
@@ -145,7 +145,7 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 func (p *payer) ended(of, text string) pay.PayoutOutcome {
 	why, known := endings[text]
 	if !known {
-		why = payout.Rejected("rejected", "the payout did not arrive")
+		why = payouts.Rejected("rejected", "the payout did not arrive")
 		if text != "" {
 			p.Strange(of, cmp.Or(word(text), "a text that is not a code")) // the reason may hold anything
 		}

@@ -1,6 +1,6 @@
 package stripe
 
-import "github.com/cascadapay/cascada/internal/reconcile"
+import "github.com/cascadapay/cascada/internal/pay/reconcile"
 
 // report is the itemized balance change from activity.
 func report() reconcile.Format {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
@@ -38,7 +38,7 @@ type payer struct {
 	turns   work.Turns // one call at a time under a reference
 }
 
-func openPayouts(a provider.Account) (payout.Provider, error) {
+func openPayouts(a provider.Account) (payouts.Provider, error) {
 	c, err := newClient(a)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ type approveRequest struct {
 	CorrelationID string `json:"correlationID"`
 }
 
-// Fits implements payout.Choosy.
-func (*payer) Fits(r payout.Request) error {
+// Fits implements payouts.Choosy.
+func (*payer) Fits(r payouts.Request) error {
 	letters, _ := provider.CNPJ(r.Destination)
 	switch {
 	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
@@ -76,13 +76,13 @@ func (*payer) Fits(r payout.Request) error {
 
 // Send orders the payment and approves it. An existing payment is continued from its
 // present state.
-func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	if err := p.Fits(r); err != nil {
-		return payout.Unavailable("unsupported", err.Error())
+		return payouts.Unavailable("unsupported", err.Error())
 	}
 	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
-		return payout.Unknown("the payout's turn did not come in time")
+		return payouts.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment", paymentRequest{
@@ -90,41 +90,41 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	})
 	switch {
 	case failed != nil: // the result of an earlier call is not known either
-		return payout.Unknown("there is no answer (" + failed.Decline + ")")
+		return payouts.Unknown("there is no answer (" + failed.Decline + ")")
 	case answer.Status == http.StatusBadRequest:
 		return p.refused(ctx, r, answer)
 	case !good(answer):
-		return payout.Unknown(said(answer))
+		return payouts.Unknown(said(answer))
 	}
 	found, ok := read(answer, r.Reference)
 	if !ok {
-		return payout.Unknown(unreadable)
+		return payouts.Unknown(unreadable)
 	}
 	return p.goOn(ctx, r, found)
 }
 
 // refused is the outcome of an order that was refused. An earlier call may have made the
 // payment.
-func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.Reply) pay.PayoutOutcome {
+func (p *payer) refused(ctx context.Context, r payouts.Request, answer provider.Reply) pay.PayoutOutcome {
 	found, state := p.find(ctx, r)
 	text := sentence(answer)
 	switch {
 	case state == there:
 		return p.goOn(ctx, r, found)
 	case state != gone, r.ProviderRef != "", contains(text, "já existe", "ja existe", "already exists"):
-		return payout.Unknown("the payout was refused, but it is not known whether there is one")
+		return payouts.Unknown("the payout was refused, but it is not known whether there is one")
 	case contains(text, "chave pix", "pix key") && contains(text, "inválid", "invalid", "não encontrad", "não existe", "not found"):
 		return reasons["INVALID_PIX_KEY"].Outcome()
 	}
-	return payout.Unavailable("refused", "the account does not accept the payout")
+	return payouts.Unavailable("refused", "the account does not accept the payout")
 }
 
 // Query reads the payment by our reference. A payment that is still to be approved, because
 // a Send broke off or the balance was too low, waits for another Send.
-func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
+func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
-		return payout.Unknown("the payout's turn did not come in time")
+		return payouts.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	found, state := p.find(ctx, r)
@@ -139,15 +139,15 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		}
 		return o
 	case state == gone:
-		return payout.NotFound(r, settles, "the payout was there and is gone: a person may have removed it")
+		return payouts.NotFound(r, settles, "the payout was there and is gone: a person may have removed it")
 	}
-	return payout.Unknown("the query got no usable answer")
+	return payouts.Unknown("the query got no usable answer")
 }
 
 // goOn approves a payment that waits for it, and returns the state of any other. It
 // approves only a payment that is as we ordered it: in the panel a person may use our
 // references too.
-func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) pay.PayoutOutcome {
+func (p *payer) goOn(ctx context.Context, r payouts.Request, found paymentReply) pay.PayoutOutcome {
 	o := p.outcome(found)
 	if found.Payment.Status != "CREATED" {
 		return o
@@ -185,7 +185,7 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found paymentReply) 
 const foreign = "a payout has our reference but is not ours: it is not approved"
 
 // ours reports whether a payment is as we ordered it.
-func (r paymentReply) ours(asked payout.Request) bool {
+func (r paymentReply) ours(asked payouts.Request) bool {
 	return amount(r.Payment.Value) == asked.Local && r.goesTo(asked.Destination)
 }
 

@@ -11,23 +11,23 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 const testCPF = "52998224725"
 
-func samplePayout() payout.Request {
-	return payout.Request{
+func samplePayout() payouts.Request {
+	return payouts.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(12345, money.BRL),
 		Type: pay.BankAccount, Network: "pix", Currency: "BRL", Destination: testCPF,
 	}
 }
 
 // to returns the sample with another Pix key, and with another amount.
-func to(key string, centavos int64) payout.Request {
+func to(key string, centavos int64) payouts.Request {
 	r := samplePayout()
 	r.Destination, r.Local = key, money.New(centavos, money.BRL)
 	return r
@@ -41,12 +41,12 @@ func TestWooviPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	payouttest.Suite{
 		Adapter: PayoutAdapter(), Credentials: credentials(),
 		New:     func(*testing.T) payouttest.Fake { return &payoutFake{} },
-		Payouts: map[string]payout.Request{"pix.BRL": samplePayout()},
-		More: map[string]payout.Request{
+		Payouts: map[string]payouts.Request{"pix.BRL": samplePayout()},
+		More: map[string]payouts.Request{
 			"a company": to("11222333000181", 100), "a telephone": to("+5511999999999", 1), "a telephone without mobile": to("+551133334444", 5),
 			"an email address": to("a@example.com", 10), "a random key": to("c4249323-b4ca-43f2-8139-8232aab09b93", 100_000_000),
 		},
-		Unsendable: map[string]payout.Request{
+		Unsendable: map[string]payouts.Request{
 			"no Pix key": to("529982247", 100), "a CNPJ with letters": to("12ABC34501DE35", 100), "nothing": to(testCPF, 0), "less than nothing": to(testCPF, -1), "more than a number holds": to(testCPF, largest+1),
 			"dollars": dollars, "another network": abroad,
 		},
@@ -68,7 +68,7 @@ func TestCNPJWithLettersIsNotPaid(t *testing.T) {
 }
 
 // paying is an account at its own fake, and a payout.
-func paying(t *testing.T, with map[string]string) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+func paying(t *testing.T, with map[string]string) (*payer, *payoutFake, *payouttest.Line, payouts.Request) {
 	t.Helper()
 	f := &payoutFake{}
 	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), with, f)
@@ -83,7 +83,7 @@ func paying(t *testing.T, with map[string]string) (*payer, *payoutFake, *payoutt
 }
 
 // later returns a request for a query, after some time.
-func later(line *payouttest.Line, r payout.Request, d time.Duration) payout.Request {
+func later(line *payouttest.Line, r payouts.Request, d time.Duration) payouts.Request {
 	line.Pass(d)
 	r.Now = line.Time()
 	return r

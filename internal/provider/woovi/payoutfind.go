@@ -12,8 +12,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const (
@@ -89,7 +89,7 @@ func read(answer provider.Reply, reference string) (found paymentReply, ok bool)
 
 // find looks for the payment of a request. The answer for an unknown reference is not
 // documented, so only the list proves absence.
-func (p *payer) find(ctx context.Context, r payout.Request) (paymentReply, presence) {
+func (p *payer) find(ctx context.Context, r payouts.Request) (paymentReply, presence) {
 	found, state := p.get(ctx, r.Reference)
 	if state != gone {
 		return found, state

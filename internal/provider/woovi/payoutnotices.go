@@ -9,8 +9,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // movement is a notification of a payment or of its return. We use it only to learn which
@@ -77,7 +77,7 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 		}
 		// Our own webhook says that a person removed it, and it cannot be read any more. Only a
 		// payment without approval can be removed.
-		o := payout.Rejected("rejected", "a person removed the payout before it was paid").Outcome()
+		o := payouts.Rejected("rejected", "a person removed the payout before it was paid").Outcome()
 		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
 	}
 	if failed != nil || !good(answer) {

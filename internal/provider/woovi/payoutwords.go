@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 const unreadable = "the provider's answer cannot be read"
@@ -28,17 +28,17 @@ func said(answer provider.Reply) string {
 // (docs/flows/error-codes-payment.md). A failed payment is final
 // (docs/payment/payment-state-machine.md), so each reason proves that nothing was paid; if
 // the cause does not lie with the beneficiary, another account may pay.
-var reasons = payout.Reasons(map[payout.Reason]string{
-	payout.Rejected("invalid_account", "the bank knows no such account or Pix key"):          "PIX_KEY_INFO_NOT_FOUND INVALID_PIX_KEY ACCOUNT_NOT_FOUND SAME_ACCOUNT_TRANSFER AC03 AC14 AG03 RC10",
-	payout.Rejected("invalid_account", "the account belongs to somebody else"):               "BE01 CH11",
-	payout.Rejected("account_closed", "the account is closed"):                               "AC07",
-	payout.Rejected("compliance_rejected", "the payout was rejected for compliance"):         "FRAD RR04 AC06 ACCOUNT_TRANSACTION_BLOCKED_BY_MED ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER",
-	payout.Rejected("limit_exceeded", "the beneficiary's account may not receive that much"): "AM02",
-	payout.Rejected("rejected", "the beneficiary's bank rejected the payout"):                "DS04 DUPL DS27 UPAY PAY_PIX_KEY_ERROR",
-	payout.NotHere("insufficient_funds", "the account has too little money"):                 "NOT_ENOUGH_BALANCE AM04",
-	payout.NotHere("limit_exceeded", "the account has reached a limit of its own"):           "REACH_TRANSFER_LIMIT ACCOUNT_LIMIT_ERROR ALIAS_LIMIT_ERROR",
-	payout.NotHere("not_permitted", "the account is not allowed to make this payout"):        "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
-	payout.NotHere("provider_error", "the payout failed on its way"):                         "PIX_KEY_INFO_ERROR AB03 AB09 AB11 AM01 AM12 AM18 CH16 DT02 ED05 FF07 FF08",
+var reasons = payouts.Reasons(map[payouts.Reason]string{
+	payouts.Rejected("invalid_account", "the bank knows no such account or Pix key"):          "PIX_KEY_INFO_NOT_FOUND INVALID_PIX_KEY ACCOUNT_NOT_FOUND SAME_ACCOUNT_TRANSFER AC03 AC14 AG03 RC10",
+	payouts.Rejected("invalid_account", "the account belongs to somebody else"):               "BE01 CH11",
+	payouts.Rejected("account_closed", "the account is closed"):                               "AC07",
+	payouts.Rejected("compliance_rejected", "the payout was rejected for compliance"):         "FRAD RR04 AC06 ACCOUNT_TRANSACTION_BLOCKED_BY_MED ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER",
+	payouts.Rejected("limit_exceeded", "the beneficiary's account may not receive that much"): "AM02",
+	payouts.Rejected("rejected", "the beneficiary's bank rejected the payout"):                "DS04 DUPL DS27 UPAY PAY_PIX_KEY_ERROR",
+	payouts.NotHere("insufficient_funds", "the account has too little money"):                 "NOT_ENOUGH_BALANCE AM04",
+	payouts.NotHere("limit_exceeded", "the account has reached a limit of its own"):           "REACH_TRANSFER_LIMIT ACCOUNT_LIMIT_ERROR ALIAS_LIMIT_ERROR",
+	payouts.NotHere("not_permitted", "the account is not allowed to make this payout"):        "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
+	payouts.NotHere("provider_error", "the payout failed on its way"):                         "PIX_KEY_INFO_ERROR AB03 AB09 AB11 AM01 AM12 AM18 CH16 DT02 ED05 FF07 FF08",
 })
 
 // failed is the outcome of a failed payment, by a code or by a text that begins with one.
@@ -50,7 +50,7 @@ func (p *payer) failed(ref, code, text string) pay.PayoutOutcome {
 	word := strings.ToUpper(strings.TrimSpace(code))
 	why, known := reasons[word]
 	if !known {
-		why = payout.Rejected("rejected", "the payout failed")
+		why = payouts.Rejected("rejected", "the payout failed")
 		if strings.ContainsFunc(word, notOfACode) {
 			word = "a text without a code" // the text may hold anything
 		}

@@ -3,12 +3,14 @@ package books
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -220,4 +222,19 @@ type Purse struct {
 // Compare orders purses as balances are locked.
 func (t Purse) Compare(o Purse) int {
 	return cmp.Or(strings.Compare(t.Merchant, o.Merchant), engine.Bit(t.Live)-engine.Bit(o.Live))
+}
+
+// parsePostings reads the lines of a transfer, sorted by the chart of accounts.
+func parsePostings(text string) ([]ledger.Posting, error) {
+	var amounts map[ledger.Account]int64
+	if err := json.Unmarshal([]byte(text), &amounts); err != nil {
+		return nil, fmt.Errorf("postings: %w", err)
+	}
+	list := make([]ledger.Posting, 0, len(amounts))
+	for _, account := range ledger.Accounts() {
+		if amount, ok := amounts[account]; ok {
+			list = append(list, ledger.Posting{Account: account, Amount: amount})
+		}
+	}
+	return list, nil
 }

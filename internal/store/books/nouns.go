@@ -1,5 +1,4 @@
-// Package books reads where money is and where it goes: balances and transfers, settlements, reserves,
-// wallets, withdrawals with their bank files, and comparisons with reports. It describes their tables.
+// Package books reads where money is: balances, transfers and movements, and comparisons with reports. It describes their tables.
 //
 // It books nothing: transfers go through the queue of changes.
 package books

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/ledger"
-	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/settlements"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -142,7 +142,7 @@ WHERE {part t.id} AND t.kind = 'adjustment' AND (a.id IS NULL OR a.status <> 'ap
 	// A test clock may overtake a transfer in progress; production has no test clock.
 	{"a settlement leaves nothing behind", `
 SELECT t.id, 'not in any settlement' FROM transfers AS t
-WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + books.LaterKinds + `) AND NOT ` + books.Claimed + ` AND t.at < -86400000000 + coalesce((
+WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + settlements.LaterKinds + `) AND NOT ` + settlements.Claimed + ` AND t.at < -86400000000 + coalesce((
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
 })
 

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/base"
-	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/chain"
+	"github.com/cascadapay/cascada/internal/store/claims"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/mails"
 	"github.com/cascadapay/cascada/internal/store/merchants"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/payouts"
+	"github.com/cascadapay/cascada/internal/store/settlements"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -24,9 +26,9 @@ import (
 // Duties are the tables of due work. A table that is missing here has no gauge.
 func Duties() []base.Duty {
 	return []base.Duty{
-		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, payments.ClaimDuty, books.WalletDuty, books.WithdrawalDuty, merchants.VerificationDuty,
+		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, claims.ClaimDuty, payouts.WalletDuty, payouts.WithdrawalDuty, merchants.VerificationDuty,
 		payments.SessionDuty, webhooks.ReplayDuty,
-		books.SettlementDuty, books.ReceiptDuty, books.ReserveDuty, mails.MailDuty, webhooks.FanOutDuty,
+		settlements.SettlementDuty, settlements.ReceiptDuty, settlements.ReserveDuty, mails.MailDuty, webhooks.FanOutDuty,
 	}
 }
 

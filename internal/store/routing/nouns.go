@@ -1,4 +1,4 @@
-// Package routing reads routing rules, and describes their table. What follows from the rules is in internal/routing.
+// Package routing reads routing rules, and describes their table. What follows from the rules is in internal/pay/routing.
 package routing
 
 import "github.com/cascadapay/cascada/internal/store/base"

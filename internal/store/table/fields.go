@@ -305,3 +305,18 @@ func Document[D, T any, P stored[D, T]](f *Fields, name string, item *T) {
 		}
 	}
 }
+
+// JSONList is a column with a list as JSON, "" for an empty one.
+func JSONList[T any](f *Fields, name string, list *[]T) {
+	f.Converted(name, func() string {
+		if len(*list) == 0 {
+			return ""
+		}
+		return Encode(*list)
+	}, func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(text), list)
+	})
+}

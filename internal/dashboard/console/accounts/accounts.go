@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 )
 
 //go:embed all:templates text
@@ -94,9 +94,9 @@ func (a *room) byAccount() map[string]health {
 
 // row is an account in the list.
 type row struct {
-	acquiring.AccountStatus
+	accounts.AccountStatus
 	Health health
-	Record acquiring.RailRecord
+	Record accounts.RailRecord
 }
 
 type listView struct {
@@ -139,11 +139,11 @@ func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 
 type accountView struct {
 	desk.Form
-	acquiring.AccountStatus
+	accounts.AccountStatus
 	Health health
-	Record acquiring.Record
-	Days   int             // of the Record
-	Proof  acquiring.Proof // of a check
+	Record accounts.Record
+	Days   int            // of the Record
+	Proof  accounts.Proof // of a check
 	Said   string
 }
 
@@ -157,7 +157,7 @@ func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	if err != nil {
 		return err
 	}
-	view.AccountStatus, view.Health, view.Days = s, a.byAccount()[s.ID], acquiring.RecordDays
+	view.AccountStatus, view.Health, view.Days = s, a.byAccount()[s.ID], accounts.RecordDays
 	if view.Record, err = a.Uses.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
 		return err
 	}

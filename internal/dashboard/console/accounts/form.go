@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -193,7 +193,7 @@ func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 }
 
 func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
-	n := acquiring.NewAccount{
+	n := appaccounts.NewAccount{
 		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(merchants.Production), Merchant: view.Value("merchant"),
 		BaseURL: view.Value("baseUrl"), Credentials: typed(r, view.Adapter), Disabled: view.Value("enabled") == "",
 	}
@@ -224,7 +224,7 @@ func (a *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 // present reads the account of a page, with its adapter.
 //
 // Errors: conflict_state if the account was removed.
-func (a *room) present(r *http.Request) (s acquiring.AccountStatus, adapter provider.Adapter, err error) {
+func (a *room) present(r *http.Request) (s appaccounts.AccountStatus, adapter provider.Adapter, err error) {
 	if s, err = a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
 		return s, adapter, err
 	}

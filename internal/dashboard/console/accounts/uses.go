@@ -1,7 +1,7 @@
 package accounts
 
 import (
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -9,7 +9,7 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Providers *acquiring.Providers
-	Accounts  *acquiring.Accounts
+	Providers *accounts.Providers
+	Accounts  *accounts.Accounts
 	Adapters  []provider.Adapter
 }

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
@@ -63,7 +63,7 @@ const fileWithin = 2 * time.Minute
 
 type ratesView struct {
 	desk.Form
-	Rates []acquiring.RateStatus
+	Rates []apprates.RateStatus
 	Jumps bool // the file may be sent again, although rates jump
 }
 
@@ -81,7 +81,7 @@ func (b *room) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 
 // jumped puts an error about rates into words for a form.
 func jumped(err error, field string) (told error, jumps bool) {
-	jump, jumps := errors.AsType[*acquiring.JumpError](err)
+	jump, jumps := errors.AsType[*apprates.JumpError](err)
 	if jumps {
 		return problem.Field(problem.ConflictState, field, ratesJump.With(jump.Rates, strconv.FormatInt(jump.Most, 10))), true
 	}
@@ -92,7 +92,7 @@ func jumped(err error, field string) (told error, jumps bool) {
 func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name, content, err := file(r, "file")
 	var view ratesView
-	var changes []acquiring.RateChange
+	var changes []apprates.RateChange
 	if err == nil {
 		changes, err = b.Uses.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "file")
@@ -128,7 +128,7 @@ func file(r *http.Request, field string) (name string, content []byte, err error
 
 type rateView struct {
 	desk.Form
-	acquiring.RateStatus
+	apprates.RateStatus
 	History []store.PastReading
 	Chart   frame.Chart
 	Jumps   bool
@@ -143,7 +143,7 @@ func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(s acquiring.RateStatus) bool { return string(s.Currency) == r.PathValue("currency") })
+	i := slices.IndexFunc(list, func(s apprates.RateStatus) bool { return string(s.Currency) == r.PathValue("currency") })
 	if i < 0 {
 		return problem.New(problem.NotFound, noCurrency)
 	}

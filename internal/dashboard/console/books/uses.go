@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -17,8 +18,8 @@ import (
 type Uses struct {
 	*base.Base
 	Service
-	Rates          *acquiring.Rates
-	Providers      *acquiring.Providers
+	Rates          *rates.Rates
+	Providers      *accounts.Providers
 	Reconciliation *reconciliation.Reconciliation
 	Mails          *mails.Mails
 	Checks         *app.Checks

@@ -43,7 +43,7 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !base.Storable(id) {
 		return problem.New(problem.NotFound, base.NoPayment)
 	}
-	e, err := u.Uses.Providers.Explain(ctx, id)
+	e, err := u.Uses.Rules.Explain(ctx, id)
 	if err != nil {
 		return err
 	}

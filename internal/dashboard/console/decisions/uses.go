@@ -3,12 +3,13 @@ package decisions
 import (
 	"context"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -18,7 +19,8 @@ import (
 type Uses struct {
 	*base.Base
 	Service
-	Providers     *acquiring.Providers
+	Providers     *accounts.Providers
+	Rules         *routing.Rules
 	Payments      *payments.Payments
 	Claims        *claims.Claims
 	Notices       *notices.Notices

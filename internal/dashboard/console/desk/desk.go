@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/message"
@@ -190,7 +190,7 @@ type Accounts struct {
 }
 
 // NewAccounts returns which accounts have a page, for one page.
-func NewAccounts(ctx context.Context, from *acquiring.Providers) *Accounts {
+func NewAccounts(ctx context.Context, from *accounts.Providers) *Accounts {
 	return &Accounts{func(id string) error { _, err := from.ProviderAccount(ctx, id); return err }, map[string]bool{}}
 }
 

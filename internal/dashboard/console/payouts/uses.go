@@ -1,7 +1,7 @@
 package payouts
 
 import (
-	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 )
@@ -9,7 +9,7 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Providers *acquiring.Providers
+	Providers *accounts.Providers
 	Payouts   *payouts.Payouts
 	Floats    *payouts.Floats
 	Batches   *payouts.Batches

@@ -1,0 +1,60 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
+)
+
+// Story is cascada story.
+type Story struct {
+	cli.DatabaseFlags
+	ID          string                `arg:"" name:"id" help:"Id of a payment (TXN-…), a withdrawal (wdr_…), a claim (CLM-…) or a merchant (mer_…). A claim is in the story of its payment."`
+	Since       string                `default:"31d" placeholder:"WHEN" help:"Of a merchant, the start of the period: a duration before now such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC; default ${default})."`
+	Until       string                `placeholder:"WHEN" help:"Of a merchant, the end of the period; by default everything since."`
+	Environment merchants.Environment `default:"production" enum:"production,sandbox" help:"Of a merchant: production or sandbox (default ${default})."`
+	Each        bool                  `help:"Of a merchant: print each capture, not one line for those of a day."`
+}
+
+func (c *Story) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var story string
+	if strings.HasPrefix(c.ID, merchants.MerchantPrefix) {
+		story, err = c.ofMerchant(ctx, a)
+	} else {
+		story, err = a.Story(ctx, c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(cli.Stdout, story)
+	return nil
+}
+
+func (c *Story) ofMerchant(ctx context.Context, a *app.App) (string, error) {
+	var p lists.Span
+	var err error
+	if p.From, err = cli.When(c.Since, a.Now()); err != nil {
+		return "", fmt.Errorf("--since: %w", err)
+	}
+	if c.Until != "" {
+		if p.To, err = cli.When(c.Until, a.Now()); err != nil {
+			return "", fmt.Errorf("--until: %w", err)
+		}
+	}
+	if c.Until != "" && !p.From.Before(p.To) {
+		return "", errors.New("--since must be before --until")
+	}
+	return a.Settlements.Story(ctx, merchants.Scope{Merchant: c.ID, Live: c.Environment == merchants.Production}, p, c.Each)
+}

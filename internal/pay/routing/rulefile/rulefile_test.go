@@ -1,0 +1,111 @@
+package rulefile
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/routing"
+)
+
+// The example that operators are shown says what it is meant to say.
+func TestExampleOfTheDocumentIsRead(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/ROUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```yaml\n")
+	example, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("the document has no example")
+	}
+	file, err := Read([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := routing.Rules{
+		Order: routing.SuccessRate, Explored: new(5), Budget: pay.Budget{Attempts: 3, Time: 20 * time.Second},
+		Rails: map[string]routing.Rule{
+			"pix.BRA":  {Order: routing.LeastCost},
+			"spei.MEX": {Accounts: []string{"acme-2", "acme-1"}},
+			"card.BRA": {Explored: new(10)},
+		},
+	}
+	if !reflect.DeepEqual(file.Rules, want) || file.Accounts != nil || file.Silent {
+		t.Errorf("read %+v, want %+v", file.Rules, want)
+	}
+}
+
+func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
+	for _, rules := range []routing.Rules{
+		{},
+		{Order: routing.LeastCost, Explored: new(0)},
+		{Budget: pay.Budget{Attempts: 7}}, {Budget: pay.Budget{Time: 1500 * time.Millisecond}},
+		{Rails: map[string]routing.Rule{"pix.BRA": {Order: routing.SuccessRate, Explored: new(1), Accounts: []string{"b", "a"}}, "spei.MEX": {Order: routing.Priority}}},
+	} {
+		text, err := Write(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(New(rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{string(text), string(asJSON)} {
+			file, err := Read([]byte(form))
+			if reflect.DeepEqual(rules, routing.Rules{}) {
+				if err == nil || !strings.Contains(err.Error(), "rule.file_empty") {
+					t.Errorf("nothing was read as %+v, %v", file, err)
+				}
+				continue
+			}
+			if err != nil || !reflect.DeepEqual(file.Rules, rules) {
+				t.Errorf("%s was read as %+v (%v), want %+v", form, file.Rules, err, rules)
+			}
+		}
+	}
+}
+
+func TestAccountsMayBeTakenToBeOtherwise(t *testing.T) {
+	file, err := Read([]byte("accounts:\n  acme-2: {price: 1.5%, limits: [BRL:1-50, \"pix.BRA=BRL:5-60\"], rails: [pix.BRA], priority: 3, enabled: false}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Account{Priority: new(3), Price: Words{"1.5%"}, Limits: Words{"BRL:1-50", "pix.BRA=BRL:5-60"}, Rails: []string{"pix.BRA"}, Enabled: new(false)}
+	if !reflect.DeepEqual(file.Accounts["acme-2"], want) || !file.Silent {
+		t.Errorf("read %+v, silent %t", file.Accounts, file.Silent)
+	}
+}
+
+// Every mistake is told with its line, in the file's words.
+func TestMistakesNameTheirLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "rule.file_empty",
+		"# a comment\n":                          "rule.file_empty",
+		"{}":                                     "rule.file_empty",
+		"order: priority\nordr: x\n":             `line 2: there is no field "ordr" here`,
+		"rails:\n  pix.BRA:\n    accunts: [a]\n": `line 3: there is no field "accunts" here`,
+		"budget:\n  attempts: many\n":            `line 2: "many" is not a whole number`,
+		"budget: 5\n":                            `line 1: "5" is not a map of settings`,
+		"rails: [pix.BRA]\n":                     "line 1: a list is not a map of settings",
+		"rails:\n  pix.BRA: {accounts: a}\n":     `line 2: "a" is not a list`,
+		"order: [a]\n":                           "line 1: a list is not a word",
+		"accounts:\n  a: {enabled: 3}\n":         `line 2: "3" is not true or false`,
+		"budget: {attempts: 0}\n":                "budget: 0 attempts",
+		"budget: {time: 30}\n":                   `budget: "30" is not a duration: want such as 30s`,
+		"budget: {time: 0s}\n":                   `budget: "0s" is not a duration`,
+		"order: random\n":                        `there is no order "random"`,
+		"order: priority\norder: least_cost\n":   "line 2",
+		"order: priority\n---\norder: x\n":       "more than one document",
+		"order: [\n":                             "line",
+	} {
+		_, err := Read([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "rulefile") || strings.Contains(err.Error(), "struct") {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
