@@ -54,7 +54,7 @@ var parts = map[string]string{
 	"internal/api/kyc.go Status processing,verified,rejected,expired":                                    "a verification begins with the other",
 	"internal/api/webhooks.go Status enabled,disabled":                                                   notDeleted,
 	"internal/cli/payments/payment.go Outcome paid,not-charged":                                          paymentWords,
-	"internal/cli/payouts/withdrawal.go Outcome paid,not-paid,returned":                                    withdrawalWords,
+	"internal/cli/payouts/withdrawal.go Outcome paid,not-paid,returned":                                  withdrawalWords,
 	"internal/view/claim.go Status pending,approved":                                                     "a refund begins so, or was made already",
 	"internal/view/session.go Status pending":                                                            "a session with a payment is so",
 	"internal/view/session.go TransactionStatus pending,processing,completed":                            "the others are told as errors",
