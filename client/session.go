@@ -48,7 +48,7 @@ func (s *session) bearer(ctx context.Context) (string, error) {
 	if s.raw != "" {
 		return s.raw, nil
 	}
-	if !s.take(ctx) {
+	if !s.waitTurn(ctx) {
 		return "", ctx.Err()
 	}
 	defer s.leave()
@@ -61,8 +61,8 @@ func (s *session) bearer(ctx context.Context) (string, error) {
 	return s.access, nil
 }
 
-// take waits for the turn; false if the context ended first.
-func (s *session) take(ctx context.Context) bool {
+// waitTurn waits for the turn; false if the context ended first.
+func (s *session) waitTurn(ctx context.Context) bool {
 	select {
 	case s.turn <- struct{}{}:
 		return true
@@ -110,7 +110,7 @@ func (c *Client) Logout(ctx context.Context) error {
 	if s.raw != "" {
 		return nil
 	}
-	if !s.take(ctx) {
+	if !s.waitTurn(ctx) {
 		return ctx.Err()
 	}
 	defer s.leave()
@@ -131,7 +131,7 @@ func (c *Client) Logout(ctx context.Context) error {
 // forget makes the next call renew the refused token, unless another call has done so. It
 // reports whether a new token may help.
 func (s *session) forget(ctx context.Context, access string) bool {
-	if s.raw != "" || !s.take(ctx) {
+	if s.raw != "" || !s.waitTurn(ctx) {
 		return false
 	}
 	defer s.leave()

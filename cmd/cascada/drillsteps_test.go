@@ -77,13 +77,13 @@ func (d *atProvider) notifications(account string) string {
 }
 
 // happens does something at the provider, and delivers the notification to the account.
-func (d *atProvider) happens(what, reference string, more ...string) []drill.Told {
+func (d *atProvider) happens(what, reference string, more ...string) []drill.Answered {
 	d.t.Helper()
 	q := url.Values{"reference": {reference}, "to": {d.notifications(d.account)}}
 	for i := 0; i+1 < len(more); i += 2 {
 		q.Set(more[i], more[i+1])
 	}
-	var told []drill.Told
+	var told []drill.Answered
 	d.ask(what, q, &told)
 	for _, n := range told {
 		if n.Status != http.StatusOK {

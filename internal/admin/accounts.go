@@ -116,11 +116,11 @@ func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*acc
 
 func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*accountOut, error) {
 	s, err := a.Uses.Providers.ProviderAccount(ctx, in.ID)
-	return a.told(s.Account, err)
+	return a.accountReply(s.Account, err)
 }
 
-// told shows an account after a use case changed it.
-func (a *API) told(account accounts.Account, err error) (*accountOut, error) {
+// accountReply shows an account after a use case changed it.
+func (a *API) accountReply(account accounts.Account, err error) (*accountOut, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (a *API) open(ctx context.Context, by audit.Actor, in *openIn) (*accountOut
 	if b.Priority != nil {
 		n.Priority = *b.Priority
 	}
-	return a.told(a.Uses.Accounts.Add(ctx, by, n))
+	return a.accountReply(a.Uses.Accounts.Add(ctx, by, n))
 }
 
 func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accountOut, error) {
@@ -152,7 +152,7 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 	if err != nil {
 		return nil, err
 	}
-	return a.told(a.Uses.Accounts.Edit(ctx, by, in.ID, func(account accounts.Account) (accounts.Account, error) {
+	return a.accountReply(a.Uses.Accounts.Edit(ctx, by, in.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(b.Version); err != nil {
 			return account, err
 		}
@@ -170,19 +170,19 @@ func (a *API) change(ctx context.Context, by audit.Actor, in *changeIn) (*accoun
 }
 
 func (a *API) remove(ctx context.Context, by audit.Actor, in *removeIn) (*accountOut, error) {
-	return a.told(a.Uses.Accounts.Remove(ctx, by, in.ID, in.Force))
+	return a.accountReply(a.Uses.Accounts.Remove(ctx, by, in.ID, in.Force))
 }
 
 func (a *API) rotate(ctx context.Context, by audit.Actor, in *rotateIn) (*accountOut, error) {
-	return a.told(a.Uses.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
+	return a.accountReply(a.Uses.Accounts.Rotate(ctx, by, in.ID, in.Body.Credentials))
 }
 
 func (a *API) enable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.Uses.Accounts.Enable(ctx, by, in.ID, true))
+	return a.accountReply(a.Uses.Accounts.Enable(ctx, by, in.ID, true))
 }
 
 func (a *API) disable(ctx context.Context, by audit.Actor, in *AccountPath) (*accountOut, error) {
-	return a.told(a.Uses.Accounts.Enable(ctx, by, in.ID, false))
+	return a.accountReply(a.Uses.Accounts.Enable(ctx, by, in.ID, false))
 }
 
 func (a *API) check(ctx context.Context, _ audit.Actor, in *AccountPath) (*checkOut, error) {

@@ -219,8 +219,8 @@ func currency(ctx huma.Context, param, path, code string) (money.Currency, error
 	return c, nil
 }
 
-// told turns an error of the service into an issue of a field.
-func told(err error) error {
+// asFieldIssue turns an error of the service into an issue of a field.
+func asFieldIssue(err error) error {
 	e, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err
@@ -290,7 +290,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, message.FieldRefusal(problem.InvalidRequest, "Service-Version", "this version is not served: send "+view.APIVersion+", or leave the header out"))
 		return
 	}
-	strict, ignored, err := a.asked(ctx)
+	strict, ignored, err := a.checkParameters(ctx)
 	if err == nil {
 		err = wire.CheckContentType(ctx.Operation(), r)
 	}

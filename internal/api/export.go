@@ -42,7 +42,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Sco
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	if !a.exports.Take(call.Merchant, 1) {
+	if !a.exports.Acquire(call.Merchant, 1) {
 		call.reply["Retry-After"] = []string{"5"}
 		return nil, message.Refusal(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
 	}

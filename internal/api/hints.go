@@ -21,7 +21,7 @@ func notNumber(text string) string {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		v = text
 	}
-	return "amount must be a number, such as 49.90, without quotes; you sent " + wire.Told(v)
+	return "amount must be a number, such as 49.90, without quotes; you sent " + wire.Quoted(v)
 }
 
 // longestAmount is how much of an amount is quoted.

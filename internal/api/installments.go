@@ -16,12 +16,12 @@ type InstallmentsBody struct {
 	Min          Amount `json:"min,omitempty" doc:"The least amount of one installment, in major units of the currency in which the shopper pays"`
 }
 
-// asked is what a request says; zero if it says nothing.
-func (b *InstallmentsBody) asked() installment.Asked {
+// request is what a request says; zero if it says nothing.
+func (b *InstallmentsBody) request() installment.Request {
 	if b == nil {
-		return installment.Asked{}
+		return installment.Request{}
 	}
-	var a installment.Asked
+	var a installment.Request
 	if b.Max != nil {
 		a.Max = *b.Max
 	}

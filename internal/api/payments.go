@@ -155,7 +155,7 @@ func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 	}
 	if in.Method != "" {
 		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
-			issues = append(issues, told(err))
+			issues = append(issues, asFieldIssue(err))
 		}
 	}
 	return issues
@@ -204,7 +204,7 @@ func (in *listIn) price(ctx huma.Context) []error {
 		return []error{err}
 	}
 	if err := offerOf(ctx).CheckCurrency(c); err != nil {
-		return []error{told(err)}
+		return []error{asFieldIssue(err)}
 	}
 	if in.Amount == "" {
 		return []error{wire.Coded(problem.InvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
@@ -265,7 +265,7 @@ func (a *API) paymentRoutes() {
 
 func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*createOut, error) {
 	// A payment has one route for idempotency, whichever name was called.
-	p, replayed, err := a.take(ctx, call, "POST /payments", in.CreateHeader, in.RawBody, &in.Body)
+	p, replayed, err := a.orderPayment(ctx, call, "POST /payments", in.CreateHeader, in.RawBody, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -276,9 +276,9 @@ func (a *API) createPayment(ctx context.Context, call Call, in *createIn) (*crea
 	return &createOut{replayed, created}, nil
 }
 
-// take creates a payment. replayed is the header of that name; the error is the refusal if the shopper
+// orderPayment creates a payment. replayed is the header of that name; the error is the refusal if the shopper
 // cannot go on.
-func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
+func (a *API) orderPayment(ctx context.Context, call Call, route string, in CreateHeader, raw []byte, b *PaymentBody) (p pay.Payment, replayed string, err error) {
 	if err := in.sandboxOnly(call); err != nil {
 		return p, "", err
 	}
@@ -286,7 +286,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: document.Clean(b.UserPhone), IP: b.UserIP, Document: document.Clean(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, ReturnURL: b.ReturnURL, MerchantID: b.MerchantID, ShopID: b.ShopID,
-		Installments: b.Installments.asked(), Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
+		Installments: b.Installments.request(), Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}
 	if !b.HostedCheckout && n.Buyer.IP == "" { // with one the caller is the shop's server, not the shopper (CHK-21)
 		n.Buyer.IP = call.ClientIP

@@ -206,7 +206,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	b := &in.Body
 	if b.PaymentMethodID != "" {
 		b.HostedCheckout = true
-		p, replayed, err := a.take(ctx, call, sessionRoute, in.CreateHeader, in.RawBody, &b.PaymentBody)
+		p, replayed, err := a.orderPayment(ctx, call, sessionRoute, in.CreateHeader, in.RawBody, &b.PaymentBody)
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +227,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,
 		},
-		Installments: b.Installments.asked(), MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
+		Installments: b.Installments.request(), MerchantID: b.MerchantID, ShopID: b.ShopID, Strict: in.strict(), Idempotency: in.idempotency(sessionRoute, in.RawBody),
 	})
 	if err != nil {
 		return nil, err

@@ -23,10 +23,10 @@ func (a *API) shared(op *huma.Operation, need access) {
 	}
 }
 
-// asked checks the query string and the headers, and reports whether the call is strict, and which parameters are ignored.
+// checkParameters checks the query string and the headers, and reports whether the call is strict, and which parameters are ignored.
 //
 // Errors: invalid_request.
-func (a *API) asked(ctx huma.Context) (strict bool, ignored []string, err error) {
+func (a *API) checkParameters(ctx huma.Context) (strict bool, ignored []string, err error) {
 	r, _ := humago.Unwrap(ctx)
 	if err := keyOf(r.Header); err != nil {
 		return false, nil, err

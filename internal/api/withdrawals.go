@@ -34,7 +34,7 @@ func (in *withdrawIn) Resolve(huma.Context) (issues []error) {
 	issues = checkKey(in.IdempotencyKey)
 	var code problem.Code
 	var message string
-	if in.amount, in.arrives, code, message = asked(string(in.Body.Amount), in.Body.Currency); code != "" {
+	if in.amount, in.arrives, code, message = readWithdrawal(string(in.Body.Amount), in.Body.Currency); code != "" {
 		issues = append(issues, wire.Coded(code, "amount", message))
 	}
 	return issues
@@ -51,7 +51,7 @@ type quoteOut struct{ Body view.WithdrawalQuote }
 // withdrawn reads the amount of a withdrawal, or returns an error code and message; the code is "" on
 // success.
 // asked is what a withdrawal is to take, in USD, or what is to arrive.
-func asked(amount, currency string) (usd money.Amount, arrives payouts.Arrives, code problem.Code, message string) {
+func readWithdrawal(amount, currency string) (usd money.Amount, arrives payouts.Arrives, code problem.Code, message string) {
 	if currency == "" || amount == "" || strings.EqualFold(currency, string(money.USD)) || !isNumber(amount) {
 		usd, code, message = withdrawn(amount)
 		return usd, arrives, code, message
@@ -128,7 +128,7 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 }
 
 func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quoteOut, error) {
-	amount, arrives, code, wrong := asked(in.Amount, in.Currency)
+	amount, arrives, code, wrong := readWithdrawal(in.Amount, in.Currency)
 	if code != "" {
 		return nil, message.FieldRefusal(code, "amount", wrong)
 	}

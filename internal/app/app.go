@@ -147,7 +147,7 @@ type App struct {
 	Links          *people.Links
 	Team           *people.Team
 	Passkeys       *people.Passkeys
-	Company        *people.Company
+	Company        *people.CompanySignIn
 	Sandbox        *sandbox.Sandbox
 	Requests       *requests.Log
 	Checks         *Checks

@@ -69,7 +69,10 @@ var avoided = []struct {
 		"internal/admin", "internal/admin/shape", // names of the published document
 		"internal/pay/routing", "internal/app/routing", "internal/app/accounts", "internal/cli/routing", "internal/e2e/harness"}},
 	{regexp.MustCompile(`(?i)^reconcile`), "query", []string{"internal/pay/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness"}},
-	{regexp.MustCompile(`(?i)^desk`), "connector, writer", []string{"internal/dashboard/console/desk"}},
+	{regexp.MustCompile(`(?i)^desk`), "connector, writer, pages", nil},
+	{regexp.MustCompile(`(?i)^(take|told|said|heard|look|note|mine|met|given|company|room)$`), "what is done: create, apply, send, accept, lease, record, read", nil},
+	{regexp.MustCompile(`(?i)^(left|kept|asked)$`), "what it is: remaining, stored, requested", []string{
+		"internal/dashboard/money", "internal/dashboard/payments"}}, // words of templates
 }
 
 // The code says what the glossary says.

@@ -81,7 +81,7 @@ func (p *progress) next() Progress {
 	defer p.mu.Unlock()
 	slices.Sort(p.latencies)
 	told := Progress{
-		Elapsed: time.Since(p.began), Payments: int64(len(p.latencies)), Errors: p.errors, Taken: p.taken, Events: p.sink.told(),
+		Elapsed: time.Since(p.began), Payments: int64(len(p.latencies)), Errors: p.errors, Taken: p.taken, Events: p.sink.arrived(),
 		P50Ms: percentile(p.latencies, 50), P99Ms: percentile(p.latencies, 99), MaxMs: percentile(p.latencies, 100),
 	}
 	p.latencies = p.latencies[:0]

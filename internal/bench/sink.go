@@ -140,7 +140,7 @@ func (s *sink) serve(conn net.Conn) {
 	for {
 		err := d.read(reader)
 		if err == nil && s.kind(d.shop) == well {
-			s.take(d)
+			s.count(d)
 		} else if err == nil {
 			s.hold(d.shop)
 		}
@@ -220,8 +220,8 @@ func (d *delivery) read(r *bufio.Reader) error {
 	return err
 }
 
-// take counts a delivery.
-func (s *sink) take(d delivery) {
+// count counts a delivery.
+func (s *sink) count(d delivery) {
 	now := time.Now()
 	completed := string(text(d.body, `"type":"`)) == "payment.completed"
 	created, err := time.Parse(time.RFC3339, string(text(d.body, `"createdAt":"`)))
@@ -306,8 +306,8 @@ func (s *sink) allChecked() bool {
 	return s.checking == 0
 }
 
-// told is how many payments' events have arrived. A nil sink has none.
-func (s *sink) told() int64 {
+// arrived is how many payments' events have arrived. A nil sink has none.
+func (s *sink) arrived() int64 {
 	if s == nil {
 		return 0
 	}

@@ -20,8 +20,8 @@ const redialPause = 50 * time.Millisecond
 // reserved; above it the slice grows.
 const expectedRate = 1000
 
-// room is the expected number of payments on one connection.
-func (c Config) room() int {
+// expected is the expected number of payments on one connection.
+func (c Config) expected() int {
 	each := float64(expectedRate)
 	if c.Rate > 0 {
 		each = min(each, 1+c.Rate/float64(c.Connections))
@@ -54,7 +54,7 @@ type worker struct {
 func newWorker(number int, run uint64, address string, templates []template, m *measured, c Config) *worker {
 	w := &worker{
 		address: address, templates: templates, next: number % len(templates), order: newOrder(run, number), keep: make([]bool, len(templates)),
-		from: m.from, until: m.until, progress: m.progress, latencies: make([]uint32, 0, c.room()),
+		from: m.from, until: m.until, progress: m.progress, latencies: make([]uint32, 0, c.expected()),
 		statuses: map[string]int64{}, failures: map[string]int64{},
 	}
 	for i, k := range c.kinds() {
@@ -111,7 +111,7 @@ func (w *worker) converse(conn net.Conn) error {
 			return err
 		}
 		ended := time.Now()
-		w.note(p, shop, began, ended, len(request))
+		w.count(p, shop, began, ended, len(request))
 		if p.last {
 			return nil
 		}
@@ -122,8 +122,8 @@ func (w *worker) converse(conn net.Conn) error {
 
 var statusCompleted = []byte("completed")
 
-// note counts a reply to a shop's payment.
-func (w *worker) note(p reply, shop int, began, ended time.Time, sent int) {
+// count counts a reply to a shop's payment.
+func (w *worker) count(p reply, shop int, began, ended time.Time, sent int) {
 	inside := !ended.Before(w.from) && ended.Before(w.until)
 	if inside {
 		w.sent += int64(sent)

@@ -116,7 +116,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 		mux.Handle(pattern, limit(p.guard(serve)))
 	}
 	route("GET /checkout/{token}", p.choose)
-	route("POST /checkout/{token}", p.take)
+	route("POST /checkout/{token}", p.selectMethod)
 	route("GET /c/{id}", p.form)
 	route("GET /pay/{id}", p.payment)
 	route("POST /pay/{id}/again", p.again)
@@ -188,7 +188,7 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 // problem shows what went wrong and what to do next. If the shopper has left the page, it
 // logs nothing.
 func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
-	if web.Left(r.Context(), err) {
+	if web.ClientLeft(r.Context(), err) {
 		return
 	}
 	var shown *problem.Error

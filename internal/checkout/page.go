@@ -82,9 +82,9 @@ func withLang(q url.Values, lang string) string {
 	return kept.Encode()
 }
 
-// asked is the language in a page's address, which is passed on to the next page; "" if
+// addressLanguage is the language in a page's address, which is passed on to the next page; "" if
 // there is none.
-func asked(r *http.Request) string {
+func addressLanguage(r *http.Request) string {
 	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
 		return wanted
 	}
@@ -95,7 +95,7 @@ func asked(r *http.Request) string {
 // to other pages of the same payment.
 func (p *Pages) along(r *http.Request, path string, pairs ...string) string {
 	q := url.Values{}
-	if lang := asked(r); lang != "" {
+	if lang := addressLanguage(r); lang != "" {
 		q.Set("lang", lang)
 	}
 	if key, id := r.URL.Query().Get(views.PageKeyParam), r.PathValue("id"); key != "" && id != "" && slices.Contains(strings.Split(path, "/"), id) {

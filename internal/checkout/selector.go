@@ -158,8 +158,8 @@ func (v *selectorView) find(id string) (method, bool) {
 	return method{}, false
 }
 
-// take handles the shopper's choice. It redirects to a page that shows any mistake.
-func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
+// selectMethod handles the shopper's choice. It redirects to a page that shows any mistake.
+func (p *Pages) selectMethod(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return message.Refusal(problem.InvalidRequest, "the form cannot be read")
 	}
@@ -197,8 +197,8 @@ func (p *Pages) take(w http.ResponseWriter, r *http.Request) error {
 	number := ""
 	if kind := of.kind; kind != "" {
 		var looks document.Verdict
-		number, looks = document.Look(of.country, kind, typed)
-		sure, _ := document.Look(of.country, kind, r.PostForm.Get("sure-"+chosen))
+		number, looks = document.Normalize(of.country, kind, typed)
+		sure, _ := document.Normalize(of.country, kind, r.PostForm.Get("sure-"+chosen))
 		switch {
 		case looks == document.Impossible:
 			m.Kind = wrongDocument
@@ -238,7 +238,7 @@ func (p *Pages) chosenBefore(w http.ResponseWriter, r *http.Request, payment, ch
 // existing payment, whatever its origin and status, as its id.
 func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (payment, wrong string, err error) {
 	_, made, err := p.uses.Sessions.SelectMethod(r.Context(), token, payments.Choice{
-		PaymentMethodID: chosen, Typed: typed, Lang: asked(r), RequestID: web.RequestID(r.Context()),
+		PaymentMethodID: chosen, Typed: typed, Lang: addressLanguage(r), RequestID: web.RequestID(r.Context()),
 	})
 	if err == nil {
 		return made.ID, "", nil
@@ -437,7 +437,7 @@ func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place 
 		}
 	}
 	// The shop's document may be of another kind: a passport is not a CPF. An irregular one is the shop's word.
-	if _, looks := document.Look(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && looks == document.Impossible {
+	if _, looks := document.Normalize(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && looks == document.Impossible {
 		m.kind, m.Document, m.Reason = rail.Document, v.document(rail.Document), v.T("document_why")
 		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
 		if rail.Method == "boleto" { // Resolução BCB 443/2024: every boleto names its payer by number

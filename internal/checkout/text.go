@@ -84,7 +84,7 @@ func variantOf(r *http.Request, lang, country string) string {
 // languageOf is the language for a request: the one in its address, the one that the
 // shopper asked for before, the browser's if we have it, else the country's.
 func languageOf(r *http.Request, country string, before ...string) string {
-	for _, wanted := range append([]string{asked(r)}, before...) {
+	for _, wanted := range append([]string{addressLanguage(r)}, before...) {
 		if slices.Contains(languages, wanted) {
 			return wanted
 		}

@@ -55,7 +55,7 @@ func (w *watchers) enter(payment, address string) (_ *watched, leave func()) {
 	}
 	if !w.looking {
 		w.looking = true
-		go w.look()
+		go w.refresh()
 	}
 	if mine == nil {
 		mine = &watched{all: w, changed: make(chan struct{})}
@@ -84,8 +84,8 @@ func (w *watched) change() <-chan struct{} {
 	return w.changed
 }
 
-// look reads the versions of all watched payments, until there are none.
-func (w *watchers) look() {
+// refresh reads the versions of all watched payments, until there are none.
+func (w *watchers) refresh() {
 	for again := time.NewTicker(livePeriod); ; <-again.C {
 		w.mu.Lock()
 		if w.streams == 0 {

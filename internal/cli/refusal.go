@@ -4,7 +4,7 @@ import "github.com/cascadapay/cascada/internal/message"
 
 // Shown is an error as the terminal shows it: what is data for programs is a sentence.
 func Shown(err error) error {
-	if text := message.Said(err); err != nil && text != err.Error() {
+	if text := message.Sentence(err); err != nil && text != err.Error() {
 		return &shown{err, text}
 	}
 	return err

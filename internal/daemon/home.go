@@ -41,7 +41,7 @@ func newHome(c Config, a *app.App) (http.Handler, error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			answer(w, http.StatusNotFound, "this service has no demo merchant: one is created only on an empty database")
-		case web.Left(r.Context(), err):
+		case web.ClientLeft(r.Context(), err):
 		case err != nil:
 			c.Log.ErrorContext(r.Context(), "no demo checkout was opened", "error", err)
 			answer(w, http.StatusServiceUnavailable, "no checkout can be opened now: try again in a moment")

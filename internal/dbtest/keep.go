@@ -35,11 +35,11 @@ type keeper struct {
 	loans  atomic.Int64
 
 	mu   sync.Mutex
-	free []*kept
+	free []*spare
 }
 
-// kept is a database that one test after another uses.
-type kept struct {
+// spare is a database that one test after another uses.
+type spare struct {
 	name  string
 	admin *pgx.Conn // empties it
 
@@ -64,7 +64,7 @@ func newKeeper(server *instance) (*keeper, error) {
 // database returns the address of an empty copy of the prepared database.
 func (k *keeper) database(t testing.TB, original string) string {
 	t.Helper()
-	d, err := k.take(original)
+	d, err := k.acquire(original)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (k *keeper) database(t testing.TB, original string) string {
 
 // lend accepts clients of a database in a directory that only this test has: a client that an earlier test left alive
 // knows only that test's directory, where nobody listens any more.
-func (k *keeper) lend(d *kept) (dir string, err error) {
+func (k *keeper) lend(d *spare) (dir string, err error) {
 	dir = filepath.Join(k.dir, strconv.FormatInt(k.loans.Add(1), 10))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
@@ -106,8 +106,8 @@ func (k *keeper) lend(d *kept) (dir string, err error) {
 	return dir, nil
 }
 
-// take returns a database that no test uses, or a new one.
-func (k *keeper) take(original string) (*kept, error) {
+// acquire returns a database that no test uses, or a new one.
+func (k *keeper) acquire(original string) (*spare, error) {
 	k.mu.Lock()
 	if n := len(k.free); n > 0 {
 		d := k.free[n-1]
@@ -117,7 +117,7 @@ func (k *keeper) take(original string) (*kept, error) {
 	}
 	k.mu.Unlock()
 	ctx := context.Background()
-	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1))}
+	d := &spare{name: fmt.Sprintf("k%d", k.server.databases.Add(1))}
 	d.ended = sync.NewCond(&d.mu)
 	if err := k.server.exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (k *keeper) take(original string) (*kept, error) {
 
 // giveBack empties a database for the next test. One that cannot be emptied, or whose schema was changed, is
 // dropped.
-func (k *keeper) giveBack(d *kept) error {
+func (k *keeper) giveBack(d *spare) error {
 	ctx := context.Background() // the test's own context has ended
 	var err error
 	empty := d.quiet()
@@ -156,7 +156,7 @@ const lockTimeout = "55P03"
 
 // empty empties the database, and reports whether it is as it was. A lock that a test left, or a test that ended all
 // sessions, is not an error.
-func (d *kept) empty(ctx context.Context) (same bool, err error) {
+func (d *spare) empty(ctx context.Context) (same bool, err error) {
 	err = d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same)
 	if e, answered := errors.AsType[*pgconn.PgError](err); d.admin.IsClosed() || answered && e.Code == lockTimeout {
 		return false, nil
@@ -165,7 +165,7 @@ func (d *kept) empty(ctx context.Context) (same bool, err error) {
 }
 
 // quiet refuses new clients, waits for the end of all clients, and reports whether they have ended.
-func (d *kept) quiet() bool {
+func (d *spare) quiet() bool {
 	late := false
 	timer := time.AfterFunc(keepGrace, func() {
 		d.mu.Lock()
@@ -189,7 +189,7 @@ func (d *kept) quiet() bool {
 const cancelRequest = 80877102
 
 // serve serves one client, which connected through a listener.
-func (k *keeper) serve(client net.Conn, d *kept, by net.Listener) {
+func (k *keeper) serve(client net.Conn, d *spare, by net.Listener) {
 	defer client.Close()
 	in := bufio.NewReader(client)
 	head := make([]byte, 8)
@@ -256,7 +256,7 @@ func parameters(hello []byte) string {
 
 // open returns the first session at rest with the client's parameters, or a new one. A session may serve a reader after a
 // committer: PostgreSQL keeps the plans that it made with the settings of the one that asked first.
-func (d *kept) open(server *instance, hello []byte, by net.Listener) (*session, error) {
+func (d *spare) open(server *instance, hello []byte, by net.Listener) (*session, error) {
 	as := parameters(hello)
 	d.mu.Lock()
 	if d.listener != by {
@@ -290,7 +290,7 @@ func (d *kept) open(server *instance, hello []byte, by net.Listener) (*session, 
 
 // done ends a client's use of a session. It rests, or ends when PostgreSQL has done what the client sent: until then
 // the database is not emptied.
-func (d *kept) done(s *session, rest bool) {
+func (d *spare) done(s *session, rest bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if rest = rest && d.resting() < restLimit; !rest {
@@ -303,7 +303,7 @@ func (d *kept) done(s *session, rest bool) {
 	d.ended.Broadcast()
 }
 
-func (d *kept) resting() (n int) {
+func (d *spare) resting() (n int) {
 	for _, s := range d.sessions {
 		if s.resting {
 			n++
@@ -313,7 +313,7 @@ func (d *kept) resting() (n int) {
 }
 
 // forget removes a session that has ended.
-func (d *kept) forget(s *session) {
+func (d *spare) forget(s *session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })

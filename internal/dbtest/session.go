@@ -140,7 +140,7 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 		if err != nil || kind == 'X' {
 			break
 		}
-		if _, err := out.Write(s.note(kind, message)); err != nil {
+		if _, err := out.Write(s.rewrite(kind, message)); err != nil {
 			break
 		}
 		if in.Buffered() == 0 && out.Flush() != nil {
@@ -151,8 +151,8 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 	return s.rest()
 }
 
-// note notes a client's message, and returns what is sent in its place.
-func (s *session) note(kind byte, message []byte) []byte {
+// rewrite notes a client's message, and returns what is sent in its place.
+func (s *session) rewrite(kind byte, message []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.writing {
@@ -230,11 +230,11 @@ func (s *session) read() {
 		if err != nil {
 			return
 		}
-		s.heard(kind, message)
+		s.observe(kind, message)
 	}
 }
 
-func (s *session) heard(kind byte, message []byte) {
+func (s *session) observe(kind byte, message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch kind {

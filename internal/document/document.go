@@ -61,13 +61,13 @@ func Example(country, kind string) string { return examples[country+" "+kind] }
 
 // Check returns a number without its punctuation, and whether it is regular.
 func Check(country, kind, text string) (number string, ok bool) {
-	number, verdict := Look(country, kind, text)
+	number, verdict := Normalize(country, kind, text)
 	return number, verdict == Regular
 }
 
-// Look returns a number without its punctuation, and whether it can be of that kind. An
+// Normalize returns a number without its punctuation, and whether it can be of that kind. An
 // unknown kind accepts any 4 to 20 letters and digits.
-func Look(country, kind, text string) (string, Verdict) {
+func Normalize(country, kind, text string) (string, Verdict) {
 	number := plain.ReplaceAllString(strings.ToUpper(Clean(text)), "")
 	form, known := kinds[country+" "+kind]
 	switch {

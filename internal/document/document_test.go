@@ -60,7 +60,7 @@ func TestRealNumbersOfRealPeople(t *testing.T) {
 		{"ARG CUIT", Irregular, []string{"20-12345678-7", "12.345.678"}}, {"ARG CUIT", Impossible, []string{"20-1234567A-7", "1234"}},
 	} {
 		for _, text := range c.text {
-			if number, got := Look(c.kind[:3], c.kind[4:], text); got != c.want {
+			if number, got := Normalize(c.kind[:3], c.kind[4:], text); got != c.want {
 				t.Errorf("%s %s (%s): %d, want %d", c.kind, text, number, got, c.want)
 			}
 		}

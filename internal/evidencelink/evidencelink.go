@@ -26,7 +26,7 @@ func New(u *claims.Lists, log *slog.Logger) http.Handler {
 		f, err := u.LinkedFile(r.Context(), r.PathValue("token"))
 		var shown *problem.Error
 		switch {
-		case web.Left(r.Context(), err):
+		case web.ClientLeft(r.Context(), err):
 			return
 		case errors.As(err, &shown):
 			missing(w, r)

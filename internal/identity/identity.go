@@ -116,8 +116,8 @@ func (p *Provider) client(found *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Asked is a question to the provider, which the browser keeps until the answer. Nobody else may read it.
-type Asked struct {
+// Challenge is a question to the provider, which the browser keeps until the answer. Nobody else may read it.
+type Challenge struct {
 	State    string `json:"s"` // ties the answer to the browser
 	Nonce    string `json:"n"` // ties the token to the question
 	Verifier string `json:"v"` // of PKCE: ties the code to whoever asked
@@ -126,12 +126,12 @@ type Asked struct {
 // Ask returns a question, and the address at the provider to which the browser must go.
 //
 // Errors: ErrDown.
-func (p *Provider) Ask(ctx context.Context) (a Asked, address string, err error) {
+func (p *Provider) Ask(ctx context.Context) (a Challenge, address string, err error) {
 	found, err := p.discover(ctx)
 	if err != nil {
 		return a, "", err
 	}
-	a = Asked{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	a = Challenge{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
 	return a, p.client(found).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
@@ -145,7 +145,7 @@ type Person struct {
 // Answered checks the answer to a question: the state and the code with which the browser came back.
 //
 // Errors: ErrDown, ErrRefused.
-func (p *Provider) Answered(ctx context.Context, a Asked, state, code string) (Person, error) {
+func (p *Provider) Answered(ctx context.Context, a Challenge, state, code string) (Person, error) {
 	if a.State == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) != 1 || code == "" {
 		return Person{}, fmt.Errorf("%w: the state is another one", ErrRefused)
 	}
@@ -167,7 +167,7 @@ func (p *Provider) Answered(ctx context.Context, a Asked, state, code string) (P
 }
 
 // read checks an ID token: signature, issuer, audience, expiry and nonce.
-func (p *Provider) read(ctx context.Context, found *oidc.Provider, a Asked, raw string) (Person, error) {
+func (p *Provider) read(ctx context.Context, found *oidc.Provider, a Challenge, raw string) (Person, error) {
 	token, err := found.Verifier(&oidc.Config{ClientID: p.config.ClientID, Now: p.config.Now}).Verify(ctx, raw)
 	if err != nil {
 		return Person{}, fmt.Errorf("%w: %w", ErrRefused, err)

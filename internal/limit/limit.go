@@ -39,8 +39,8 @@ type State struct {
 	Full  time.Duration // time until the bucket is full
 }
 
-// take is the algorithm. full is the time until the bucket is full again, before and after.
-func (r Bucket) take(full time.Duration) (time.Duration, State) {
+// spend is the algorithm. full is the time until the bucket is full again, before and after.
+func (r Bucket) spend(full time.Duration) (time.Duration, State) {
 	room := time.Duration(r.Burst) * r.Every
 	s := State{OK: true, Limit: r.Burst}
 	if wait := full + r.Every - room; wait > 0 {

@@ -38,7 +38,7 @@ func TestBucketRefillsExactly(t *testing.T) {
 		if peek := l.Peek(acme, rule, epoch.Add(c.after)); peek != c.want {
 			t.Errorf("a look after %s tells %+v, want %+v", c.after, peek, c.want)
 		}
-		if got := l.Take(acme, rule, epoch.Add(c.after)); got != c.want {
+		if got := l.Spend(acme, rule, epoch.Add(c.after)); got != c.want {
 			t.Errorf("a token after %s: %+v, want %+v", c.after, got, c.want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestBucketsAreApart(t *testing.T) {
 		acme, {Kind: "tenant", Owner: "mer_other"}, {Kind: "poll", Owner: "mer_acme"}, {Kind: "poll", Owner: "mer_acme", Object: "TXN-1"},
 		{Kind: "poll", Owner: "mer_acme", Object: "TXN-2"},
 	} {
-		if !l.Take(k, rule, epoch).OK || l.Take(k, rule, epoch).OK {
+		if !l.Spend(k, rule, epoch).OK || l.Spend(k, rule, epoch).OK {
 			t.Errorf("%v: want one token", k)
 		}
 	}
@@ -63,7 +63,7 @@ func TestRaceTakesEachTokenOnce(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			for range 100 {
-				if l.Take(acme, rule, epoch).OK {
+				if l.Spend(acme, rule, epoch).OK {
 					taken.Add(1)
 				}
 			}
@@ -78,17 +78,17 @@ func TestRaceTakesEachTokenOnce(t *testing.T) {
 func TestFloodOfOwnersIsBoundedAndKeepsCounting(t *testing.T) {
 	l, rule := limit.NewLocal(), limit.Bucket{Every: time.Hour, Burst: 1}
 	for i := range 600_000 {
-		l.Take(limit.Key{Kind: "address", Owner: fmt.Sprint(i)}, rule, epoch)
+		l.Spend(limit.Key{Kind: "address", Owner: fmt.Sprint(i)}, rule, epoch)
 	}
 	if n := l.Len(); n > 550_000 {
 		t.Errorf("%d buckets are kept, want about half a million at most", n)
 	}
-	if !l.Take(acme, rule, epoch).OK || l.Take(acme, rule, epoch).OK {
+	if !l.Spend(acme, rule, epoch).OK || l.Spend(acme, rule, epoch).OK {
 		t.Error("a new bucket is not counted in a full table")
 	}
 	// Once they are full again, buckets are forgotten.
 	for i := range 200_000 {
-		l.Take(limit.Key{Kind: "address", Owner: fmt.Sprint("again", i)}, limit.Bucket{Every: 1, Burst: 1}, epoch.Add(2*time.Hour))
+		l.Spend(limit.Key{Kind: "address", Owner: fmt.Sprint("again", i)}, limit.Bucket{Every: 1, Burst: 1}, epoch.Add(2*time.Hour))
 	}
 	if n := l.Len(); n > 250_000 {
 		t.Errorf("%d buckets are kept, want those in use", n)
@@ -97,7 +97,7 @@ func TestFloodOfOwnersIsBoundedAndKeepsCounting(t *testing.T) {
 
 func TestTakingATokenAllocatesNothing(t *testing.T) {
 	l, rule := limit.NewLocal(), limit.PerSecond(100, 200)
-	if n := testing.AllocsPerRun(1000, func() { l.Take(acme, rule, epoch) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { l.Spend(acme, rule, epoch) }); n != 0 {
 		t.Errorf("a token costs %v allocations", n)
 	}
 }
@@ -108,6 +108,6 @@ func BenchmarkTake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Microsecond)
-		l.Take(acme, rule, now)
+		l.Spend(acme, rule, now)
 	}
 }

@@ -40,8 +40,8 @@ func NewLocal() *Local {
 	return l
 }
 
-// Take takes a token from a bucket, if there is one.
-func (l *Local) Take(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, true) }
+// Spend takes a token from a bucket, if there is one.
+func (l *Local) Spend(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, true) }
 
 // Peek reports what Take would return, and takes nothing.
 func (l *Local) Peek(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, false) }
@@ -51,7 +51,7 @@ func (l *Local) ask(k Key, r Bucket, now time.Time, keep bool) State {
 	s := &l.shards[(maphash.String(l.seed, k.Owner)^maphash.String(l.seed, k.Object))%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	full, state := r.take(time.Duration(max(0, s.full[k]-at)))
+	full, state := r.spend(time.Duration(max(0, s.full[k]-at)))
 	if keep && state.OK {
 		if len(s.full) >= s.sweep {
 			s.drop(at)

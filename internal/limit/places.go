@@ -16,8 +16,8 @@ type Places struct {
 // NewPlaces returns that many free places.
 func NewPlaces(all int) *Places { return &Places{all: all, of: map[string]int{}} }
 
-// Take takes n places, or none. It reports whether this owner got them.
-func (p *Places) Take(owner string, n int) bool {
+// Acquire takes n places, or none. It reports whether this owner got them.
+func (p *Places) Acquire(owner string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of[owner]+n > p.all-p.taken-n {

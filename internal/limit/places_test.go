@@ -10,7 +10,7 @@ import (
 
 // takeAll takes places one by one until there are none for an owner.
 func takeAll(p *limit.Places, owner string) (n int) {
-	for p.Take(owner, 1) {
+	for p.Acquire(owner, 1) {
 		n++
 	}
 	return n
@@ -22,7 +22,7 @@ func TestPlacesLeaveAsManyForOthers(t *testing.T) {
 	if first != 600 || second != 300 {
 		t.Errorf("got %d and %d of 1200, want 600 and 300", first, second)
 	}
-	if p.Take("first", 1) {
+	if p.Acquire("first", 1) {
 		t.Error("who has the most gets one more")
 	}
 	p.Leave("first", first)
@@ -35,20 +35,20 @@ func TestHowManyEverThereAreSomebodyNewFindsAPlace(t *testing.T) {
 	p := limit.NewPlaces(1000)
 	for range 100 { // all of them at once, one by one
 		for j := range 100 {
-			p.Take(fmt.Sprint(j), 1)
+			p.Acquire(fmt.Sprint(j), 1)
 		}
 	}
-	if !p.Take("new", 1) {
+	if !p.Acquire("new", 1) {
 		t.Error("a hundred who take what they get leave none")
 	}
 }
 
 func TestPlacesAreTakenAtOnceOrNotAtAll(t *testing.T) {
 	p := limit.NewPlaces(100)
-	if p.Take("acme", 51) {
+	if p.Acquire("acme", 51) {
 		t.Error("more than half was given")
 	}
-	if !p.Take("acme", 50) {
+	if !p.Acquire("acme", 50) {
 		t.Error("what was refused is still taken")
 	}
 }
@@ -59,14 +59,14 @@ func TestRaceForPlacesGivesBackAll(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			for range 1000 {
-				if owner := fmt.Sprint(i % 3); p.Take(owner, 3) {
+				if owner := fmt.Sprint(i % 3); p.Acquire(owner, 3) {
 					p.Leave(owner, 3)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if !p.Take("acme", 32) {
+	if !p.Acquire("acme", 32) {
 		t.Error("places are missing")
 	}
 }
@@ -88,7 +88,7 @@ func TestPlaceOfSeveralOwners(t *testing.T) {
 		t.Error("an owner without a place gets none")
 	}
 	leave()
-	if !p.Take("acme", 1) {
+	if !p.Acquire("acme", 1) {
 		t.Error("the place was not given back")
 	}
 }

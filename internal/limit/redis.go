@@ -79,9 +79,9 @@ func (r *Redis) Close() error {
 // Up reports whether Redis answers.
 func (r *Redis) Up() bool { return !r.down.Load() }
 
-// Take takes a token from a bucket, if there is one. now is the time for the local buckets,
+// Spend takes a token from a bucket, if there is one. now is the time for the local buckets,
 // which are used while Redis does not answer.
-func (r *Redis) Take(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, true) }
+func (r *Redis) Spend(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, true) }
 
 // Peek reports what Take would return, and takes nothing.
 func (r *Redis) Peek(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, false) }
@@ -119,7 +119,7 @@ func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	if got[0] == 1 {
 		full -= rule.Every // as it was before
 	}
-	_, s := rule.take(full)
+	_, s := rule.spend(full)
 	s.OK = got[0] == 1
 	return s, nil
 }

@@ -75,7 +75,7 @@ func TestNodesShareTheirBucketsInRedis(t *testing.T) {
 	for _, n := range []*limit.Redis{a, b, a, b} {
 		all.Go(func() {
 			for range 20 {
-				if n.Take(acme, slow, epoch).OK {
+				if n.Spend(acme, slow, epoch).OK {
 					taken.Add(1)
 				}
 			}
@@ -90,12 +90,12 @@ func TestNodesShareTheirBucketsInRedis(t *testing.T) {
 	}
 	other := limit.Key{Kind: "tenant", Owner: "mer_other"}
 	for left := 19; left >= 17; left-- {
-		peek, got := b.Peek(other, slow, epoch), a.Take(other, slow, epoch)
+		peek, got := b.Peek(other, slow, epoch), a.Spend(other, slow, epoch)
 		if !got.OK || got.Limit != 20 || got.Left != left || peek.Left != left || got.Retry != 0 {
 			t.Errorf("want %d of 20 left, got %+v after %+v", left, got, peek)
 		}
 	}
-	refused := a.Take(acme, slow, epoch)
+	refused := a.Spend(acme, slow, epoch)
 	if refused.OK || refused.Left != 0 || refused.Retry <= 50*time.Minute || refused.Retry > time.Hour || refused.Full <= 19*time.Hour || refused.Full > 20*time.Hour {
 		t.Errorf("a token of an empty bucket: %+v", refused)
 	}
@@ -105,10 +105,10 @@ func TestRedisRefills(t *testing.T) {
 	server := dbtest.Redis(t)
 	a, _ := node(t, server.URL)
 	quick := limit.Bucket{Every: 50 * time.Millisecond, Burst: 1}
-	if !a.Take(acme, quick, epoch).OK {
+	if !a.Spend(acme, quick, epoch).OK {
 		t.Error("a new bucket is empty")
 	}
-	eventually(t, "a token has come back", func() bool { return a.Take(acme, quick, epoch).OK })
+	eventually(t, "a token has come back", func() bool { return a.Spend(acme, quick, epoch).OK })
 }
 
 func TestRedisThatFailsIsReplacedByTheNodeItself(t *testing.T) {
@@ -121,13 +121,13 @@ func TestRedisThatFailsIsReplacedByTheNodeItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := dbtest.Redis(t)
 			a, log := node(t, server.URL)
-			if !a.Take(acme, slow, epoch).OK {
+			if !a.Spend(acme, slow, epoch).OK {
 				t.Fatal("a new bucket is empty")
 			}
 			c.fail(server, t)
 			taken := 0
 			for range 50 {
-				if a.Take(acme, slow, epoch).OK {
+				if a.Spend(acme, slow, epoch).OK {
 					taken++
 				}
 			}
@@ -136,7 +136,7 @@ func TestRedisThatFailsIsReplacedByTheNodeItself(t *testing.T) {
 			}
 			c.mend(server, t)
 			eventually(t, "the node has found Redis again", a.Up)
-			if !a.Take(acme, slow, epoch).OK {
+			if !a.Spend(acme, slow, epoch).OK {
 				t.Error("Redis has tokens, and the node gives none")
 			}
 			if lost, found := log.count("redis does not answer"), log.count("redis answers again"); lost != 1 || found != 1 {
@@ -150,7 +150,7 @@ func TestRedisMayComeLater(t *testing.T) {
 	server := dbtest.Redis(t)
 	server.Kill(t)
 	a, log := node(t, server.URL)
-	if a.Up() || !a.Take(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
+	if a.Up() || !a.Spend(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
 		t.Error("want a node that starts without Redis, limits by itself, and says so")
 	}
 	server.Start(t)
@@ -205,7 +205,7 @@ func TestRedisAddressIsKeptToInFull(t *testing.T) {
 	first, _ := node(t, "rediss://ana:s3cret%2F@127.0.0.1:"+port)
 	for _, n := range []*limit.Redis{third, again, first} {
 		eventually(t, "the node has found Redis", n.Up) // a busy machine may take long for TLS
-		n.Take(acme, slow, epoch)
+		n.Spend(acme, slow, epoch)
 	}
 	if a, b, c := third.Peek(acme, slow, epoch), again.Peek(acme, slow, epoch), first.Peek(acme, slow, epoch); a.Left != 17 || b.Left != 17 || c.Left != 18 {
 		t.Errorf("database 3 has %d and %d left, the first one %d, want 17, 17 and 18 after a look", a.Left, b.Left, c.Left)
@@ -221,7 +221,7 @@ func TestRedisAddressIsKeptToInFull(t *testing.T) {
 		"a database that is not there": "rediss://ana:s3cret%2F@127.0.0.1:" + port + "/99",
 	} {
 		n, log := node(t, url)
-		if n.Up() || !n.Take(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
+		if n.Up() || !n.Spend(acme, slow, epoch).OK || log.count("redis does not answer") != 1 {
 			t.Errorf("with %s, want a node that says so and counts by itself", what)
 		}
 		if log.count("wrong-one")+log.count("s3cret") > 0 {

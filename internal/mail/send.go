@@ -80,7 +80,7 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn = &heard{Conn: conn, left: mostHeard}
+	conn = &limitedConn{Conn: conn, left: mostHeard}
 	// If the name leads to another machine after all, it would get the password in clear text.
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); s.plain && ok && !tcp.IP.IsLoopback() {
 		conn.Close()
@@ -101,15 +101,15 @@ func (s *Sender) connect(ctx context.Context) (net.Conn, error) {
 // few lines.
 const mostHeard = 256 << 10
 
-// heard is a connection that limits how much the other side may send, because an attacker
+// limitedConn is a connection that limits how much the other side may send, because an attacker
 // in between could send without end.
-type heard struct {
+type limitedConn struct {
 	net.Conn
 	left int
 }
 
 // Read implements net.Conn.
-func (h *heard) Read(p []byte) (int, error) {
+func (h *limitedConn) Read(p []byte) (int, error) {
 	if h.left <= 0 {
 		return 0, errors.New("the server sends too much")
 	}

@@ -174,8 +174,8 @@ func value(arg any) string {
 	return fmt.Sprint(arg)
 }
 
-// Said is an error for the terminal: as its Error method has it, with the API's sentences in place of data.
-func Said(err error) string {
+// Sentence is an error for the terminal: as its Error method has it, with the API's sentences in place of data.
+func Sentence(err error) string {
 	switch e := err.(type) {
 	case nil:
 		return ""
@@ -184,25 +184,25 @@ func Said(err error) string {
 	case *problem.Error:
 		said := string(e.Code) + ": " + API(e)
 		if e.Cause != nil {
-			said += ": " + Said(e.Cause)
+			said += ": " + Sentence(e.Cause)
 		}
 		return said
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
-			return strings.Replace(err.Error(), inner.Error(), Said(inner), 1)
+			return strings.Replace(err.Error(), inner.Error(), Sentence(inner), 1)
 		}
 	case interface{ Unwrap() []error }:
 		text := err.Error()
 		for _, inner := range e.Unwrap() {
-			text = strings.Replace(text, inner.Error(), Said(inner), 1)
+			text = strings.Replace(text, inner.Error(), Sentence(inner), 1)
 		}
 		return text
 	}
 	return err.Error()
 }
 
-// Kept is the API's sentence for a reason that a row has kept as its Error method wrote it. Any other text stays as it is.
-func Kept(text string) string {
+// StoredText is the API's sentence for a reason that a row has kept as its Error method wrote it. Any other text stays as it is.
+func StoredText(text string) string {
 	key, rest, _ := strings.Cut(text, " ")
 	e, known := catalog()[key]
 	if !known {

@@ -138,13 +138,13 @@ func TestSentencesHaveTheirArguments(t *testing.T) {
 		{message.API(missing), "there is no such claim: TXN-1 is a payment; read it with GET /payments/TXN-1"},
 		{message.Page("en", missing.Reason, pages), "There is no such claim in this shop and environment."},
 		{message.API(&problem.Error{Details: problem.Details{Issues: []problem.Issue{{Path: "a", Reason: due}, {Path: "b", Reason: due}}}}), "due {now}; due {now}"},
-		{message.Said(fmt.Errorf("line 1: %w", refused)), "line 1: card_declined: due {now}"},
-		{message.Said(errors.Join(refused, wrapped)), "card_declined: due {now}\ninvalid_token: due {now}: card_declined: due {now}"},
-		{message.Said(fmt.Errorf("line 1: %w, %w", due, refused)), "line 1: due {now}, card_declined: due {now}"},
-		{message.Said(errors.New("disk full")), "disk full"},
-		{message.Kept("disk full"), "disk full"},
-		{message.Kept(above.Error()), message.Text(above)},
-		{message.Kept(message.Literal(`say "no" = no`).Error()), `say "no" = no`},
+		{message.Sentence(fmt.Errorf("line 1: %w", refused)), "line 1: card_declined: due {now}"},
+		{message.Sentence(errors.Join(refused, wrapped)), "card_declined: due {now}\ninvalid_token: due {now}: card_declined: due {now}"},
+		{message.Sentence(fmt.Errorf("line 1: %w, %w", due, refused)), "line 1: due {now}, card_declined: due {now}"},
+		{message.Sentence(errors.New("disk full")), "disk full"},
+		{message.StoredText("disk full"), "disk full"},
+		{message.StoredText(above.Error()), message.Text(above)},
+		{message.StoredText(message.Literal(`say "no" = no`).Error()), `say "no" = no`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -265,7 +265,7 @@ func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
 	}}}, nil
 }
 
-func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
+func (n Notice) stored(payment string, verdict Verdict, now time.Time) KeptNotice {
 	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
 		verdict = Mismatched
 	}
@@ -286,7 +286,7 @@ func (p *Payment) keptAnswer(attempt Attempt, o Outcome, verdict Verdict, now ti
 	case verdict == Mismatched:
 		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
 	}
-	return told.kept(p.ID, verdict, now)
+	return told.stored(p.ID, verdict, now)
 }
 
 // Document is a file that is stored once and never changes.

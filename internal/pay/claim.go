@@ -351,13 +351,13 @@ func (c Case) String() string {
 		words = append(words, fmt.Sprintf("instance %d", c.Instance))
 	}
 	if c.Currency != "" {
-		words = append(words, "of "+c.told().String())
+		words = append(words, "of "+c.disputed().String())
 	}
 	return strings.Join(words, ", ")
 }
 
-// told is the disputed amount as the provider reports it; zero if it reported none.
-func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
+// disputed is the disputed amount as the provider reports it; zero if it reported none.
+func (c Case) disputed() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
 
 // instance is the instance at which the dispute is, from 1.
 func (c Case) instance() int { return max(1, c.Instance) }

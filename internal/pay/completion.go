@@ -214,10 +214,10 @@ func (p *Payment) move(v Verb, now time.Time) {
 	}
 }
 
-// Left are the attempts whose page the shopper left by TryAgain, and that took no money as far as is known. Only their
+// LeftPages are the attempts whose page the shopper left by TryAgain, and that took no money as far as is known. Only their
 // providers' word says that the pages have ended, and a notification may be lost: they are queried again after the payment's
 // end, at the times of its looks (PAY-39).
-func Left(p Payment) (left []Attempt) {
+func LeftPages(p Payment) (left []Attempt) {
 	for i, a := range p.Attempts {
 		if !a.Again {
 			continue
@@ -233,7 +233,7 @@ func Left(p Payment) (left []Attempt) {
 
 // nextOfLeft is when to query Left again if nothing else is queried; zero if there is none, and after the last query.
 func (p *Payment) nextOfLeft(now time.Time) time.Time {
-	if len(Left(*p)) == 0 {
+	if len(LeftPages(*p)) == 0 {
 		return time.Time{}
 	}
 	return p.nextLook(Outcome{}, now)
@@ -248,7 +248,7 @@ func (p *Payment) nextLook(o Outcome, now time.Time) time.Time {
 	case !p.Times.Expired.IsZero():
 		ended = p.Times.Expired
 	}
-	if o.Kind == Unknown || slices.ContainsFunc(Left(*p), func(a Attempt) bool { return a.Unanswered > 0 }) {
+	if o.Kind == Unknown || slices.ContainsFunc(LeftPages(*p), func(a Attempt) bool { return a.Unanswered > 0 }) {
 		n = len(looks)
 	}
 	for _, after := range looks[first:n] {

@@ -25,7 +25,7 @@ func (n Notice) ApplyDispute(p Payment, claims []Claim, ids [2]string, now time.
 		verdict = Applied
 	}
 	next, change := d.done()
-	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.stored(p.ID, verdict, now))
 	return next, change
 }
 
@@ -57,7 +57,7 @@ func (c Claim) ApplyDisputeAnswer(p Payment, claims []Claim, n *Notice, ids [2]s
 		if d.applyDispute(*n, ids) == Mismatched {
 			answer := *n
 			answer.ID = fmt.Sprintf("answer/%s-%d", c.ID, c.Case.Asked+1)
-			receipt := answer.kept(p.ID, Mismatched, now)
+			receipt := answer.stored(p.ID, Mismatched, now)
 			told = &receipt
 		}
 	}
@@ -257,7 +257,7 @@ func (d *docket) measure(o *opening) (fits bool) {
 	o.local, fits = told, true
 	switch {
 	case back: // the dispute is about the amount that the shopper got then
-		o.local, fits = o.previous.Local, told.Currency == "" || told == o.previous.Local || told == o.previous.Case.told()
+		o.local, fits = o.previous.Local, told.Currency == "" || told == o.previous.Local || told == o.previous.Case.disputed()
 	case told.Currency == "" && o.previous != nil:
 		o.local = o.previous.Local
 	case told.Currency == "":
@@ -323,7 +323,7 @@ func (d *docket) goOn(c Claim, n Notice) Verdict {
 			c.Case.Minor, c.Case.Currency = told.Minor, string(told.Currency)
 		}
 	default:
-		fits = told == c.Case.told()
+		fits = told == c.Case.disputed()
 	}
 	if n.Ruling != "" && fits {
 		d.end(c, n.Ruling.status(), n.Outcome.Message)

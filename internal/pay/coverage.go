@@ -61,7 +61,7 @@ func PayoutStates() []PayoutState {
 
 // PayoutState returns how far a closed settlement is paid out.
 func (s Settlement) PayoutState() PayoutState {
-	switch left := s.Left(); {
+	switch left := s.Uncovered(); {
 	case s.Status == BatchPaid && (left != 0 || len(s.Covers) == 0):
 		return PayoutFromBefore
 	case s.Net <= 0 || left == 0 && s.PaidOut() == 0:
@@ -76,7 +76,7 @@ func (s Settlement) PayoutState() PayoutState {
 
 // settled reports whether withdrawals have paid out the whole net, less set-offs.
 func (s Settlement) settled() bool {
-	return s.Left() == 0 && s.PaidOut() > 0 && !slices.ContainsFunc(s.Covers, func(c Cover) bool { return !c.Paid })
+	return s.Uncovered() == 0 && s.PaidOut() > 0 && !slices.ContainsFunc(s.Covers, func(c Cover) bool { return !c.Paid })
 }
 
 // cover adds a cover, or a part to one by the same withdrawal or settlement.
@@ -129,7 +129,7 @@ func (w Withdrawal) uncovering() int64 { return w.coverLimit() - CoveredSum(w.Co
 func (w *Withdrawal) coverOldest(list []Settlement, amount int64) {
 	w.Covers = slices.Clone(w.Covers)
 	for i := range list {
-		if part := min(amount, list[i].Left()); part > 0 {
+		if part := min(amount, list[i].Uncovered()); part > 0 {
 			amount -= part
 			list[i].cover(Cover{By: w.ID, Amount: part, Paid: !w.CompletedAt.IsZero()})
 			w.Covers = append(w.Covers, Covered{list[i].ID, part})
@@ -162,8 +162,8 @@ func (w *Withdrawal) uncoverNewest(list []Settlement) {
 func setOff(list []Settlement) {
 	for d := range list {
 		for i := range list {
-			debt := -list[d].Left()
-			if part := min(debt, list[i].Left()); part > 0 {
+			debt := -list[d].Uncovered()
+			if part := min(debt, list[i].Uncovered()); part > 0 {
 				list[i].cover(Cover{By: list[d].ID, Amount: part, Paid: true})
 				list[d].cover(Cover{By: list[i].ID, Amount: -part, Paid: true})
 			}
@@ -215,7 +215,7 @@ func Match(list []Settlement, made []Withdrawal, now time.Time) Change {
 			continue
 		}
 		s = s.written(now)
-		owedAgain := s.Left() > before[i].Left()
+		owedAgain := s.Uncovered() > before[i].Uncovered()
 		switch {
 		case s.Status == BatchClosed && s.settled():
 			s.Status, s.PaidAt, s.PayoutWhy = BatchPaid, now, ""
@@ -246,11 +246,11 @@ func (s *Settlement) arrived(withdrawal string) {
 // less withdrawals that cover nothing yet. of are the settlements, oldest first; those without a receipt wait for it.
 func Owed(list []Settlement, made []Withdrawal) (sum int64, of []Settlement) {
 	for _, s := range list {
-		if s.Status != BatchClosed || s.Left() > 0 && s.PDFAt.IsZero() {
+		if s.Status != BatchClosed || s.Uncovered() > 0 && s.PDFAt.IsZero() {
 			continue
 		}
-		sum += s.Left()
-		if s.Left() > 0 {
+		sum += s.Uncovered()
+		if s.Uncovered() > 0 {
 			of = append(of, s)
 		}
 	}
@@ -275,7 +275,7 @@ func (w Withdrawal) PayOff(of []Settlement, now time.Time) (Withdrawal, []Settle
 		case i < len(list)-1:
 			continue
 		}
-		if i == len(list)-1 && s.Left() > 0 { // the rest of it waits for money
+		if i == len(list)-1 && s.Uncovered() > 0 { // the rest of it waits for money
 			if s.Covered == of[i].Covered {
 				s = s.written(now)
 			}
@@ -319,7 +319,7 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 	if s.settled() {
 		s.Status, s.PaidAt = BatchPaid, now
 	}
-	if s.Left() == 0 {
+	if s.Uncovered() == 0 {
 		s.DueAt = time.Time{}
 	}
 	change.Withdrawals, change.Settlements = []Withdrawal{made}, []Settlement{s}
@@ -334,7 +334,7 @@ func (s Settlement) MayPayOut(amount int64) error {
 	conflict := func(code problem.Code, why problem.Reason) error {
 		return &problem.Error{Code: code, Reason: why, Details: problem.Details{From: string(s.Status), Action: string(BatchPaid)}}
 	}
-	switch left := s.Left(); {
+	switch left := s.Uncovered(); {
 	case s.Status == BatchOpen:
 		return conflict(problem.ConflictState, settlementOpen)
 	case s.PDFAt.IsZero():

@@ -35,7 +35,7 @@ func madeWithdrawal(id string, amount int64, status WithdrawalStatus) Withdrawal
 func TestWithdrawalsCoverSettlements(t *testing.T) {
 	show := func(change Change) (said []string) {
 		for _, s := range change.Settlements {
-			said = append(said, fmt.Sprintf("%s %s %d left %d", s.ID, s.Status, s.Net, s.Left()))
+			said = append(said, fmt.Sprintf("%s %s %d left %d", s.ID, s.Status, s.Net, s.Uncovered()))
 		}
 		for _, w := range change.Withdrawals {
 			said = append(said, fmt.Sprintf("%s covers %v", w.ID, w.Covers))
@@ -66,7 +66,7 @@ func TestWithdrawalsCoverSettlements(t *testing.T) {
 	failed, settlements = failed.PayOff(settlements, noon)
 	failed.DueAt = noon
 	third := Match(settlements, []Withdrawal{failed}, noon)
-	if s := third.Settlements[0]; s.Left() != 80 || s.Payout != "" || s.PayoutWhy != "account_closed" || !s.DueAt.Equal(noon.Add(payoutRetry)) || len(third.Withdrawals[0].Covers) != 0 {
+	if s := third.Settlements[0]; s.Uncovered() != 80 || s.Payout != "" || s.PayoutWhy != "account_closed" || !s.DueAt.Equal(noon.Add(payoutRetry)) || len(third.Withdrawals[0].Covers) != 0 {
 		t.Errorf("the payout failed: %+v", s)
 	}
 	// One that was marked as paid before withdrawals were linked stays paid, whatever covers it.
@@ -92,8 +92,8 @@ func checkCovers(t *rapid.T, settlements map[string]Settlement, made map[string]
 				t.Fatalf("%s is paid by %s: %t", s.ID, w, c.Paid)
 			}
 		}
-		owed, debts = owed+max(0, s.Left()), debts+max(0, -s.Left())
-		if sum != s.Covered || (s.Net > 0) != (s.Left() >= 0 && s.Net > 0) || s.Net < 0 && s.Left() > 0 || (s.Status == BatchPaid) != s.settled() {
+		owed, debts = owed+max(0, s.Uncovered()), debts+max(0, -s.Uncovered())
+		if sum != s.Covered || (s.Net > 0) != (s.Uncovered() >= 0 && s.Net > 0) || s.Net < 0 && s.Uncovered() > 0 || (s.Status == BatchPaid) != s.settled() {
 			t.Fatalf("%s of %d is %s, covered %d by %v", s.ID, s.Net, s.Status, s.Covered, s.Covers)
 		}
 	}
@@ -159,7 +159,7 @@ func TestSettlementIsPaidByHandOnce(t *testing.T) {
 		if w.Status != WithdrawalDone || w.Version != 1 || w.Fee != 0 || moved[ledger.Available] != -c.amount || moved[ledger.PaidOut] != c.amount || moved[ledger.InTransit] != 0 {
 			t.Errorf("%s: %s moves %v", c.name, w, moved)
 		}
-		if (s.Status == BatchPaid) != (c.amount == 80) || s.Left() != 80-c.amount || len(change.Events) != 1 || change.Events[0].Type != webhooks.WithdrawalCompleted || len(change.Floors) != 1 {
+		if (s.Status == BatchPaid) != (c.amount == 80) || s.Uncovered() != 80-c.amount || len(change.Events) != 1 || change.Events[0].Type != webhooks.WithdrawalCompleted || len(change.Floors) != 1 {
 			t.Errorf("%s: %+v", c.name, s)
 		}
 	}

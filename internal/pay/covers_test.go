@@ -26,7 +26,7 @@ func TestCoversAddUp(t *testing.T) {
 			}
 			slices.SortFunc(out, func(a, b Withdrawal) int { return slices.Compare([]byte(a.ID), []byte(b.ID)) })
 			for _, s := range settlements {
-				in := !selected || s.Left() != 0
+				in := !selected || s.Uncovered() != 0
 				for _, w := range out {
 					in = in || slices.ContainsFunc(w.Covers, func(c Covered) bool { return c.Settlement == s.ID })
 				}
@@ -103,10 +103,10 @@ func TestCoversAddUp(t *testing.T) {
 			case 6:
 				if len(list) > 0 {
 					s := rapid.SampledFrom(list).Draw(t, "by hand")
-					if s.Left() <= 0 {
+					if s.Uncovered() <= 0 {
 						continue
 					}
-					amount := rapid.Int64Range(1, s.Left()).Draw(t, "amount")
+					amount := rapid.Int64Range(1, s.Uncovered()).Draw(t, "amount")
 					have := ledger.Balances{ledger.Available: earned - gone()}
 					_, _, change, err := wallet.PayByHand(fmt.Sprintf("wdr_%02d", len(made)), s, amount, PayoutRoute{Account: "hand"}, "TED 1", rates.Conversion{}, have, noon)
 					if err == nil {

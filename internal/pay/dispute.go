@@ -67,8 +67,8 @@ func (d Disputes) OpenOnCapture() string {
 	return ""
 }
 
-// Kept reports whether the disputes of the capture have all ended, and none for the shopper.
-func (d Disputes) Kept() bool {
+// Won reports whether the disputes of the capture have all ended, and none for the shopper.
+func (d Disputes) Won() bool {
 	return len(d.Takings) > 0 && !slices.ContainsFunc(d.Takings, func(t Taking) bool {
 		return t.Attempt == 0 && !t.Followed && (t.Open || t.State().Pays())
 	})
@@ -126,9 +126,9 @@ func (p *Payment) takingAt(claim string) int {
 	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
 }
 
-// take sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
+// withTaking sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
 // values that were handed out do not change.
-func (p Payment) take(t Taking) Payment {
+func (p Payment) withTaking(t Taking) Payment {
 	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
 	if at < 0 {
 		list = append(list, t)
@@ -185,12 +185,12 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		if o.previous.Status.Pays() {
 			back = p.taking(o.previous.ID).USD
 		}
-		p = p.take(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
+		p = p.withTaking(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
 	hold := max(0, min(o.usd-back, p.uncontested(p.inquiryOf(taking))-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
-	p = p.take(taking)
+	p = p.withTaking(taking)
 	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
@@ -232,7 +232,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	p = p.gone(taking, now)
 	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
 	kept := c.Frozen - frozen
-	p = p.take(taking)
+	p = p.withTaking(taking)
 	p, more := p.payShort(c.suffix(), now)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(
@@ -259,7 +259,7 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 		}
 		t.Short -= usd
 		t.USD += usd
-		p = p.take(t).gone(t, now)
+		p = p.withTaking(t).gone(t, now)
 		part := p.came(inquiry).Fraction(usd, p.worth(inquiry), money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
@@ -277,7 +277,7 @@ func (p Payment) stage(c Claim) (Payment, bool) {
 		return p, false
 	}
 	t.Status, t.Local = c.Status, c.Local.Minor
-	return p.take(t), true
+	return p.withTaking(t), true
 }
 
 // gone moves the payment to chargeback once the shopper has the money of a dispute of its capture.

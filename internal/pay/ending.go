@@ -133,7 +133,7 @@ func (o Outcome) Contradiction(p Payment, order int, now time.Time) (Change, boo
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
 		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
-	return Change{Notices: []KeptNotice{told.kept(p.ID, Mismatched, now)}}, true
+	return Change{Notices: []KeptNotice{told.stored(p.ID, Mismatched, now)}}, true
 }
 
 // Ended applies the operator's decision on an inquiry whose refund is under way and whose provider
@@ -207,7 +207,7 @@ func (p Payment) CheckCancel() error {
 	switch {
 	case p.Status != Pending:
 		conflict.Reason = onlyPendingCanceled.With(p.Status)
-	case p.Strays.kept():
+	case p.Strays.outstanding():
 		conflict.Reason = moneyArrivedNoCancel
 		conflict.Details.Reason = PaymentReceived
 	default:

@@ -61,7 +61,7 @@ func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.T
 		next, change = c.ApplyRefundOutcome(p, n.Outcome.AsQueried(), now)
 		verdict = Applied
 	}
-	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
+	change.Notices = []KeptNotice{n.stored(p.ID, verdict, now)}
 	return next, change
 }
 
@@ -91,7 +91,7 @@ func (p Payment) ApplyNotice(n Notice, c Cascade, claimID string, now time.Time)
 			}
 		}
 	}
-	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.stored(p.ID, verdict, now))
 	return next, change
 }
 
@@ -154,9 +154,9 @@ func (n UnknownNotice) Object() string {
 	return object
 }
 
-// Kept is the notice as it is kept, of no payment: a summary, because the rest of another system's object is none of
+// Stored is the notice as it is kept, of no payment: a summary, because the rest of another system's object is none of
 // our business.
-func (n UnknownNotice) Kept(account string, now time.Time) KeptNotice {
+func (n UnknownNotice) Stored(account string, now time.Time) KeptNotice {
 	body := fmt.Appendf(nil, "%s %s: reference %q, the provider's %q", n.Says, n.Local, plain(n.Reference), plain(n.ProviderRef))
 	// An applied notice has another id, so that the same notice can be applied when the object is back.
 	return KeptNotice{ID: "/unknown/" + account + "/" + n.ID, Account: account, Verdict: Ignored, Body: body, At: now}
@@ -164,7 +164,7 @@ func (n UnknownNotice) Kept(account string, now time.Time) KeptNotice {
 
 // KeptWhole is Kept with all that the provider sent.
 func (n UnknownNotice) KeptWhole(account string, now time.Time) KeptNotice {
-	kept := n.Kept(account, now)
+	kept := n.Stored(account, now)
 	kept.Body = n.Body
 	return kept
 }
@@ -380,7 +380,7 @@ func (n Notice) ApplyRefundList(p Payment, claims []Claim, ids []string, now tim
 	}
 	next, change := d.done()
 	next, change = next.also(&p, change, order, n.Outcome, now)
-	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.stored(p.ID, verdict, now))
 	return next, change
 }
 

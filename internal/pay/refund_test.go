@@ -252,7 +252,7 @@ func (w *trade) check() {
 		}
 	}
 	for _, r := range w.reserves {
-		if left := r.Left() + unclaimed[r.Day]; left < 0 {
+		if left := r.Remaining() + unclaimed[r.Day]; left < 0 {
 			w.t.Fatalf("of the reserve of %s %d is left: %+v", r.Day.Format(time.DateOnly), left, r)
 		}
 	}

@@ -92,7 +92,7 @@ func (c Claim) ApplyRefundAnswer(p Payment, before Claim, o Outcome, now time.Ti
 			ID: fmt.Sprintf("answer/%s %s", before.Reference(), o.Kind), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", before.Reference(), o.Local, o.Kind, c.Status, c.Local),
 		}
-		return c, Change{Notices: []KeptNotice{told.kept(p.ID, Mismatched, now)}}
+		return c, Change{Notices: []KeptNotice{told.stored(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
 		return c, Change{}
 	case o.Kind == Approved && c.Call.State == Unknown && c.Version != before.Version:
@@ -196,7 +196,7 @@ func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
 		}
-		change.Notices = []KeptNotice{told.kept(p.ID, Mismatched, now)}
+		change.Notices = []KeptNotice{told.stored(p.ID, Mismatched, now)}
 	}
 	pause := c.Call.pause()
 	c.Call.State, c.Call.Other = Unknown, true

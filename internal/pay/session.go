@@ -54,13 +54,13 @@ type Session struct {
 	IP           string // of the customer's last request before the choice, or ""
 	OrderID      string
 	ReturnURL    string
-	Payment      string            // the payment it is locked to; "" until a method is chosen
-	Strict       bool              // made in a strict sandbox: it refuses what production refuses
-	After        string            // the failed payment that this one tries again; or ""
-	DueAt        time.Time         // when its end is announced; zero once that is done or a method was chosen
-	Installments installment.Asked // what the request says
-	Link         bool              // a payment link, which somebody of the team made
-	Closed       time.Time         // when somebody closed the link; zero: nobody did
+	Payment      string              // the payment it is locked to; "" until a method is chosen
+	Strict       bool                // made in a strict sandbox: it refuses what production refuses
+	After        string              // the failed payment that this one tries again; or ""
+	DueAt        time.Time           // when its end is announced; zero once that is done or a method was chosen
+	Installments installment.Request // what the request says
+	Link         bool                // a payment link, which somebody of the team made
+	Closed       time.Time           // when somebody closed the link; zero: nobody did
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 

@@ -122,10 +122,10 @@ func newSettlement(scope merchants.Scope, number int64, start, now time.Time) Se
 // made from it.
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
 
-// Look decides what to do with a due open settlement. first is when the first transfer that no settlement has
+// Advance decides what to do with a due open settlement. first is when the first transfer that no settlement has
 // collected is due, zero if there is none; delay is of the merchant's present terms. The settlement begins to close
 // when that transfer is due and the last closing is long enough ago. Otherwise it is due again when both may be true.
-func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
+func (s Settlement) Advance(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
 	if !s.PeriodEnd.IsZero() { // a node died while closing it
 		return s, true
 	}
@@ -344,7 +344,7 @@ func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
 func (s Settlement) Rested(newest Settlement, now time.Time) Change {
 	s = s.written(now)
 	s.DueAt = time.Time{}
-	if s.Left() == 0 {
+	if s.Uncovered() == 0 {
 		s.PayoutWhy = ""
 	}
 	change := Change{Settlements: []Settlement{s}}
@@ -401,8 +401,8 @@ type Reserve struct {
 // Closed reports whether the release has begun.
 func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
 
-// Left is what is not released yet, in USD cents.
-func (r Reserve) Left() int64 { return r.Held - r.Released }
+// Remaining is what is not released yet, in USD cents.
+func (r Reserve) Remaining() int64 { return r.Held - r.Released }
 
 // hold adds what settled lines hold of the day's reserve, or subtracts what they give back. A zero
 // r is a day without a row.
@@ -422,7 +422,7 @@ func (r Reserve) hold(s merchants.Scope, day time.Time, amount int64, now time.T
 // wait sets the time of the release. There is none if refunds took the day's whole reserve.
 func (r Reserve) wait() Reserve {
 	r.DueAt = time.Time{}
-	if r.Left() > 0 {
+	if r.Remaining() > 0 {
 		r.DueAt = r.ReleaseAt
 	}
 	return r
@@ -449,12 +449,12 @@ func (r Reserve) Close(now time.Time) (Reserve, Change) {
 // given is what refunds that no settlement has collected yet gave back of it, in USD cents, read
 // after it was closed. It is not released.
 func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
-	free := max(0, min(r.Left()-max(0, given), have[ledger.Reserve]))
+	free := max(0, min(r.Remaining()-max(0, given), have[ledger.Reserve]))
 	r.Version++
 	r.Released += free
 	r.UpdatedAt = now
 	r = r.wait()
-	if r.Left() > 0 {
+	if r.Remaining() > 0 {
 		r.DueAt = now.Add(day) // the next settlement collects those refunds
 	}
 	change := Change{Reserves: []Reserve{r}}
@@ -483,9 +483,9 @@ type Cover struct {
 // SetOff reports whether the part is set off against another settlement.
 func (c Cover) SetOff() bool { return strings.HasPrefix(c.By, SettlementPrefix) }
 
-// Left is the part of the net, in USD cents, that nothing covers: what is owed to the merchant, or,
+// Uncovered is the part of the net, in USD cents, that nothing covers: what is owed to the merchant, or,
 // below zero, a debt that is not set off yet. It is zero while the settlement is open.
-func (s Settlement) Left() int64 {
+func (s Settlement) Uncovered() int64 {
 	if s.Status == BatchOpen {
 		return 0
 	}

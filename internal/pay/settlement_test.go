@@ -130,7 +130,7 @@ func (b *books) work(chunk int) {
 			first = due
 		}
 	}
-	s, closing := b.batch.Look(first, b.delay, b.now)
+	s, closing := b.batch.Advance(first, b.delay, b.now)
 	b.batch = s
 	for closing {
 		list, at := b.unclaimed(b.batch.At, b.batch.Matured, chunk)
@@ -337,7 +337,7 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 		if c.line != -1 {
 			line = noon.Add(c.line)
 		}
-		next, closing := c.batch.Look(line, delay, noon.Add(c.now))
+		next, closing := c.batch.Advance(line, delay, noon.Add(c.now))
 		if closing != c.closing || !closing && !next.DueAt.Equal(noon.Add(c.due)) {
 			t.Errorf("%s: closing %v, due %v; want %v, %v", c.name, closing, next.DueAt.Sub(noon), c.closing, c.due)
 		}
@@ -361,7 +361,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
-	batch, closing := OpenSettlement(merchants.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At.Add(delay), delay, noon.Add(delay))
+	batch, closing := OpenSettlement(merchants.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Advance(hold.At.Add(delay), delay, noon.Add(delay))
 	if !closing {
 		t.Fatal("a hold as old as the delay is not collected")
 	}
@@ -372,10 +372,10 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	if gathered.Lines != 0 || len(change.Lines) != 1 || rested.DueAt.After(now) {
 		t.Fatalf("%d lines are listed of %d collected, and it is due again %v later, want at once", gathered.Lines, len(change.Lines), rested.DueAt.Sub(now))
 	}
-	if next, closing := rested.Look(captured.Add(delay), delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
+	if next, closing := rested.Advance(captured.Add(delay), delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
 		t.Errorf("then it waits until %s, want until the capture is old enough, %s", next.DueAt, captured.Add(delay))
 	}
-	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(merchants.ShortestDelay)) {
+	if next, _ := rested.Advance(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(merchants.ShortestDelay)) {
 		t.Errorf("with nothing left it waits until %s", next.DueAt)
 	}
 	// If there was nothing to collect, it does not loop without a pause.
@@ -395,7 +395,7 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	}
 	r := Reserve{}.hold(merchants.Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
 	r = r.hold(r.Scope, r.Day, 300, at)
-	if r.Left() != 800 || r.Version != 2 || r.DueAt.Before(want) {
+	if r.Remaining() != 800 || r.Version != 2 || r.DueAt.Before(want) {
 		t.Errorf("held %+v", r)
 	}
 	r, shut := r.Close(want)
@@ -407,8 +407,8 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 		t.Errorf("released %d of 800 with 100 given back, due %v; want 700, and a later release", got, change.Reserves[0].DueAt)
 	}
 	r = change.Reserves[0].hold(r.Scope, r.Day, -100, want.Add(2*time.Hour))
-	if !r.DueAt.IsZero() || r.Left() != 0 {
-		t.Errorf("after the refund is settled %d is left, due %v", r.Left(), r.DueAt)
+	if !r.DueAt.IsZero() || r.Remaining() != 0 {
+		t.Errorf("after the refund is settled %d is left, due %v", r.Remaining(), r.DueAt)
 	}
 }
 

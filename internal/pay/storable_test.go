@@ -27,7 +27,7 @@ func TestWhatProvidersTellCanBeStored(t *testing.T) {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			t.Errorf("%q is kept as %q", bad, text)
 		}
-		if kept := n.kept("TXN-1", Ignored, noon); kept.Verdict != Mismatched {
+		if kept := n.stored("TXN-1", Ignored, noon); kept.Verdict != Mismatched {
 			t.Errorf("a notice without its id is %s", kept.Verdict)
 		}
 	}

@@ -75,11 +75,11 @@ func (ss Strays) Attention() (Stray, bool) {
 // given back does not count. Money that the operator dealt with by hand does, since only the
 // operator knows where it is.
 func (p *Payment) Holds() bool {
-	return !p.Times.Unsure.IsZero() || p.Strays.kept()
+	return !p.Times.Unsure.IsZero() || p.Strays.outstanding()
 }
 
-// kept reports whether some of it was not given back.
-func (ss Strays) kept() bool {
+// outstanding reports whether some of it was not given back.
+func (ss Strays) outstanding() bool {
 	return slices.ContainsFunc(ss, func(s Stray) bool { return s.End != GivenBack })
 }
 
@@ -398,7 +398,7 @@ func (p Payment) applyFollowed(attempt Attempt, o Outcome, claimID string, now t
 	if next.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
 		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
 			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
-		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
+		change.Notices = append(change.Notices, silent.stored(p.ID, Mismatched, now))
 	}
 	if next.IsZero() {
 		next = p.nextOfLeft(now)

@@ -152,8 +152,8 @@ func isCNPJ(text string) bool {
 	return ok
 }
 
-// Company reports whether the shopper's document is a company's.
-func (r Request) Company() bool {
+// IsCompany reports whether the shopper's document is a company's.
+func (r Request) IsCompany() bool {
 	kind, number := r.Document()
 	if r.Country == "COL" && len(number) == 11 { // a person's NIT
 		return false

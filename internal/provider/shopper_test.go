@@ -97,8 +97,8 @@ func TestDocumentsHaveTypes(t *testing.T) {
 		{"BRA", "", "", "", false}, {"BOL", "1234567", "", "1234567", false}, {"BRA", "🎫\x00", "", "", false},
 	} {
 		r := provider.Request{Country: c.country, Buyer: pay.Buyer{Document: c.text}}
-		if kind, number := r.Document(); kind != c.kind || number != c.number || r.Company() != c.company {
-			t.Errorf("%s %s is a %q %q, a company's: %t", c.country, c.text, kind, number, r.Company())
+		if kind, number := r.Document(); kind != c.kind || number != c.number || r.IsCompany() != c.company {
+			t.Errorf("%s %s is a %q %q, a company's: %t", c.country, c.text, kind, number, r.IsCompany())
 		}
 	}
 }

@@ -172,9 +172,9 @@ func Ended(o pay.Outcome) pay.Outcome {
 	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef, Tries: o.Tries}
 }
 
-// Kept is the result of a cancel that the provider refused for good, or has no call for. It
+// RefusedCancel is the result of a cancel that the provider refused for good, or has no call for. It
 // is as Ended, but Awaiting if the charge is still open.
-func Kept(o pay.Outcome) pay.Outcome {
+func RefusedCancel(o pay.Outcome) pay.Outcome {
 	if o.Kind == pay.Awaiting {
 		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: o.ProviderRef}
 	}

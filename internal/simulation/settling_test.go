@@ -136,7 +136,7 @@ func (w *world) handPays(chance *rand.Rand) {
 			continue
 		}
 		s := list[chance.IntN(len(list))]
-		left := s.Left()
+		left := s.Uncovered()
 		if !s.Live || left <= 1 || chance.IntN(2) == 0 {
 			continue
 		}

@@ -22,7 +22,7 @@ func (s *core) back() {
 		return
 	}
 	defer s.looking.Unlock()
-	if s.b.DB.Room(s.life) == nil && s.away.CompareAndSwap(true, false) {
+	if s.b.DB.HasRoom(s.life) == nil && s.away.CompareAndSwap(true, false) {
 		s.b.Log.Info("the database is back")
 	}
 }

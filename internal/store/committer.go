@@ -60,8 +60,8 @@ ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNIN
 	dropCommitters = engine.Standalone(`DELETE FROM committers WHERE at < {now} - 604800000000`)
 )
 
-// note is the first statement of the next batch.
-func (c *committer) note(each func(engine.Row) error) engine.Step {
+// firstStatement is the first statement of the next batch.
+func (c *committer) firstStatement(each func(engine.Row) error) engine.Step {
 	c.number++
 	return engine.Step{Text: c.s.b.Text(noteBatch), Args: []any{c.id, c.fence, c.number}, Each: each, Want: 1}
 }
@@ -155,7 +155,7 @@ func (c *committer) flush(batch []*waiting) {
 		if batch = begun(batch); len(batch) == 0 {
 			return
 		}
-		c.s.met(batch)
+		c.s.recordWaits(batch)
 		span := c.s.transaction(batch)
 		w, began := newWrite(c, batch), time.Now()
 		err := c.write(w)
@@ -198,8 +198,8 @@ func (c *committer) flush(batch []*waiting) {
 	}
 }
 
-// met reports how long changes waited before a committer first took them.
-func (s *core) met(batch []*waiting) {
+// recordWaits reports how long changes waited before a committer first took them.
+func (s *core) recordWaits(batch []*waiting) {
 	if s.meter.Waited == nil {
 		return
 	}

@@ -51,7 +51,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		}
 		// The deliveries of an endpoint with an open circuit are parked from the start.
 		paused := stalled[0].Subscription
-		paused, _ = paused.Heard(false, webhooks.CircuitAfter, noon)
+		paused, _ = paused.Record(false, webhooks.CircuitAfter, noon)
 		must(t, s.Commit(ctx, pay.Change{Subscriptions: []webhooks.Subscription{paused}}))
 		completedAt(t, s, "B", noon)
 		clean(t, s)

@@ -38,7 +38,7 @@ func (w *write) askWanted(guards []engine.Step, wanted *bool) []engine.Step {
 	if len(list) == 0 {
 		return guards
 	}
-	ask := engine.Step{Text: w.s.b.Text(webhooks.AskWanted), Args: webhooks.Asked(w.Dialect, list)}
+	ask := engine.Step{Text: w.s.b.Text(webhooks.AskWanted), Args: webhooks.WantedArguments(w.Dialect, list)}
 	if w.Dialect == engine.SQLite {
 		ask.Each = func(engine.Row) error { *wanted = true; return errWanted }
 		return append([]engine.Step{ask}, guards...)

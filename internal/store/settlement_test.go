@@ -75,7 +75,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		day := pay.DayOf(noon)
 		held, err := s.Reserves().ByID(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
 		must(t, err)
-		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
+		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Remaining() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
 		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon.Add(time.Hour)))))

@@ -101,14 +101,14 @@ func (w *widths) learn(kept []*waiting, sent []storewebhooks.Dispatch) {
 	}
 }
 
-// company knows whether several merchants write. The goroutine of commitLoop owns it.
-type company struct {
+// soleWriter knows whether several merchants write. The goroutine of commitLoop owns it.
+type soleWriter struct {
 	last   string    // the last merchant that wrote
 	others time.Time // the last write by a different merchant
 }
 
 // limit is how much of a batch one merchant's changes may take.
-func (c *company) limit(all []*waiting, now time.Time) int {
+func (c *soleWriter) limit(all []*waiting, now time.Time) int {
 	for _, w := range all {
 		who := owner(w.change)
 		if who == "" || who == c.last {

@@ -116,11 +116,11 @@ type core struct {
 
 	sealer  *chain.Sealer
 	widths  widths // of shops' events
-	company company
+	company soleWriter
 
 	away     atomic.Bool // the database is away; commits are refused at once
 	watching atomic.Bool // a watch is running
-	nextDue  *look[map[string]time.Time]
+	nextDue  *sharedRead[map[string]time.Time]
 	looking  sync.Mutex                // held while somebody looks whether it is back
 	wrote    atomic.Pointer[time.Time] // time of the last written batch
 	closing  chan struct{}             // closed by Close

@@ -31,15 +31,15 @@ func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	})
 }
 
-// look is a read that callers at the same time share. Loops ask together, when the service starts and when many of them
+// sharedRead is a read that callers at the same time share. Loops ask together, when the service starts and when many of them
 // have done their work, and planning the statement takes PostgreSQL longer than anything else that they do then.
-type look[T any] struct {
+type sharedRead[T any] struct {
 	mu   sync.Mutex // owns next
 	next *answer[T] // begins when turn is free; nil if nobody waits for it
 	turn chan struct{}
 }
 
-func newLook[T any]() *look[T] { return &look[T]{turn: make(chan struct{}, 1)} }
+func newLook[T any]() *sharedRead[T] { return &sharedRead[T]{turn: make(chan struct{}, 1)} }
 
 type answer[T any] struct {
 	done  chan struct{}
@@ -50,7 +50,7 @@ type answer[T any] struct {
 
 // get returns what read returns. Whoever asks while it reads waits for the next one, which begins afterwards: nobody
 // misses what was written before the call. One of the callers reads for all, but only as long as it waits itself.
-func (l *look[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
+func (l *sharedRead[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
 	for {
 		l.mu.Lock()
 		a, first := l.next, l.next == nil
@@ -77,7 +77,7 @@ func (l *look[T]) get(ctx context.Context, read func(context.Context) (T, error)
 }
 
 // lead waits for the turn and reads. It lets the others know however it ends, also by a panic.
-func (l *look[T]) lead(ctx context.Context, a *answer[T], read func(context.Context) (T, error)) {
+func (l *sharedRead[T]) lead(ctx context.Context, a *answer[T], read func(context.Context) (T, error)) {
 	defer close(a.done)
 	mine := false
 	select {

@@ -65,7 +65,7 @@ func (w *write) run(ctx context.Context) error {
 		wanted := false
 		guards := w.askWanted(guards, &wanted)
 		w.kept, w.Kept = w.batch, w.Changes
-		steps := slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps())
+		steps := slices.Concat([]engine.Step{w.c.firstStatement(nil)}, guards, w.steps())
 		err := w.s.b.DB.Apply(ctx, w.Look, steps)
 		if err == nil {
 			engine.Free(steps)
@@ -91,7 +91,7 @@ func (w *write) run(ctx context.Context) error {
 		w.kept = w.writeEvents()
 		return errRerun
 	}
-	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
+	note := w.c.firstStatement(func(engine.Row) error { w.mine = true; return nil })
 	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
 	if errors.Is(err, engine.ErrLost) { // its rows are locked: only a deadlock with somebody else's transaction loses them
 		err = fmt.Errorf("%w: %w", engine.ErrBusy, err)

@@ -75,7 +75,7 @@ func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 func (p *pages) verification(w http.ResponseWriter, r *http.Request, v merchants.Verification, err error) {
 	var shown *problem.Error
 	switch {
-	case web.Left(r.Context(), err):
+	case web.ClientLeft(r.Context(), err):
 	case errors.As(err, &shown):
 		p.show(w, http.StatusNotFound, content{Title: "Verification not found", Missing: true})
 	case err != nil:

@@ -61,7 +61,7 @@ func newSettlementPayout(s pay.Settlement) *SettlementPayout {
 	}
 	v := &SettlementPayout{Status: s.PayoutState(), Amount: USD(s.PaidOut()), Covers: []SettlementCover{}}
 	if v.Status != pay.PayoutFromBefore {
-		v.Owed = USD(s.Left())
+		v.Owed = USD(s.Uncovered())
 	} else {
 		v.Owed = USD(0)
 	}
@@ -196,7 +196,7 @@ func NewReleases(list []pay.Reserve, bps int64, now time.Time) []Release {
 		if !now.Before(v.ReleaseAt) {
 			status = "due"
 		}
-		shown = append(shown, Release{Time{v.ReleaseAt}, USD(v.Left()), string(money.USD), Percent(bps), status})
+		shown = append(shown, Release{Time{v.ReleaseAt}, USD(v.Remaining()), string(money.USD), Percent(bps), status})
 	}
 	return shown
 }

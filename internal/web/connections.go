@@ -111,7 +111,7 @@ func (c *Connections) place(one *net.TCPConn) *connection {
 	leave := func() {}
 	if peer, _ := parseHop(one.RemoteAddr().String()); !inside(peer, c.trusted) {
 		owner := Subscriber(peer)
-		if !c.places.Take(owner, 1) {
+		if !c.places.Acquire(owner, 1) {
 			c.refused.Add(1)
 			_ = one.SetLinger(0) // or the kernel keeps it for a while
 			_ = one.Close()

@@ -85,8 +85,8 @@ func Failed(ctx context.Context, f Failure) {
 // such a request is no fault.
 const StatusLeft = 499
 
-// Left reports whether an error came about because the client has left.
-func Left(ctx context.Context, err error) bool {
+// ClientLeft reports whether an error came about because the client has left.
+func ClientLeft(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) && ctx.Err() != nil
 }
 

@@ -169,8 +169,8 @@ func (s *scanner) skip(c byte) bool {
 	return true
 }
 
-// take reads n bytes.
-func (s *scanner) take(n int) []byte {
+// next reads n bytes.
+func (s *scanner) next(n int) []byte {
 	taken := s.rest[:n]
 	s.rest = s.rest[n:]
 	return taken
@@ -185,7 +185,7 @@ func (s *scanner) text() []byte {
 	for i := 1; i < len(s.rest); i++ {
 		switch c := s.rest[i]; {
 		case c == '"':
-			return s.take(i + 1)
+			return s.next(i + 1)
 		case c < ' ', c == '\\', c == '<', c == '>', c == '&', c > '~':
 			return nil
 		}
@@ -200,11 +200,11 @@ func (s *scanner) scalar() []byte {
 	}
 	for _, word := range []string{"true", "false", "null"} {
 		if bytes.HasPrefix(s.rest, []byte(word)) {
-			return s.take(len(word))
+			return s.next(len(word))
 		}
 	}
 	if n := number(s.rest); n > 0 {
-		return s.take(n)
+		return s.next(n)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (e *Envelope) ContentType(string) string { return "application/json" }
 // Show returns an error as clients see it. An error that is not a *problem.Error is a fault: it is logged
 // here, once, and shown as internal_error. Whoever leaves before the answer causes no fault.
 func Show(ctx context.Context, log *slog.Logger, err error) *Envelope {
-	if web.Left(ctx, err) {
+	if web.ClientLeft(ctx, err) {
 		left := newEnvelope(ctx, message.Refusal(problem.InvalidRequest, "the connection was closed before the answer"))
 		left.status = web.StatusLeft
 		return left

@@ -330,8 +330,8 @@ func OneOf[T ~string](field, sent string, values []T) string {
 	return message
 }
 
-// Told quotes a JSON value as its sender wrote it.
-func Told(v any) string {
+// Quoted quotes a JSON value as its sender wrote it.
+func Quoted(v any) string {
 	switch value := v.(type) {
 	case nil:
 		return "null"
@@ -389,9 +389,9 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 				value = strconv.FormatFloat(n, 'f', -1, 64)
 			}
 			if both := bounds(schema); both != "" {
-				return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(schema), both, Told(d.Value))
+				return fmt.Sprintf("%s must be %s%s; you sent %s", name, kindOf(schema), both, Quoted(d.Value))
 			}
-			return fmt.Sprintf("%s must be %s%s; you sent %s", name, bound, value, Told(d.Value))
+			return fmt.Sprintf("%s must be %s%s; you sent %s", name, bound, value, Quoted(d.Value))
 		}
 	}
 	if strings.HasPrefix(d.Message, "expected array length ") {
@@ -406,7 +406,7 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 			return fmt.Sprintf("%s must be written as %s%s", name, strings.TrimPrefix(d.Message, "expected string to match pattern "), example(schema))
 		}
 		if path == "" && found == "object" {
-			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Told(d.Value))
+			return fmt.Sprintf(`the body must be a JSON object, such as {"amount":25.5}; you sent %s`, Quoted(d.Value))
 		}
 		kind := kindOf(&huma.Schema{Type: found})
 		if schema.Type == huma.TypeInteger {
@@ -415,7 +415,7 @@ func (h Help) plain(path string, d *huma.ErrorDetail) string {
 		if h.secret(schema) {
 			return fmt.Sprintf("%s must be %s%s; you sent something else", name, kind, example(schema))
 		}
-		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Told(d.Value))
+		return fmt.Sprintf("%s must be %s%s%s; you sent %s", name, kind, bounds(schema), example(schema), Quoted(d.Value))
 	case "length":
 		return h.length(name, d)
 	case "value":

@@ -76,7 +76,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += n
 	for b.read > b.room {
-		if !b.places.Take(b.owner, bodyStep) {
+		if !b.places.Acquire(b.owner, bodyStep) {
 			b.reply["Retry-After"], b.reply["Connection"] = []string{"1"}, []string{"close"} // or the server waits for the rest of the body
 			b.refused()
 			return 0, limited("too much is being sent at once: wait until some of it has been answered")

@@ -30,7 +30,7 @@ import (
 // Limiter counts requests: in this process, or in a Redis that all nodes share. It never fails.
 type Limiter interface {
 	// Take takes a token from a bucket if one is left. Peek only looks.
-	Take(limit.Key, limit.Bucket, time.Time) limit.State
+	Spend(limit.Key, limit.Bucket, time.Time) limit.State
 	Peek(limit.Key, limit.Bucket, time.Time) limit.State
 }
 
@@ -138,7 +138,7 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) 
 	if !known {
 		rule = rules[merchants.Starter]
 	}
-	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
+	s := g.limits.Limiter.Spend(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
 	tell(reply, s)
 	if !s.OK {
 		g.refusals.add(kind)
@@ -161,7 +161,7 @@ func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
 	if p.Live {
 		kind = pollLive
 	}
-	s := g.limits.Limiter.Take(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
+	s := g.limits.Limiter.Spend(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
 	if !s.OK {
 		tell(reply, s)
 		g.refusals.add(kind)
@@ -177,7 +177,7 @@ func (g *Gate) Stranger(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
-	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Take)
+	return g.ofAddress(reply, openAddress, g.Address(r), g.open, g.limits.Limiter.Spend)
 }
 
 // Notice counts a provider's notification by address, before it is read. The limit is wide: notifications
@@ -188,7 +188,7 @@ func (g *Gate) Notice(reply http.Header, r *http.Request) error {
 	if g.off() {
 		return nil
 	}
-	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Take)
+	return g.ofAddress(reply, noticeAddress, g.Address(r), g.notices, g.limits.Limiter.Spend)
 }
 
 // BadNotice counts a notification that its account refused, and returns the error to reply with. Another
@@ -197,7 +197,7 @@ func (g *Gate) BadNotice(reply http.Header, account string, refusal error) error
 	if g.off() || len(account) > longestID {
 		return refusal
 	}
-	if err := g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Take); err != nil {
+	if err := g.ofAddress(reply, noticeAccount, account, g.accounts, g.limits.Limiter.Spend); err != nil {
 		return err
 	}
 	return refusal
@@ -242,7 +242,7 @@ func (g *Gate) Staff(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.ofAddress(w.Header(), pageAddress, g.Address(r), g.pages, g.limits.Limiter.Take) != nil {
+		if g.ofAddress(w.Header(), pageAddress, g.Address(r), g.pages, g.limits.Limiter.Spend) != nil {
 			tooMany(w)
 			return
 		}
@@ -280,7 +280,7 @@ func (g *Gate) Refuse(reply http.Header, r *http.Request, refusal error) error {
 	if g.off() || !wire.Unauthorized(refusal) {
 		return refusal
 	}
-	if err := g.ofAddress(reply, refusedAddress, g.Address(r), g.refused, g.limits.Limiter.Take); err != nil {
+	if err := g.ofAddress(reply, refusedAddress, g.Address(r), g.refused, g.limits.Limiter.Spend); err != nil {
 		return err
 	}
 	return refusal
@@ -304,8 +304,8 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 		return refusal
 	}
 	sum := sha256.Sum256([]byte(apiKey)) // it may be long, or a secret sent by mistake
-	byKey := g.ofAddress(reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Take)
-	byAddress := g.ofAddress(reply, loginAddress, address, g.login, g.limits.Limiter.Take)
+	byKey := g.ofAddress(reply, loginKey, hex.EncodeToString(sum[:16]), g.login, g.limits.Limiter.Spend)
+	byAddress := g.ofAddress(reply, loginAddress, address, g.login, g.limits.Limiter.Spend)
 	if err := errors.Join(byAddress, byKey); err != nil {
 		return limited("too many failed logins: wait as long as Retry-After says")
 	}

@@ -133,10 +133,10 @@ func (q *Lanes) May(account string) bool {
 	return l == nil || q.may(l)
 }
 
-// Heard records whether an account answered a query of a caller. Charges do not count: if only charges go
+// Record records whether an account answered a query of a caller. Charges do not count: if only charges go
 // unanswered, queries are the only way to learn their outcome. A caller who left before the answer, such as an operator who
 // closed the page, proves nothing about the account.
-func (q *Lanes) Heard(caller context.Context, account string, answered bool) {
+func (q *Lanes) Record(caller context.Context, account string, answered bool) {
 	if !answered && caller.Err() != nil {
 		return
 	}

@@ -63,7 +63,7 @@ func TestSilentAccountIsQueriedRarely(t *testing.T) {
 		if !may("sick") {
 			t.Fatal("it is not queried before it has failed often enough")
 		}
-		q.Heard(t.Context(), "sick", false)
+		q.Record(t.Context(), "sick", false)
 	}
 	if may("sick") || q.Silent() != 1 || !may("healthy") {
 		t.Errorf("%d accounts are silent, want the one", q.Silent())
@@ -76,13 +76,13 @@ func TestSilentAccountIsQueriedRarely(t *testing.T) {
 		if now = now.Add(1); !may("sick") || may("sick") {
 			t.Fatalf("after %s it is not queried exactly once", pause)
 		}
-		q.Heard(t.Context(), "sick", false)
+		q.Record(t.Context(), "sick", false)
 	}
 	now = now.Add(maxAskPause)
 	if !may("sick") {
 		t.Fatal("it is no longer queried")
 	}
-	q.Heard(t.Context(), "sick", true)
+	q.Record(t.Context(), "sick", true)
 	for range 2 {
 		if !may("sick") || q.Silent() != 0 {
 			t.Error("it answers, but is still queried rarely")

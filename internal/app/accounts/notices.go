@@ -47,7 +47,7 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 		}
 		return nil
 	}
-	kept := n.Kept(account, ps.Now())
+	kept := n.Stored(account, ps.Now())
 	if ours {
 		waits, err := ps.Store.Notices().UnknownWaits(ctx, account)
 		if err != nil {

@@ -76,7 +76,7 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(m
 			key.Rights = []merchants.Right{merchants.RightWithdrawals}
 		}
 	}
-	if err := given(key, may); err != nil {
+	if err := checkGrant(key, may); err != nil {
 		return "", key, err
 	}
 	change := pay.Change{Keys: []merchants.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}

@@ -58,7 +58,7 @@ func (ac *Access) keyUsed(p base.Principal) {
 // but not the key's very first use.
 func (ac *Access) WriteKeyUses(ctx context.Context) error {
 	for {
-		some := ac.uses.take()
+		some := ac.uses.drain()
 		if len(some) == 0 {
 			return nil
 		}
@@ -69,8 +69,8 @@ func (ac *Access) WriteKeyUses(ctx context.Context) error {
 	}
 }
 
-// take removes and returns some of the recorded uses.
-func (u *keyUses) take() map[merchants.KeyUse]time.Time {
+// drain removes and returns some of the recorded uses.
+func (u *keyUses) drain() map[merchants.KeyUse]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	some := map[merchants.KeyUse]time.Time{}

@@ -67,7 +67,7 @@ func (o Own) Create(ctx context.Context, n NewKey) (string, merchants.Key, error
 func (o Own) Rotate(ctx context.Context, id string, grace time.Duration) (string, merchants.Key, error) {
 	old, _, err := o.Get(ctx, id, 0)
 	if err == nil {
-		err = given(old, o.by.May)
+		err = checkGrant(old, o.by.May)
 	}
 	if err != nil {
 		return "", merchants.Key{}, err
@@ -108,10 +108,10 @@ func lacking(key merchants.Key, may func(merchants.Right) bool) (list []merchant
 	return list
 }
 
-// given returns an error for a key with rights that its giver lacks.
+// checkGrant returns an error for a key with rights that its giver lacks.
 //
 // Errors: forbidden.
-func given(key merchants.Key, may func(merchants.Right) bool) error {
+func checkGrant(key merchants.Key, may func(merchants.Right) bool) error {
 	missing := lacking(key, may)
 	if len(missing) == 0 {
 		return nil

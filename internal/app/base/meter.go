@@ -68,8 +68,8 @@ func (c call) Ended(ctx context.Context, outcome, why string) {
 	c.span.End()
 }
 
-// Heard is Ended for a charge or a refund. It returns the answer as it can be stored.
-func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
+// EndedCharge is Ended for a charge or a refund. It returns the answer as it can be stored.
+func (c call) EndedCharge(ctx context.Context, o pay.Outcome) pay.Outcome {
 	o, unread := o.Storable()
 	c.Ended(ctx, string(o.Kind), o.Decline)
 	c.app.Quiet.Unread(ctx, c.account, c.about, unread)

@@ -32,7 +32,7 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	ctx, done := context.WithTimeout(ctx, pay.CallTimeout)
 	defer done()
 	ctx, call := c.Calling(ctx, base.OpCancel, attempt.Provider, p.Reference(attempt.Order))
-	return call.Heard(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).AsQueried()), true
+	return call.EndedCharge(ctx, canceler.Cancel(ctx, c.Request(p, attempt)).AsQueried()), true
 }
 
 // CancelBy commits the provider's answer for a payment that is Canceling, and returns the payment,

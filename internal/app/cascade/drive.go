@@ -27,8 +27,8 @@ func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.C
 	return p, c.Unfinished(p, err)
 }
 
-// Take calls providers until a new payment waits for somebody else.
-func (c *Cascade) Take(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+// Start calls providers until a new payment waits for somebody else.
+func (c *Cascade) Start(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	p, err := c.Drive(ctx, p, routes, cause)
 	return p, c.Unfinished(p, err)
 }
@@ -159,7 +159,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		if _, shop, err := c.Tenant(ctx, base.Principal{Scope: p.Scope}); err == nil { // the charge can do without
 			r.Shop = shop.Name
 		}
-		return call.Heard(ctx, upstream.Charge(ctx, r))
+		return call.EndedCharge(ctx, upstream.Charge(ctx, r))
 	})
 }
 

@@ -23,8 +23,8 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := c.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, c.Request(p, attempt)).AsQueried())
-	c.lanes.Heard(ctx, attempt.Provider, o.Kind != pay.Unknown)
+	o := call.EndedCharge(asking, upstream.Query(asking, c.Request(p, attempt)).AsQueried())
+	c.lanes.Record(ctx, attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
 

@@ -111,7 +111,7 @@ func (c *Cascade) follow(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // askLeft queries the providers of the pages that the shopper left for another try: one may have taken money although it said that its
 // page had ended. A page that is open is ended once more. Money is applied as news of that attempt.
 func (c *Cascade) askLeft(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	for _, left := range pay.Left(p) {
+	for _, left := range pay.LeftPages(p) {
 		asking := provider.Looking(ctx)
 		o := left.UnlessListed(c.Ask(asking, p, left, c.lanes.May(left.Provider)))
 		if o.Kind == pay.Awaiting {

@@ -98,7 +98,7 @@ func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request p
 	calling, call := rf.Calling(calling, base.OpDefend, to.account, request.Reference)
 	answer := to.provider.Defend(calling, request).Storable()
 	call.Ended(calling, string(answer.Kind), answer.Code)
-	rf.evidence.Heard(ctx, to.account, answer.Kind != pay.DefenseUnknown)
+	rf.evidence.Record(ctx, to.account, answer.Kind != pay.DefenseUnknown)
 	before := c.Defense
 	c, err := rf.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.ApplyEvidenceAnswer(before, answer) })
 	rf.tellOperator(ctx, c)

@@ -59,7 +59,7 @@ func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	asking, call := rf.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).AsQueried())
+	o := call.EndedCharge(asking, upstream.Query(asking, rf.cascade.Request(p, attempt)).AsQueried())
 	if o.Kind != pay.Approved {
 		return nil
 	}

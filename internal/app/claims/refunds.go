@@ -266,7 +266,7 @@ func (rf *Claims) makeRefund(ctx context.Context, of Claimed, cause view.Cause) 
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 		defer cancel()
 		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
-		o = call.Heard(ctx, to.upstream.Refund(ctx, to.request))
+		o = call.EndedCharge(ctx, to.upstream.Refund(ctx, to.request))
 	}
 	return rf.applyRefundAnswer(ctx, of, o, cause)
 }
@@ -292,8 +292,8 @@ func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 		asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
-		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		rf.lanes.Heard(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
+		o = call.EndedCharge(asking, to.upstream.QueryRefund(asking, to.request))
+		rf.lanes.Record(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
 	}
 	return rf.applyRefundAnswer(ctx, Claimed{claim: c}, c.Call.ProvedByQuery(o.AsQueried(), node.At), view.Cause{})
 }

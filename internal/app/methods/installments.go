@@ -13,7 +13,7 @@ import (
 
 // Installments are the terms of an order that is paid over the method of a quote: what is asked within what the merchant is granted,
 // with what the providers that would serve it offer then. Terms without an offer are zero: the shopper pays at once.
-func (ms *Methods) Installments(scope merchants.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, installment.Offer) {
+func (ms *Methods) Installments(scope merchants.Scope, granted installment.Grants, asked installment.Request, q Quote) (installment.Terms, installment.Offer) {
 	t := asked.Terms(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants()), q.Local)
 	within, _ := q.serving.Taking(q.Rail, q.Local)
 	offer := appaccounts.Offers(ms.Providers, ms.served(scope, within, len(q.serving) == 0), q.Rail, q.Local, t)
@@ -48,7 +48,7 @@ func (ms *Methods) served(scope merchants.Scope, accounts accounts.Accounts, non
 // AskedInstallments are the terms of an order whose request names its method.
 //
 // Errors: invalid_request for more than the merchant is granted, and if the request asks for installments that no provider offers.
-func (ms *Methods) AskedInstallments(scope merchants.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, error) {
+func (ms *Methods) AskedInstallments(scope merchants.Scope, granted installment.Grants, asked installment.Request, q Quote) (installment.Terms, error) {
 	if err := asked.Check(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants())); err != nil {
 		return installment.Terms{}, err
 	}

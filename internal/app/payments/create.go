@@ -57,7 +57,7 @@ type NewPayment struct {
 	Purchase        pay.Purchase
 	Hosted          bool
 	ReturnURL       string
-	Installments    installment.Asked
+	Installments    installment.Request
 	MerchantID      string
 	ShopID          string
 	Simulate        string // header Sandbox-Simulate

@@ -53,15 +53,15 @@ func (ss *Sessions) checkPayable(s pay.Session, granted installment.Grants) erro
 }
 
 // askedOf is what the shop asked about the installments of a payment whose method it chose, as far as the payment says.
-func askedOf(p pay.Payment) installment.Asked {
+func askedOf(p pay.Payment) installment.Request {
 	t := p.Terms.Installments
 	switch {
 	case !p.Way.Sync:
-		return installment.Asked{}
+		return installment.Request{}
 	case !t.Offered():
-		return installment.Asked{Max: 1}
+		return installment.Request{Max: 1}
 	}
-	return installment.Asked{Max: t.Max, InterestFree: max(1, t.InterestFree), Min: least(t)}
+	return installment.Request{Max: t.Max, InterestFree: max(1, t.InterestFree), Min: least(t)}
 }
 
 // least is the least amount of an installment, "" for any.
@@ -83,6 +83,6 @@ func (ss *Sessions) SessionInstallments(s pay.Session, granted installment.Grant
 
 // noPage reports whether a card answers at once, so that there is no page on which a shopper could choose installments, and the request
 // asks for none: in a sandbox that is not strict.
-func noPage(live, strict bool, asked installment.Asked) bool {
+func noPage(live, strict bool, asked installment.Request) bool {
 	return !live && !strict && asked.IsZero()
 }

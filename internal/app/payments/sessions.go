@@ -49,7 +49,7 @@ type NewSession struct {
 	OrderID      string
 	Purchase     pay.Purchase
 	ReturnURL    string
-	Installments installment.Asked
+	Installments installment.Request
 	MerchantID   string
 	ShopID       string
 	Strict       *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
@@ -371,7 +371,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		return s, p, err
 	}
 	// From here we must finish the payment, even if the customer no longer waits.
-	p, err = ss.cascade.Take(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = ss.cascade.Start(context.WithoutCancel(ctx), p, routes, cause)
 	return s, p, err
 }
 

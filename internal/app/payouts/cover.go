@@ -144,7 +144,7 @@ func (po *Payouts) settlement(ctx context.Context, id string) (pay.Settlement, e
 
 // decideByHand reads what a payment by hand depends on and decides.
 func (po *Payouts) decideByHand(ctx context.Context, s pay.Settlement, n HandPayment) (pay.Settlement, pay.Withdrawal, pay.Change, error) {
-	amount := cmp.Or(n.Amount.Minor, s.Left())
+	amount := cmp.Or(n.Amount.Minor, s.Uncovered())
 	if err := s.MayPayOut(amount); err != nil {
 		return s, pay.Withdrawal{}, pay.Change{}, err
 	}

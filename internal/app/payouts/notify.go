@@ -73,7 +73,7 @@ func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) e
 		return err
 	}
 	now := po.Now()
-	if !po.asked.Take(limit.Key{Kind: "payout", Owner: account, Object: object}, rule, now).OK || !po.asked.Take(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
+	if !po.asked.Spend(limit.Key{Kind: "payout", Owner: account, Object: object}, rule, now).OK || !po.asked.Spend(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
 		return problem.New(problem.RateLimited, payoutAskedTooOften)
 	}
 	return nil

@@ -186,7 +186,7 @@ func (po *Payouts) ask(ctx context.Context, account string, to payouts.Provider,
 	defer cancel()
 	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
 	o := call.Paid(asking, to.Query(asking, request))
-	po.lanes.Heard(ctx, account, o.Kind != pay.PayoutUnknown)
+	po.lanes.Record(ctx, account, o.Kind != pay.PayoutUnknown)
 	return o
 }
 

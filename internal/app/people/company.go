@@ -26,8 +26,8 @@ const maxNext = 1000
 // aboutCompany is the name to which the vault binds a question for the identity provider.
 const aboutCompany = "oidc sign-in"
 
-// Company is the company's identity provider, where users may sign in instead of typing a password here.
-type Company struct {
+// CompanySignIn is the company's identity provider, where users may sign in instead of typing a password here.
+type CompanySignIn struct {
 	*base.Base
 	people   *People
 	links    *Links
@@ -37,19 +37,19 @@ type Company struct {
 
 // NewCompany returns the sign-in at a company's identity provider. provider is nil if there is none; name is what
 // the button calls it.
-func NewCompany(p *People, l *Links, provider *identity.Provider, name string) *Company {
-	return &Company{p.Base, p, l, provider, name}
+func NewCompany(p *People, l *Links, provider *identity.Provider, name string) *CompanySignIn {
+	return &CompanySignIn{p.Base, p, l, provider, name}
 }
 
 // On reports whether there is an identity provider.
-func (co *Company) On() bool { return co.provider != nil }
+func (co *CompanySignIn) On() bool { return co.provider != nil }
 
 // Name is what the button calls the identity provider; it may be "".
-func (co *Company) Name() string { return co.name }
+func (co *CompanySignIn) Name() string { return co.name }
 
 // question is what the browser keeps until the identity provider has answered, encrypted.
 type question struct {
-	identity.Asked
+	identity.Challenge
 	Next string `json:"to,omitempty"`
 	Made int64  `json:"m"` // microseconds since 1970
 }
@@ -66,7 +66,7 @@ func companyRefused() error {
 // what the browser keeps in a cookie. next is the page that was wanted.
 //
 // Errors: not_found if there is no provider, service_unavailable if it does not answer.
-func (co *Company) Ask(ctx context.Context, next string) (address, encrypted string, err error) {
+func (co *CompanySignIn) Ask(ctx context.Context, next string) (address, encrypted string, err error) {
 	if co.provider == nil {
 		return "", "", problem.New(problem.NotFound, base.NoPage)
 	}
@@ -88,7 +88,7 @@ func (co *Company) Ask(ctx context.Context, next string) (address, encrypted str
 // wanted may be the invitation's. That page is returned, unless the invitation was accepted.
 //
 // Errors: invalid_token, forbidden for somebody who is not a user here, service_unavailable.
-func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code string, language merchants.Language) (e Entered, next string, err error) {
+func (co *CompanySignIn) Enter(ctx context.Context, from From, encrypted, state, code string, language merchants.Language) (e Entered, next string, err error) {
 	if co.provider == nil {
 		return e, "", problem.New(problem.NotFound, base.NoPage)
 	}
@@ -96,7 +96,7 @@ func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code 
 	if err != nil {
 		return e, "", err
 	}
-	person, err := co.provider.Answered(ctx, q.Asked, state, code)
+	person, err := co.provider.Answered(ctx, q.Challenge, state, code)
 	switch {
 	case errors.Is(err, identity.ErrRefused):
 		co.Quiet.WarnSometimes(ctx, "a sign-in at the company's identity provider was refused", "", "address", from.Address, "error", err)
@@ -124,7 +124,7 @@ func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code 
 }
 
 // opened returns the question from a cookie.
-func (co *Company) opened(encrypted string) (q question, err error) {
+func (co *CompanySignIn) opened(encrypted string) (q question, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(encrypted)
 	if err == nil {
 		raw, err = co.Vault.DecryptData(aboutCompany, raw)
@@ -139,7 +139,7 @@ func (co *Company) opened(encrypted string) (q question, err error) {
 }
 
 // first signs in somebody whose subject nobody has yet. joined is true if an invitation was accepted.
-func (co *Company) first(ctx context.Context, from From, person identity.Person, subject, next string, language merchants.Language) (e Entered, joined bool, err error) {
+func (co *CompanySignIn) first(ctx context.Context, from From, person identity.Person, subject, next string, language merchants.Language) (e Entered, joined bool, err error) {
 	email, err := people.ParseEmail(person.Email)
 	if err != nil {
 		co.people.refused(ctx, from, people.User{}, "company")
@@ -179,7 +179,7 @@ const invitationPage = "/dashboard/link/"
 
 // invited accepts the invitation from whose page somebody came, if it is for the address. The user has no
 // password, and can choose one later.
-func (co *Company) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language merchants.Language) (Entered, error) {
+func (co *CompanySignIn) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language merchants.Language) (Entered, error) {
 	nobody := problem.New(problem.Forbidden, companyUserUnknown.With(email))
 	token, found := strings.CutPrefix(next, invitationPage)
 	if !found {

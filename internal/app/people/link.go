@@ -47,8 +47,8 @@ func NewLinks(p *People, m *mails.Mails) *Links {
 // Drain waits for the requests for a link that were answered and are still being handled.
 func (ls *Links) Drain() { ls.dealing.Wait() }
 
-// Told is a new one-time link.
-type Told struct {
+// NewLink is a new one-time link.
+type NewLink struct {
 	Link    people.Link
 	Address string // to open in a browser; it cannot be read again; "" for who must not have it, as the e-mail proves an address
 	Mailed  bool   // an e-mail with it is on its way
@@ -85,26 +85,26 @@ type Invitee struct {
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
 // conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited for a user whose
 // merchant has sent mails.InvitationsADay.
-func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (Told, error) {
+func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (NewLink, error) {
 	email, err := people.ParseEmail(n.Email)
 	if err != nil {
-		return Told{}, err
+		return NewLink{}, err
 	}
 	if err := mayGive(by, giver, n); err != nil {
-		return Told{}, err
+		return NewLink{}, err
 	}
 	var m merchants.Merchant
 	if n.Merchant != "" {
 		if m, err = ls.AnyMerchant(ctx, n.Merchant); err != nil {
-			return Told{}, err
+			return NewLink{}, err
 		}
 	}
 	if giver != "" {
 		if err := ls.mails.MayInvite(ctx, n.Merchant); err != nil {
-			return Told{}, err
+			return NewLink{}, err
 		}
 	}
-	var told Told
+	var told NewLink
 	err = base.Again(func() error {
 		if err := ls.unlessMember(ctx, email, n); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 			told.Link = change.Links[0]
 			return ls.Store.Commit(ctx, change)
 		}
-		told = Told{Link: l, Address: ls.linkAddress(token)}
+		told = NewLink{Link: l, Address: ls.linkAddress(token)}
 		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
 		if told.Mailed && !l.Proves { // whoever has the mailbox alone gets it
 			change.Links[0].Proves, told.Address = true, ""
@@ -246,16 +246,16 @@ func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, giver people.Role
 // user. An earlier link of the kind is withdrawn.
 //
 // Errors: store.ErrNotFound.
-func (ls *Links) LinkTo(ctx context.Context, by audit.Actor, email string, kind people.LinkKind) (Told, error) {
+func (ls *Links) LinkTo(ctx context.Context, by audit.Actor, email string, kind people.LinkKind) (NewLink, error) {
 	u, err := ls.people.byEmail(ctx, email)
 	if err != nil {
-		return Told{}, err
+		return NewLink{}, err
 	}
 	return ls.linkTo(ctx, by, u, kind, false)
 }
 
 // linkTo makes a link for a user, and sends it if mailed.
-func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind people.LinkKind, mailed bool) (told Told, err error) {
+func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind people.LinkKind, mailed bool) (told NewLink, err error) {
 	err = base.Again(func() error {
 		l, token := ls.newLink(people.Link{Kind: kind, User: u.ID, By: by.ID, Proves: mailed || vouches(by)})
 		entries, err := ls.people.ofMerchants(ctx, by, u.ID, audit.LinkCreated, l.ID)
@@ -266,7 +266,7 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 		if err := ls.people.withdrawLinks(ctx, &change, u.ID, func(old people.Link) bool { return old.Kind == kind }); err != nil {
 			return err
 		}
-		told = Told{Link: l, Address: ls.linkAddress(token)}
+		told = NewLink{Link: l, Address: ls.linkAddress(token)}
 		if mailed {
 			told.Mailed = ls.mails.AddLink(&change, l, u.Email, u.Language, "", told.Address)
 		}

@@ -30,7 +30,7 @@ func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, b
 // have an address. It works for its whole life from now on.
 //
 // Errors: store.ErrNotFound, conflict_state for whoever invited, and for an operator who counts as the same person.
-func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told Told, err error) {
+func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told NewLink, err error) {
 	err = base.Again(func() error {
 		list, err := ls.Store.Links().Invitations(ctx, "", ls.Now())
 		if err != nil {
@@ -52,7 +52,7 @@ func (ls *Links) Confirm(ctx context.Context, by audit.Actor, id string) (told T
 		}
 		fresh, token := ls.newLink(l)
 		l = l.Confirm(by.ID, fresh)
-		told = Told{Link: l, Address: ls.linkAddress(token)}
+		told = NewLink{Link: l, Address: ls.linkAddress(token)}
 		change := pay.Change{Audit: ls.Audited(by, merchants.Scope{Live: true}, audit.LinkConfirmed, l.ID, linkDetails(l))}
 		told.Mailed = ls.mails.AddLink(&change, l, l.Email, l.Language, "", told.Address)
 		if l.Proves = told.Mailed; told.Mailed { // whoever has the mailbox alone gets it

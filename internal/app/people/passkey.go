@@ -112,8 +112,8 @@ type Challenge struct {
 	Encrypted string // for the browser's cookie: encrypted, and bound to the purpose and the sign-in
 }
 
-// asked is a challenge as the cookie keeps it.
-type asked struct {
+// challengeCookie is a challenge as the cookie keeps it.
+type challengeCookie struct {
 	Challenge string `json:"c"`
 	Made      int64  `json:"m"` // microseconds since 1970
 }
@@ -131,7 +131,7 @@ func unusable() error {
 
 // encrypt makes the text for the cookie. bound is the sign-in that the challenge is for, "" for a new one.
 func (pk *Passkeys) encrypt(p purpose, bound, challenge string) (string, error) {
-	text, err := json.Marshal(asked{challenge, pk.Now().UnixMicro()})
+	text, err := json.Marshal(challengeCookie{challenge, pk.Now().UnixMicro()})
 	return base64.RawURLEncoding.EncodeToString(pk.Vault.EncryptData(about(p, bound), text)), err
 }
 
@@ -140,7 +140,7 @@ func about(p purpose, bound string) string { return "webauthn " + string(p) + "/
 
 // opened is a challenge that may be answered now, in the library's form.
 func (pk *Passkeys) opened(p purpose, bound, encrypted string) (webauthn.SessionData, time.Time, error) {
-	var a asked
+	var a challengeCookie
 	raw, err := base64.RawURLEncoding.DecodeString(encrypted)
 	if err == nil {
 		raw, err = pk.Vault.DecryptData(about(p, bound), raw)

@@ -191,7 +191,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []rates.Reading, force
 		var jumps []string
 		for _, r := range readings {
 			q := table.Quote(r.Currency)
-			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, rs.FX.Limits, force, rs.Now())
+			next, verdict, err := q.Accept(r, table.BuiltIn(r.Currency).Rate, rs.FX.Limits, force, rs.Now())
 			if err != nil {
 				return err
 			}

@@ -75,15 +75,15 @@ type owner struct {
 // ring has the last entries; next is the place of the next one once it is full. last is the number of the
 // newest among all requests.
 type ring struct {
-	entries []kept
+	entries []stored
 	sources map[source]*source
 	next    int
 	last    int64
 }
 
-// kept is an Entry in memory. It is small, and what many requests share is kept once: the garbage collector scans
+// stored is an Entry in memory. It is small, and what many requests share is kept once: the garbage collector scans
 // everything that lives long, so each byte and pointer here costs every payment.
-type kept struct {
+type stored struct {
 	id, object string
 	at         int64 // microseconds
 	took       time.Duration
@@ -107,8 +107,8 @@ func (r *ring) latest() *source {
 	return r.entries[(r.next+len(r.entries)-1)%len(r.entries)].from
 }
 
-func (r *ring) keep(e Entry) kept {
-	k := kept{id: e.ID, object: e.Object, at: e.At.UnixMicro(), took: e.Took, status: e.Status}
+func (r *ring) keep(e Entry) stored {
+	k := stored{id: e.ID, object: e.Object, at: e.At.UnixMicro(), took: e.Took, status: e.Status}
 	from := source{e.Shop, e.Method, e.Route, e.Key, e.Preview}
 	if last := r.latest(); last != nil && *last == from { // as most of a busy shop's requests
 		k.from = last
@@ -125,7 +125,7 @@ func (r *ring) keep(e Entry) kept {
 	return k
 }
 
-func (k kept) entry() Entry {
+func (k stored) entry() Entry {
 	e := Entry{
 		ID: k.id, Shop: k.from.shop, At: time.UnixMicro(k.at).UTC(), Took: k.took, Method: k.from.method, Route: k.from.route, Object: k.object,
 		Status: k.status, Key: k.from.key, Preview: k.from.preview,

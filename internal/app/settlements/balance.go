@@ -140,7 +140,7 @@ func (e *Settlements) releases(ctx context.Context, scope merchants.Scope, reser
 	for day, amount := range unsettled {
 		list = append(list, pay.Reserve{Day: day, ReleaseAt: pay.ReleaseOf(day), Held: amount})
 	}
-	list = slices.DeleteFunc(list, func(v pay.Reserve) bool { return v.Left() <= 0 })
+	list = slices.DeleteFunc(list, func(v pay.Reserve) bool { return v.Remaining() <= 0 })
 	slices.SortFunc(list, func(a, b pay.Reserve) int { return a.ReleaseAt.Compare(b.ReleaseAt) })
 	return list[:min(len(list), shown)], nil
 }

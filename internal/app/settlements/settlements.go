@@ -79,7 +79,7 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 	if err != nil {
 		return err
 	}
-	s, closing := s.Look(first, delay, now)
+	s, closing := s.Advance(first, delay, now)
 	if !closing {
 		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}

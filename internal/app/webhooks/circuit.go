@@ -59,15 +59,15 @@ func (d *dispatcher) report(l *lane) {
 		l.health.success, l.health.failures, l.health.reporting = false, 0, true
 		d.mu.Unlock()
 
-		known := d.courier.heard(context.Background(), l.subscription, success, failures, at)
+		known := d.courier.recordAnswers(context.Background(), l.subscription, success, failures, at)
 		d.mu.Lock()
 		l.health.known, l.health.reporting = known, false
 		d.mu.Unlock()
 	}
 }
 
-// heard writes the latest answers of an endpoint into its row, see courier.
-func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
+// recordAnswers writes the latest answers of an endpoint into its row, see courier.
+func (w *Webhooks) recordAnswers(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after webhooks.Circuit
 	err := base.Again(func() error {
 		sub, err := w.Store.Subscriptions().Any(ctx, subscription)
@@ -75,7 +75,7 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 			return err
 		}
 		before, after = sub.Circuit, sub.Circuit
-		next, changed := sub.Heard(success, failures, at)
+		next, changed := sub.Record(success, failures, at)
 		if !changed || sub.Status != webhooks.Enabled {
 			return nil
 		}
@@ -89,7 +89,7 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 	w.subs.Forget(subscription)
 	if before.Open != after.Open {
 		w.Log.InfoContext(ctx, "an endpoint's circuit changed", "subscription", subscription, "open", after.Open, "failures", after.Failures)
-		w.deliver.look()
+		w.deliver.wake()
 	}
 	return after.Failures
 }
@@ -146,7 +146,7 @@ func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string)
 		w.Log.ErrorContext(ctx, "an endpoint is not disabled", "subscription", subscription, "error", err)
 	}
 	w.subs.Forget(subscription)
-	w.deliver.look()
+	w.deliver.wake()
 }
 
 // unstall continues with endpoints whose deliveries are parked: it disables the hopeless ones,
@@ -175,7 +175,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 			list, err = w.probe(ctx, s.Subscription, now)
 		default:
 			w.subs.Forget(s.ID) // the cached circuit may still be open: deliveries leased now would be parked again
-			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
+			if room := min(w.deliver.free(s.ID), dispatchBatch); room > 0 {
 				list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(webhooks.DeliveryLease), room)
 				w.deliver.submit(list)
 			}

@@ -222,7 +222,7 @@ func (w *Webhooks) tried(ctx context.Context, d webhooks.Delivery, t outcome) {
 	}
 	if t.gone != nil {
 		w.subs.Forget(d.Subscription)
-		w.deliver.look()
+		w.deliver.wake()
 	}
 }
 

@@ -154,7 +154,7 @@ func (w *Webhooks) Replay(ctx context.Context, by base.Principal, scope merchant
 		})
 	})
 	if err == nil {
-		w.deliver.look()
+		w.deliver.wake()
 	}
 	return done, err
 }

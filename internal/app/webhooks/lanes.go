@@ -83,7 +83,7 @@ type courier interface {
 	tried(ctx context.Context, d webhooks.Delivery, t outcome)
 	// heard writes the latest answers of an endpoint: whether one was a success, how many failures followed, and when the
 	// last one came. It returns how many failures in a row the endpoint has now.
-	heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
+	recordAnswers(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
 }
 
 // item is a delivery that is leased to this node.
@@ -129,8 +129,8 @@ func newDispatcher(b *base.Base, c courier, limit crowd) *dispatcher {
 	return &dispatcher{Base: b, courier: c, crowd: limit, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit)}
 }
 
-// look makes Dispatch check for work now.
-func (d *dispatcher) look() { d.Alarms[base.DeliveriesLoop].Set(base.AtOnce) }
+// wake makes Dispatch check for work now.
+func (d *dispatcher) wake() { d.Alarms[base.DeliveriesLoop].Set(base.AtOnce) }
 
 // submit adds deliveries that are leased to this node, or were parked when they were made. It never
 // blocks.
@@ -220,8 +220,8 @@ func (l *lane) join(it *item, first bool) {
 	}
 }
 
-// take takes the next delivery that may be sent, and its line, which is busy until letGo.
-func (l *lane) take() (*line, *item) {
+// next takes the next delivery that may be sent, and its line, which is busy until letGo.
+func (l *lane) next() (*line, *item) {
 	n := l.queue[0]
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
@@ -316,8 +316,8 @@ func (l *lane) paced(took time.Duration) {
 	l.pace = (7*l.pace + took) / 8
 }
 
-// room is how many more deliveries fit into an endpoint's lane.
-func (d *dispatcher) room(subscription string) int {
+// free is how many more deliveries fit into an endpoint's lane.
+func (d *dispatcher) free(subscription string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.lanes[subscription]
@@ -337,7 +337,7 @@ func (d *dispatcher) work(l *lane) {
 			d.mu.Unlock()
 			return
 		}
-		n, first := l.take()
+		n, first := l.next()
 		d.mu.Unlock()
 
 		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it can fail only with its context
@@ -370,7 +370,7 @@ func (d *dispatcher) work(l *lane) {
 			l.health.known = max(l.health.known, try.failures)
 			d.staff(l)
 			d.mu.Unlock()
-			d.note(l, first, it.Delivery, try)
+			d.recordTry(l, first, it.Delivery, try)
 			continue
 		}
 		switch fate {
@@ -384,8 +384,8 @@ func (d *dispatcher) work(l *lane) {
 	}
 }
 
-// note writes the outcome of a try while the lane continues.
-func (d *dispatcher) note(l *lane, it *item, sent webhooks.Delivery, try outcome) {
+// recordTry writes the outcome of a try while the lane continues.
+func (d *dispatcher) recordTry(l *lane, it *item, sent webhooks.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()

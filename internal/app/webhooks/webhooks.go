@@ -381,7 +381,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		change.Audit = w.Audited(by.Actor(), scope, audit.WebhookUpdated, sub.ID, audited(sub, read))
 		return change, nil
 	})
-	w.deliver.look() // waiting deliveries may be sent now
+	w.deliver.wake() // waiting deliveries may be sent now
 	return sub, err
 }
 

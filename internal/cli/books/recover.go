@@ -75,7 +75,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 		if i == 0 {
 			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S ID\tWHY IT WAITS")
 		}
-		why := message.Kept(f.Why)
+		why := message.StoredText(f.Why)
 		if why == "" && f.Kind == pay.FoundCharge {
 			why = "its request was not repeated"
 		}

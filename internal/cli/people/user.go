@@ -40,7 +40,7 @@ func (f linkFlags) open(ctx context.Context, log *slog.Logger) (*app.App, error)
 	return daemon.Open(ctx, c)
 }
 
-func printLink(told users.Told) error {
+func printLink(told users.NewLink) error {
 	_, err := fmt.Fprintf(cli.Stdout, "%s\nThe link works once, until %s. Give it to nobody else.\n", told.Address, told.Link.EndsAt.Format(cli.TimeForm))
 	return err
 }

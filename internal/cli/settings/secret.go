@@ -91,16 +91,16 @@ func ReadSecrets(k *kong.Context, from *Resolver) (map[string]Origin, error) {
 		if file == nil {
 			continue // this command does not have it
 		}
-		if err := one.take(flags[one.setting], file, origins); err != nil {
+		if err := one.apply(flags[one.setting], file, origins); err != nil {
 			return origins, err
 		}
 	}
 	return origins, nil
 }
 
-// take sets a secret from the source with the highest level: the flag, the flag of its file, or the
+// apply sets a secret from the source with the highest level: the flag, the flag of its file, or the
 // credential.
-func (s secret) take(value, file *kong.Flag, origins map[string]Origin) error {
+func (s secret) apply(value, file *kong.Flag, origins map[string]Origin) error {
 	at := origins[file.Name]
 	path := file.Target.String()
 	credential := s.credential()

@@ -49,7 +49,7 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		owed, available := "-", "-"
 		if s.PayoutState() == pay.PayoutOwed {
-			owed = cli.USD(s.Left())
+			owed = cli.USD(s.Uncovered())
 			if _, known := have[s.Scope]; !known {
 				cents, err := a.Settlements.Available(ctx, s.Scope)
 				if err != nil {
@@ -112,7 +112,7 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  owed\t%s\t%s\n", cli.USD(s.Left()), s.PayoutWhy)
+		fmt.Fprintf(out, "  owed\t%s\t%s\n", cli.USD(s.Uncovered()), s.PayoutWhy)
 		fmt.Fprintf(out, "  available\t%s\tthe merchant's balance: pay at most this\n", cli.USD(cents))
 	}
 	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)

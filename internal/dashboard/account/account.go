@@ -22,12 +22,12 @@ var files embed.FS
 type account struct {
 	*frame.Site
 	Uses Uses
-	room *frame.Room
+	room *frame.Pages
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	room, err := site.Room(files)
+	room, err := site.NewPages(files)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	}
 	status := message.ShownOf(shown.Code).Status
 	if f.Wrong = frame.FieldErrors(frame.Language(r, v), err); f.Wrong == nil {
-		f.Error = frame.Said(frame.Language(r, v), shown)
+		f.Error = frame.ErrorText(frame.Language(r, v), shown)
 	}
 	return a.room.ShowStatus(w, r, v, status, page, f)
 }

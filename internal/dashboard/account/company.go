@@ -30,7 +30,7 @@ func (a *account) toCompany(w http.ResponseWriter, r *http.Request, _ *frame.Vis
 
 // fromCompany is where the identity provider sends the browser back to.
 func (a *account) fromCompany(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	sealed := a.Kept(w, r, companyCookie, http.SameSiteLaxMode)
+	sealed := a.TakeOnce(w, r, companyCookie, http.SameSiteLaxMode)
 	var (
 		e    users.Entered
 		next string
@@ -53,5 +53,5 @@ func (a *account) companyFailed(w http.ResponseWriter, r *http.Request, err erro
 	if !ok || shown.Code == problem.NotFound || shown.Code == problem.RateLimited {
 		return err
 	}
-	return a.room.ShowStatus(w, r, nil, message.ShownOf(shown.Code).Status, "signin", form{Next: next, Error: frame.Said(frame.Language(r, nil), shown), ways: a.openly()})
+	return a.room.ShowStatus(w, r, nil, message.ShownOf(shown.Code).Status, "signin", form{Next: next, Error: frame.ErrorText(frame.Language(r, nil), shown), ways: a.openly()})
 }

@@ -26,8 +26,8 @@ func (a *account) linkPath(r *http.Request) string {
 	return frame.Base + "/link/" + r.PathValue("token")
 }
 
-// look finds the link of a page, and whose it is.
-func (a *account) look(r *http.Request) (linkView, people.User, error) {
+// findLink finds the link of a page, and whose it is.
+func (a *account) findLink(r *http.Request) (linkView, people.User, error) {
 	l, u, err := a.Uses.Links.Link(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return linkView{}, u, err
@@ -49,7 +49,7 @@ func (a *account) look(r *http.Request) (linkView, people.User, error) {
 }
 
 func (a *account) link(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	view, _, err := a.look(r)
+	view, _, err := a.findLink(r)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *account) link(w http.ResponseWriter, r *http.Request, _ *frame.Visit) e
 
 // follow uses a link up.
 func (a *account) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, u, err := a.look(r)
+	view, u, err := a.findLink(r)
 	if err != nil {
 		return err
 	}

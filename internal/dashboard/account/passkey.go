@@ -47,7 +47,7 @@ func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error
 
 // answered is the cookie of a challenge.
 func (a *account) answered(w http.ResponseWriter, r *http.Request) string {
-	return a.Kept(w, r, challengeCookie, http.SameSiteStrictMode)
+	return a.TakeOnce(w, r, challengeCookie, http.SameSiteStrictMode)
 }
 
 func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
@@ -164,7 +164,7 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
 		f := form{Name: n.Name, Wrong: frame.FieldErrors(frame.Language(r, v), err)}
 		if f.Wrong == nil {
-			f.Error = frame.Said(frame.Language(r, v), shown)
+			f.Error = frame.ErrorText(frame.Language(r, v), shown)
 		}
 		return a.showPasskey(w, r, v, message.ShownOf(shown.Code).Status, f)
 	}

@@ -12,5 +12,5 @@ type Uses struct {
 	Factors  *people.Factors
 	Links    *people.Links
 	Passkeys *people.Passkeys
-	Company  *people.Company
+	Company  *people.CompanySignIn
 }

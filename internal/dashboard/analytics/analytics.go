@@ -25,12 +25,12 @@ var files embed.FS
 type analytics struct {
 	*frame.Site
 	Uses Uses
-	room *frame.Room
+	room *frame.Pages
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	room, err := site.Room(files)
+	room, err := site.NewPages(files)
 	if err != nil {
 		return err
 	}

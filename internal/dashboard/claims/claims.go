@@ -22,7 +22,7 @@ var files embed.FS
 type pages struct {
 	*frame.Site
 	Uses Uses
-	room *frame.Room
+	room *frame.Pages
 	// answers are checked and sent one at a time for each merchant, and mostAnswers at a time in all, in production and the
 	// sandbox by Live. An answer has arrived before it takes its turn, so whoever sends slowly takes none.
 	answers map[bool]*work.Turns
@@ -30,7 +30,7 @@ type pages struct {
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	room, err := site.Room(files)
+	room, err := site.NewPages(files)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func TestTextsAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := f.Room(files)
+	room, err := f.NewPages(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // tiers are the choices of a tier, each with what follows from it.
-func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
+func (c *pages) tiers(v *frame.Visit) (list []frame.Option) {
 	for _, tier := range merchants.Tiers() {
 		terms := merchants.Merchant{Tier: tier}.Terms()
 		list = append(list, frame.Option{Value: string(tier), Label: c.Room.Text(v, "tier_option", "tier", c.Room.Text(v, "tier_"+string(tier)),
@@ -26,7 +26,7 @@ func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
 
 // agree changes the tier and the terms of a merchant. The form names the merchant's version, so that two operators do
 // not undo each other's change without knowing.
-func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "tier", "refundFees", "installments")
 	version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
 	if err != nil || version == 0 {
@@ -53,11 +53,11 @@ type pauseView struct {
 }
 
 // pausing is the page that asks, where no script opens the dialog of the merchant's page.
-func (c *room) pausing(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) pausing(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.askPause(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (c *pages) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	m, err := c.Uses.AnyMerchant(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 	return c.Room.ShowStatus(w, r, v, status, "pause", pauseView{typed, m, int(base.CacheTTL.Seconds())})
 }
 
-func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "reason")
 	m, err := c.Uses.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 // resume ends a pause. The form names the reason that the operator saw: an old page does not end a pause that
 // another operator began for another reason.
-func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := c.Uses.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("seen"))
 	if err != nil {
 		return c.refused(w, r, v, err, desk.Form{})

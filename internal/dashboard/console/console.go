@@ -17,8 +17,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -28,7 +28,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	c := &room{d, uses}
+	c := &pages{d, uses}
 	site.HandleOperator("GET /console", c.overview)
 	site.HandleOperator("GET /console/search", c.search)
 	site.HandleOperator("GET /console/merchants", c.merchants)
@@ -65,7 +65,7 @@ var places = []struct{ prefix, path string }{
 }
 
 // search leads to the object of an id, or to the merchants with a name.
-func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	asked := strings.TrimSpace(r.FormValue("q"))
 	for _, place := range places {
 		if strings.HasPrefix(asked, place.prefix) {
@@ -89,7 +89,7 @@ func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 // found leads to the page of what a read has found. That it is absent is no error.
-func (c *room) found(w http.ResponseWriter, r *http.Request, page string, err error) (bool, error) {
+func (c *pages) found(w http.ResponseWriter, r *http.Request, page string, err error) (bool, error) {
 	if base.Absent(err) {
 		return false, nil
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // merchantsFile is the list of merchants as a file.
-func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	file, err := c.NewCSV(w, r, v, "merchants", "id", c.Room.Text(v, "merchant"), c.Room.Text(v, "email"), c.Room.Text(v, "tier"), c.Room.Text(v, "since"), c.Room.Text(v, "paused"))
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 // auditFile is the audit log as a file, newest first.
-func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	file, err := c.NewCSV(w, r, v, "audit", "id", c.Room.Text(v, "time"), c.Room.Text(v, "act"), c.Room.Text(v, "what"), c.Room.Text(v, "object"), c.Room.Text(v, "merchant"), c.Room.Text(v, "who"), "IP", c.Room.Text(v, "details"))
 	if err != nil {
 		return err

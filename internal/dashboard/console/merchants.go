@@ -29,12 +29,12 @@ type merchantsView struct {
 	Search bool // the page of the search, and not the list of merchants
 }
 
-func (c *room) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.list(w, r, v, strings.TrimSpace(r.FormValue("q")), false)
 }
 
 // list shows merchants with a text in their name or address. An id leads to its page.
-func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
+func (c *pages) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
 	if strings.HasPrefix(asked, merchants.MerchantPrefix) && base.Storable(asked) {
 		_, err := c.Uses.AnyMerchant(r.Context(), asked)
 		if found, err := c.found(w, r, "merchants/"+asked, err); found || err != nil {
@@ -73,12 +73,12 @@ type merchantView struct {
 	Opened   *appmerchants.Onboarded // keys of a new merchant, shown once
 }
 
-func (c *room) merchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) merchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.show(w, r, v, http.StatusOK, r.PathValue("id"), merchantView{})
 }
 
 // show shows a merchant, with what view has besides.
-func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, id string, view merchantView) error {
+func (c *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, id string, view merchantView) error {
 	ctx := r.Context()
 	m, err := c.Uses.AnyMerchant(ctx, id)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 }
 
 // refused shows the merchant with what was wrong in one of its forms.
-func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed desk.Form) error {
+func (c *pages) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed desk.Form) error {
 	view := merchantView{Form: typed}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
@@ -114,7 +114,7 @@ func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 }
 
 // setEmail changes a merchant's address. An old page on which nobody typed another address changes nothing.
-func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "address")
 	if typed.Value("address") == r.FormValue("addressBefore") {
 		return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
@@ -136,7 +136,7 @@ func named(err error, field string) error {
 }
 
 // invite invites somebody to the merchant's team. Without e-mails the link is the answer itself: it is shown once.
-func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "role", "language")
 	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
 		Email: typed.Value("email"), Merchant: r.PathValue("id"), Role: people.Role(typed.Value("role")), Language: language(typed.Value("language")),
@@ -158,7 +158,7 @@ func language(text string) merchants.Language {
 	return merchants.English
 }
 
-func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if err := c.Uses.Links.Withdraw(r.Context(), v.Actor(), "", r.PathValue("id"), r.FormValue("invitation")); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 // visit lets the operator look at the merchant's pages. The audit log has it.
-func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	shops, err := c.Uses.Onboarding.Shops(r.Context(), id)
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // leave ends a visit.
-func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	visited := v.SignIn.Visits
 	if err := c.Uses.People.Visit(r.Context(), v.From(r), c.Token(r), ""); err != nil {
 		return err
@@ -205,18 +205,18 @@ func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return c.Done(w, r, path, "visit_ended")
 }
 
-func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.Room.Show(w, r, v, "newmerchant", desk.Form{Values: map[string]string{
 		"key": c.formKey(), "tier": string(merchants.Starter), "language": string(v.Language()), "refundFees": string(merchants.FeesKept),
 	}})
 }
 
 // formKey is the key of a new form: clicks at the same time make one merchant.
-func (c *room) formKey() string { return c.Uses.NewID("form_", c.Uses.Now()) }
+func (c *pages) formKey() string { return c.Uses.NewID("form_", c.Uses.Now()) }
 
 // createMerchant makes a merchant. Its keys are in the answer itself: they are shown once. Whoever sends the form again
 // is led to the merchant, and told where the keys are.
-func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "name", "email", "industry", "tier", "language", "refundFees")
 	typed.Values["key"] = r.FormValue("key")
 	made, err := c.create(r.Context(), v, typed)
@@ -236,7 +236,7 @@ func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.V
 	return c.Room.ShowStatus(w, r, v, status, "newmerchant", typed)
 }
 
-func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (appmerchants.Onboarded, error) {
+func (c *pages) create(ctx context.Context, v *frame.Visit, typed desk.Form) (appmerchants.Onboarded, error) {
 	tier := merchants.Tier(typed.Value("tier"))
 	if !slices.Contains(merchants.Tiers(), tier) {
 		return appmerchants.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", chooseTier)

@@ -47,7 +47,7 @@ type overviewView struct {
 }
 
 // overview shows what needs a decision.
-func (c *room) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
 	view := overviewView{Engine: c.Uses.Engine(), Version: c.Version, Circuits: c.Uses.Providers.OpenCircuits()}
 	view.Node, _ = os.Hostname() // a machine without a name has none to show
@@ -95,7 +95,7 @@ func oldest(of map[string]time.Time, now time.Time, patience time.Duration) []wa
 }
 
 // decisions counts what waits for an operator, the most urgent kind first.
-func (c *room) decisions(ctx context.Context) ([]decision, error) {
+func (c *pages) decisions(ctx context.Context) ([]decision, error) {
 	var list []decision
 	add := func(key, path string, n int, since time.Time) {
 		if n > 0 {

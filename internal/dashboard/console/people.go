@@ -25,11 +25,11 @@ type operatorsView struct {
 	LinkTo  string
 }
 
-func (c *room) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.showOperators(w, r, v, http.StatusOK, operatorsView{})
 }
 
-func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view operatorsView) error {
+func (c *pages) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view operatorsView) error {
 	var err error
 	if view.Users, view.Invited, err = c.Uses.Team.Operators(r.Context()); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	return c.Room.ShowStatus(w, r, v, status, "operators", view)
 }
 
-func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "language")
 	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
 	if err == nil {
@@ -58,7 +58,7 @@ func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 // invited shows what became of an invitation: the link itself only if no e-mail has it, because a link that somebody else saw proves nothing.
-func (c *room) invited(w http.ResponseWriter, r *http.Request, v *frame.Visit, told users.Told) error {
+func (c *pages) invited(w http.ResponseWriter, r *http.Request, v *frame.Visit, told users.NewLink) error {
 	switch {
 	case told.Waits:
 		return c.Done(w, r, "operators", "operator_waits", "email", told.Link.Email)
@@ -69,7 +69,7 @@ func (c *room) invited(w http.ResponseWriter, r *http.Request, v *frame.Visit, t
 }
 
 // confirmOperator confirms whom another operator invited.
-func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	told, err := c.Uses.Links.Confirm(r.Context(), v.Actor(), r.FormValue("invitation"))
 	if err == nil {
 		return c.invited(w, r, v, told)
@@ -82,7 +82,7 @@ func (c *room) confirmOperator(w http.ResponseWriter, r *http.Request, v *frame.
 	return c.showOperators(w, r, v, status, operatorsView{Form: typed})
 }
 
-func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if err := c.Uses.Links.Withdraw(r.Context(), v.Actor(), "", "", r.FormValue("invitation")); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame
 
 // another reads which operator a form is about. It refuses the visitor, who has the profile for that, and users
 // who are not operators.
-func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
+func (c *pages) another(r *http.Request, v *frame.Visit) (people.User, error) {
 	list, _, err := c.Uses.Team.Operators(r.Context())
 	if err != nil {
 		return people.User{}, err
@@ -107,7 +107,7 @@ func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
 }
 
 // onOperator does something with another operator, and shows what was wrong on the page.
-func (c *room) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit, done string, do func(people.User) error) error {
+func (c *pages) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit, done string, do func(people.User) error) error {
 	if !c.Confirmed(w, r, v, frame.Base+"/console/operators") { // whoever stole a cookie must not lock the others out
 		return nil
 	}
@@ -127,16 +127,16 @@ func (c *room) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 // removeOperator removes a user altogether: the console, every merchant and all sign-ins.
-func (c *room) removeOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) removeOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.onOperator(w, r, v, "operator_removed", func(u people.User) error { return c.Uses.Team.Remove(r.Context(), v.Actor(), u.Email) })
 }
 
-func (c *room) signOutOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) signOutOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.onOperator(w, r, v, "operator_signed_out", func(u people.User) error { return c.Uses.People.SignOut(r.Context(), v.Actor(), u.Email) })
 }
 
 // unlockOperator opens a lock and takes the second factors away, for somebody who lost them.
-func (c *room) unlockOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) unlockOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return c.onOperator(w, r, v, "operator_unlocked", func(u people.User) error { return c.Uses.Team.Unlock(r.Context(), v.Actor(), u.Email) })
 }
 
@@ -157,7 +157,7 @@ type auditView struct {
 }
 
 // audit shows the acts at all merchants, newest first.
-func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (c *pages) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	list, err := c.Uses.AuditLog(r.Context(), auditFilter(r), frame.Rows+1)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // entry is an entry as it is shown: with the act in words, the user's address, and its details by name.
-func (c *room) entry(r *http.Request, v *frame.Visit, names map[string]string, e audit.Entry) (one entry, err error) {
+func (c *pages) entry(r *http.Request, v *frame.Visit, names map[string]string, e audit.Entry) (one entry, err error) {
 	one = entry{Entry: e, What: c.Room.Act(v, e.Act)}
 	if one.Who, err = c.Who(r.Context(), names, e.By.ID); err != nil {
 		return one, err

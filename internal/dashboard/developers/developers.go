@@ -25,12 +25,12 @@ var files embed.FS
 type developers struct {
 	*frame.Site
 	Uses Uses
-	room *frame.Room
+	room *frame.Pages
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	room, err := site.Room(files,
+	room, err := site.NewPages(files,
 		frame.Item{Key: "sandbox", Path: "sandbox", Group: "developers", Right: merchants.RightSandbox},
 		frame.Item{Key: "api", Path: "api", Group: "developers", Right: merchants.RightRead})
 	if err != nil {
@@ -80,7 +80,7 @@ func refused(v *frame.Visit, err error) (form, int, error) {
 		if wrong := frame.FieldErrors(v.Language(), err); wrong != nil {
 			return form{Wrong: wrong}, status, nil
 		}
-		return form{Error: frame.Said(v.Language(), shown)}, status, nil
+		return form{Error: frame.ErrorText(v.Language(), shown)}, status, nil
 	}
 	return form{}, 0, err
 }

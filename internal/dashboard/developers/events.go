@@ -48,8 +48,8 @@ func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked webhook
 	return asked, err
 }
 
-// told is an event in a list.
-type told struct {
+// eventRow is an event in a list.
+type eventRow struct {
 	pay.ToldEvent
 	Object string
 }
@@ -73,7 +73,7 @@ func objectOf(payload []byte) string {
 // eventsView is the list of events.
 type eventsView struct {
 	Live   bool // the list follows what happens
-	Events []told
+	Events []eventRow
 	Types  []frame.Option
 	Pager  frame.Pager
 	Query  string
@@ -125,7 +125,7 @@ func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsVie
 	list, next := frame.Cut(list, func(e pay.ToldEvent) string { return e.ID })
 	view = eventsView{Types: types(), Pager: frame.Pager{Next: next}, Query: r.URL.RawQuery}
 	for _, e := range list {
-		view.Events = append(view.Events, told{e, objectOf(e.Payload)})
+		view.Events = append(view.Events, eventRow{e, objectOf(e.Payload)})
 	}
 	return view, nil
 }
@@ -160,7 +160,7 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 
 // eventView is the page of an event.
 type eventView struct {
-	Event   told
+	Event   eventRow
 	Payload string
 	Sent    []appwebhooks.Sent
 	Link    string // the page of its object, "" if there is none
@@ -172,7 +172,7 @@ func (d *developers) event(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	view := eventView{Event: told{e, objectOf(e.Payload)}, Payload: pretty(e.Payload), Means: "ev_" + strings.ReplaceAll(string(e.Type), ".", "_")}
+	view := eventView{Event: eventRow{e, objectOf(e.Payload)}, Payload: pretty(e.Payload), Means: "ev_" + strings.ReplaceAll(string(e.Type), ".", "_")}
 	if view.Sent, err = d.Uses.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
 		return err
 	}

@@ -257,8 +257,8 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 	return d.done(w, r, v, "webhooks/"+s.ID, "hook_saved")
 }
 
-// asked is a page that asks before an act on an endpoint. page is the path below it.
-func (d *developers) asked(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
+// confirm is a page that asks before an act on an endpoint. page is the path below it.
+func (d *developers) confirm(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
 	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -269,15 +269,15 @@ func (d *developers) asked(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 func (d *developers) askDisable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.asked(w, r, v, "/status", "hook_disable", "bad")
+	return d.confirm(w, r, v, "/status", "hook_disable", "bad")
 }
 
 func (d *developers) askSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.asked(w, r, v, "/secret", "hook_secret", "")
+	return d.confirm(w, r, v, "/secret", "hook_secret", "")
 }
 
 func (d *developers) askDelete(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.asked(w, r, v, "/delete", "hook_delete", "bad")
+	return d.confirm(w, r, v, "/delete", "hook_delete", "bad")
 }
 
 // setStatus enables or disables an endpoint.

@@ -40,7 +40,7 @@ func (f *Frame) checkOwn() (wrong error) {
 }
 
 // Check returns an error for each page of the room that has a mistake. See Frame.Check.
-func (r *Room) Check() (wrong error) {
+func (r *Pages) Check() (wrong error) {
 	for _, name := range r.Pages() {
 		if err := r.checkPage(name); err != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("dashboard page %s: %w", name, err))
@@ -49,7 +49,7 @@ func (r *Room) Check() (wrong error) {
 	return wrong
 }
 
-func (r *Room) checkPage(name string) error {
+func (r *Pages) checkPage(name string) error {
 	for _, file := range r.names[name] {
 		body, err := fs.ReadFile(r.files, file)
 		if err != nil {
@@ -82,7 +82,7 @@ func (r *Room) checkPage(name string) error {
 }
 
 // checkCalls looks for texts that do not exist, and for parts and their arguments.
-func (r *Room) checkCalls(tree *parse.Tree) error {
+func (r *Pages) checkCalls(tree *parse.Tree) error {
 	var wrong error
 	walk(tree.Root, func(command *parse.CommandNode) {
 		name := called(command.Args[0])

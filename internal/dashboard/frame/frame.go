@@ -40,8 +40,8 @@ type Frame struct {
 	known   map[string]map[string]bool
 	assets  map[string]*asset
 	build   string // changes with any asset: a page of another build is loaded whole
-	own     *Room  // the frame's own pages
-	rooms   []*Room
+	own     *Pages // the frame's own pages
+	rooms   []*Pages
 	shown   *lru.Cache[pageKey, *page] // the pages that were shown last
 	secure  bool                       // the public URL is https; NewSite sets it
 	items   []item
@@ -84,6 +84,6 @@ func New(c Config) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.own, err = f.Room(files)
+	f.own, err = f.NewPages(files)
 	return f, err
 }

@@ -35,7 +35,7 @@ func get(path string, headers ...string) *http.Request {
 }
 
 // shown is a page of the gallery.
-func shownPage(t *testing.T, r *Room, v *Visit, name, path string, headers ...string) *httptest.ResponseRecorder {
+func shownPage(t *testing.T, r *Pages, v *Visit, name, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	if err := r.Show(w, get(path, headers...), v, name, sample()); err != nil {
@@ -131,7 +131,7 @@ func TestMistakesOfRoomsAreFound(t *testing.T) {
 		`the block content`:                         {"templates/x.html": {Data: []byte(`{{define "title"}}x{{end}}`)}},
 	} {
 		f, _ := start(t)
-		r, err := f.Room(files)
+		r, err := f.NewPages(files)
 		if err == nil {
 			err = r.Check()
 		}
@@ -140,7 +140,7 @@ func TestMistakesOfRoomsAreFound(t *testing.T) {
 		}
 	}
 	f, _ := start(t)
-	open, err := f.Room(page(`{{part . "card" "title" "x"}}`))
+	open, err := f.NewPages(page(`{{part . "card" "title" "x"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestErrorsSpeakTheVisitorsLanguage(t *testing.T) {
 		{"en", two, "The amount may be at most 1,200.50\u00a0USD. It is in dollars, not in cents. There is no such payment in this shop and environment."},
 	} {
 		shown, _ := errors.AsType[*problem.Error](c.err)
-		if got := Said(c.lang, shown); got != c.want {
+		if got := ErrorText(c.lang, shown); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.lang, c.err, got, c.want)
 		}
 	}

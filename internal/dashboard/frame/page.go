@@ -19,7 +19,7 @@ type Page struct {
 	Now   time.Time
 	Query url.Values // of the present address
 	Frame Layout
-	room  *Room
+	room  *Pages
 	lang  string
 	path  string    // of the present address, without the root
 	open  *[]opened // parts that are open
@@ -34,7 +34,7 @@ func Language(r *http.Request, v *Visit) merchants.Language {
 }
 
 // page is the value for a request's templates.
-func (r *Room) page(req *http.Request, v *Visit, data any) *Page {
+func (r *Pages) page(req *http.Request, v *Visit, data any) *Page {
 	p := &Page{
 		Visit: v, Data: data, Now: r.frame.Now(), Query: req.URL.Query(), room: r, lang: spoken(Language(req, v)), path: req.URL.Path, open: &[]opened{},
 	}

@@ -28,7 +28,7 @@ type trouble struct {
 // the request, under which it is in the log. v may be nil. To htmx, which asked for a part of a page, it
 // shows a notice.
 func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
-	if web.Left(r.Context(), err) {
+	if web.ClientLeft(r.Context(), err) {
 		return
 	}
 	t := f.trouble(r, err)
@@ -37,7 +37,7 @@ func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err er
 	}
 	p := f.own.page(r, v, nil)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && t.Kind != "fault" {
-		t.Message = said(p.lang, shown)
+		t.Message = errorText(p.lang, shown)
 	}
 	p.Data = t
 	page, failed := f.own.find("problem", "notice")
@@ -98,7 +98,7 @@ func FieldErrors(lang merchants.Language, err error) map[string]string {
 	}
 	wrong := map[string]string{}
 	if shown.Param != "" {
-		wrong[shown.Param] = Said(lang, shown)
+		wrong[shown.Param] = ErrorText(lang, shown)
 	}
 	for _, issue := range shown.Details.Issues {
 		wrong[issue.Path] = sentence(spoken(lang), issue.Reason)
@@ -109,10 +109,10 @@ func FieldErrors(lang merchants.Language, err error) map[string]string {
 	return wrong
 }
 
-// Said is what an error says, in the language of a page.
-func Said(lang merchants.Language, e *problem.Error) string { return said(spoken(lang), e) }
+// ErrorText is what an error says, in the language of a page.
+func ErrorText(lang merchants.Language, e *problem.Error) string { return errorText(spoken(lang), e) }
 
-func said(lang string, e *problem.Error) string {
+func errorText(lang string, e *problem.Error) string {
 	if !e.Reason.None() {
 		return sentence(lang, e.Reason)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
-// Room is the pages of one part of the dashboard, with their texts.
-type Room struct {
+// Pages is the pages of one part of the dashboard, with their texts.
+type Pages struct {
 	frame *Frame
 	texts map[string]texts // the room's, by language
 	files fs.FS
@@ -30,7 +30,7 @@ type Room struct {
 
 // TimedBy tells ages and deadlines by the clock of what the pages show: in the sandbox the merchant's test clock
 // (SBX-12).
-func (r *Room) TimedBy(s *Site) *Room {
+func (r *Pages) TimedBy(s *Site) *Pages {
 	r.clock = func(v *Visit) time.Time { return s.Uses.TimeOf(v.Scope) }
 	return r
 }
@@ -41,16 +41,16 @@ type page struct {
 	blocks   map[string]bool // that its files define
 }
 
-// Room makes a room of its files: templates/<page>.html, which define the blocks that templates/parts.html of this
+// NewPages makes a room of its files: templates/<page>.html, which define the blocks that templates/parts.html of this
 // package lists; templates/_<name>.html, whose templates all pages of the room have; and text/<language>.json. It
 // returns an error for a text that a language lacks. Check finds mistakes in the pages.
 // Items are added to the navigation of all pages.
-func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
+func (f *Frame) NewPages(files fs.FS, items ...Item) (*Pages, error) {
 	own, err := textsOf(files)
 	if err != nil {
 		return nil, err
 	}
-	r := &Room{frame: f, files: files, texts: own, names: map[string][]string{}}
+	r := &Pages{frame: f, files: files, texts: own, names: map[string][]string{}}
 	for key := range own[languages[0]] { // the others have the same keys
 		if _, taken := f.texts[languages[0]][key]; taken {
 			return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
@@ -78,7 +78,7 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 }
 
 // read parses the files of a page.
-func (r *Room) read(name string) (*page, error) {
+func (r *Pages) read(name string) (*page, error) {
 	if err := r.frame.parsed(); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (r *Room) read(name string) (*page, error) {
 }
 
 // text is a sentence of the room or of the frame.
-func (r *Room) text(lang, key string) (sentence string, known bool) {
+func (r *Pages) text(lang, key string) (sentence string, known bool) {
 	if sentence, known = r.texts[lang][key]; !known {
 		return r.frame.text(lang, key)
 	}
@@ -126,12 +126,12 @@ const mostShown = 24
 
 // pageKey names a page among all rooms.
 type pageKey struct {
-	room *Room
+	room *Pages
 	page string
 }
 
 // find returns a page that has a block; "" stands for any.
-func (r *Room) find(name, block string) (*page, error) {
+func (r *Pages) find(name, block string) (*page, error) {
 	p, kept := r.frame.shown.Get(pageKey{r, name})
 	if !kept {
 		if _, known := r.names[name]; !known {
@@ -150,12 +150,12 @@ func (r *Room) find(name, block string) (*page, error) {
 }
 
 // Show writes a page.
-func (r *Room) Show(w http.ResponseWriter, req *http.Request, v *Visit, name string, data any) error {
+func (r *Pages) Show(w http.ResponseWriter, req *http.Request, v *Visit, name string, data any) error {
 	return r.ShowStatus(w, req, v, http.StatusOK, name, data)
 }
 
 // ShowStatus writes a page with a status. v is nil for a page of nobody, such as the one to sign in.
-func (r *Room) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, status int, name string, data any) error {
+func (r *Pages) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, status int, name string, data any) error {
 	found, err := r.find(name, "")
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (r *Room) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, st
 }
 
 // Fragment writes one block of a page, if htmx asks for a part of a page; else it writes the page.
-func (r *Room) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name, block string, data any) error {
+func (r *Pages) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name, block string, data any) error {
 	found, err := r.find(name, block)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (r *Room) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name
 }
 
 // Block is the HTML of one block of a page, for a message of a stream of events.
-func (r *Room) Block(req *http.Request, v *Visit, name, block string, data any) (string, error) {
+func (r *Pages) Block(req *http.Request, v *Visit, name, block string, data any) (string, error) {
 	found, err := r.find(name, block)
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func (r *Room) Block(req *http.Request, v *Visit, name, block string, data any) 
 
 // Text is a sentence in the visitor's language, for what is no page: the heads of a CSV file, an error of a
 // form. It is plain text.
-func (r *Room) Text(v *Visit, key string, args ...any) string {
+func (r *Pages) Text(v *Visit, key string, args ...any) string {
 	lang := languages[0]
 	if v != nil {
 		lang = spoken(v.Language())
@@ -210,10 +210,10 @@ func (r *Room) Text(v *Visit, key string, args ...any) string {
 const actPrefix = "act_"
 
 // Act is the name of an act of the audit log in the visitor's language, as plain text.
-func (r *Room) Act(v *Visit, act audit.Act) string { return r.Text(v, actPrefix+string(act)) }
+func (r *Pages) Act(v *Visit, act audit.Act) string { return r.Text(v, actPrefix+string(act)) }
 
 // Acts are the choices of a filter by act: all of them, in the order of their names.
-func (r *Room) Acts(v *Visit) (list []Option) {
+func (r *Pages) Acts(v *Visit) (list []Option) {
 	for key := range r.frame.texts[languages[0]] {
 		if act, ok := strings.CutPrefix(key, actPrefix); ok {
 			list = append(list, Option{Value: act, Label: r.Act(v, audit.Act(act))})
@@ -224,7 +224,7 @@ func (r *Room) Acts(v *Visit) (list []Option) {
 }
 
 // Pages lists the names of the room's pages, for tests.
-func (r *Room) Pages() []string { return slices.Sorted(maps.Keys(r.names)) }
+func (r *Pages) Pages() []string { return slices.Sorted(maps.Keys(r.names)) }
 
 // Partial reports whether htmx asks for a part of a page. A link that htmx follows asks for a whole one.
 func Partial(r *http.Request) bool {

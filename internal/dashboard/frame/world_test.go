@@ -18,13 +18,13 @@ import (
 var noon = time.Date(2026, 11, 26, 14, 5, 0, 0, time.UTC)
 
 // start returns a frame and the room of the gallery, which has all parts.
-func start(t testing.TB) (*Frame, *Room) {
+func start(t testing.TB) (*Frame, *Pages) {
 	t.Helper()
 	f, err := New(Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return noon }, Docs: "/docs", Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.Room(os.DirFS("testdata/gallery"))
+	r, err := f.NewPages(os.DirFS("testdata/gallery"))
 	if err != nil {
 		t.Fatal(err)
 	}

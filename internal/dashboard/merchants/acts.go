@@ -42,14 +42,14 @@ type person struct {
 
 // reader writes entries for people.
 type reader struct {
-	*room
+	*shopPages
 	v     *frame.Visit
 	team  teamView
 	names map[string]person
 	keys  map[string]string // previews of keys, by id
 }
 
-func (a *room) reader(r *http.Request, v *frame.Visit) (*reader, error) {
+func (a *shopPages) reader(r *http.Request, v *frame.Visit) (*reader, error) {
 	team, err := a.load(r, v)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,9 @@ func (a *room) reader(r *http.Request, v *frame.Visit) (*reader, error) {
 	return rd, nil
 }
 
-func (rd *reader) text(key string, args ...any) string { return rd.room.room.Text(rd.v, key, args...) }
+func (rd *reader) text(key string, args ...any) string {
+	return rd.shopPages.room.Text(rd.v, key, args...)
+}
 
 // read writes entries for people.
 func (rd *reader) read(ctx context.Context, list []audit.Entry) ([]happened, error) {
@@ -88,7 +90,7 @@ func (rd *reader) read(ctx context.Context, list []audit.Entry) ([]happened, err
 
 func (rd *reader) one(e audit.Entry) happened {
 	h := happened{
-		ID: e.ID, At: e.At, Kind: rd.text("by_" + string(e.By.Kind)), Act: e.Act, What: rd.room.room.Act(rd.v, e.Act), Details: rd.details(e),
+		ID: e.ID, At: e.At, Kind: rd.text("by_" + string(e.By.Kind)), Act: e.Act, What: rd.shopPages.room.Act(rd.v, e.Act), Details: rd.details(e),
 		Address: e.By.IP, Request: e.By.Request, In: rd.text("env_" + string(e.Environment())),
 	}
 	h.Who, h.Email, h.Actor = rd.actor(e.By)

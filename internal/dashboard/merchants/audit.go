@@ -33,7 +33,7 @@ func filterOf(r *http.Request) (f audit.MerchantFilter, err error) {
 	return f, err
 }
 
-func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := filterOf(r)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // auditFile is the audit log as a file, with the filters of the page.
-func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := filterOf(r)
 	if err != nil {
 		return err

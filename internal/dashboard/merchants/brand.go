@@ -45,7 +45,7 @@ func contrastOf(color string) contrastView {
 }
 
 // brandPage is the page for a brand, saved or typed.
-func (a *room) brandPage(v *frame.Visit, b merchants.Brand) brandView {
+func (a *shopPages) brandPage(v *frame.Visit, b merchants.Brand) brandView {
 	view := brandView{Color: b.Color, Frames: strings.Join(b.Frames, "\n"), PassFee: b.PassFee, Contrast: contrastOf(b.Color)}
 	if v.Shop.Brand.Logo != "" {
 		view.Logo = strings.TrimSuffix(a.At(""), frame.Base) + "/checkout/logos/" + v.Shop.Brand.Logo
@@ -58,7 +58,7 @@ func (a *room) brandPage(v *frame.Visit, b merchants.Brand) brandView {
 	return view
 }
 
-func (a *room) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Show(w, r, v, "brand", a.brandPage(v, v.Shop.Brand))
 }
 
@@ -90,7 +90,7 @@ func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Lo
 	return now, &logo, err
 }
 
-func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	wanted, logo, err := typed(r, v.Shop.Brand)
 	if err == nil {
 		_, err = a.Uses.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
@@ -115,13 +115,13 @@ func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 // contrast is the part of the page that follows the colour.
-func (a *room) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Fragment(w, r, v, "brand", "contrast", a.brandPage(v, merchants.Brand{Color: r.FormValue("color")}))
 }
 
 // show is the checkout with the saved brand, or with what was typed. A value with a mistake stays as it was: the
 // form reports the mistake when it is saved.
-func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if a.preview == nil {
 		return noSuch()
 	}

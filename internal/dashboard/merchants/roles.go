@@ -47,7 +47,7 @@ func rightsTable() []mayDo {
 	return table
 }
 
-func (a *room) roles(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) roles(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Show(w, r, v, "roles", struct {
 		Roles  []people.Role
 		Rights []mayDo

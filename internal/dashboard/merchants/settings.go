@@ -36,12 +36,12 @@ func newSettings(v *frame.Visit) settingsView {
 	}
 }
 
-func (a *room) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Show(w, r, v, "settings", newSettings(v))
 }
 
 // saved leads back to the settings, or shows them again with what was wrong.
-func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed settingsView) error {
+func (a *shopPages) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed settingsView) error {
 	if err != nil {
 		wrong, status := a.wrong(v, err)
 		if wrong == nil {
@@ -55,14 +55,14 @@ func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 	return nil
 }
 
-func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Name = r.FormValue("name")
 	return a.saved(w, r, v, a.Uses.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
 }
 
 // setSchemes replaces the schemes of the shop's apps.
-func (a *room) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Schemes = r.FormValue("schemes")
 	_, err := a.Uses.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
@@ -71,7 +71,7 @@ func (a *room) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague
 // replaced. The address gets the warnings about new wallets, so it is confirmed as they are (DASH-6).
-func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")
 	var err error
@@ -90,17 +90,17 @@ func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 // newShopView is the form of another shop.
 type newShopView struct{ Name, Wrong, Error string }
 
-func (a *room) newShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) newShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Show(w, r, v, "newshop", newShopView{})
 }
 
-func (a *room) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name := r.FormValue("name")
 	shop, err := a.Uses.Onboarding.OpenShop(r.Context(), v.Actor(), v.Merchant.ID, name)
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
 		view := newShopView{Name: name, Wrong: frame.FieldErrors(v.Language(), err)["name"]}
 		if view.Wrong == "" {
-			view.Error = frame.Said(v.Language(), shown)
+			view.Error = frame.ErrorText(v.Language(), shown)
 		}
 		return a.room.ShowStatus(w, r, v, message.ShownOf(shown.Code).Status, "newshop", view)
 	}

@@ -23,21 +23,21 @@ var files embed.FS
 // memory, and with logo if that is not stored yet. It sets its own headers: only our pages may frame it.
 type Preview func(w http.ResponseWriter, r *http.Request, shop merchants.Shop, logo *merchants.Logo, lang merchants.Language) error
 
-type room struct {
+type shopPages struct {
 	*frame.Site
 	Uses    Uses
-	room    *frame.Room
+	room    *frame.Pages
 	preview Preview
 	pages   func() map[string]bool // the paths of all rooms' pages, with * for what varies
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses, preview Preview) error {
-	own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: merchants.RightTeam})
+	own, err := site.NewPages(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: merchants.RightTeam})
 	if err != nil {
 		return err
 	}
-	a := &room{site, uses, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
+	a := &shopPages{site, uses, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
 	site.Handle("GET /team", merchants.RightTeam, a.team)
 	site.Handle("GET /team/roles", merchants.RightTeam, a.roles)
 	site.Handle("GET /team/invite", merchants.RightTeam, a.newInvitation)
@@ -79,7 +79,7 @@ func paths(site *frame.Site) map[string]bool {
 }
 
 // to leads a browser to another page of the shop.
-func (a *room) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) {
+func (a *shopPages) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) {
 	a.Go(w, r, a.At(strings.TrimPrefix(v.Home(), frame.Base)+path))
 }
 
@@ -98,7 +98,7 @@ var mistakes = map[string]string{
 
 // wrong says in the visitor's language what is wrong with each field of a form, and with which status the form is
 // shown again. It is nil for an error that is about no field.
-func (a *room) wrong(v *frame.Visit, err error) (fields map[string]string, status int) {
+func (a *shopPages) wrong(v *frame.Visit, err error) (fields map[string]string, status int) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return nil, 0

@@ -40,7 +40,7 @@ type teamView struct {
 }
 
 // load reads the merchant's team.
-func (a *room) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
+func (a *shopPages) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
 	list, links, err := a.Uses.Team.List(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return t, err
@@ -61,7 +61,7 @@ func (a *room) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
 	return t, nil
 }
 
-func (a *room) team(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) team(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	t, err := a.load(r, v)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *room) team(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 }
 
 // choices are the roles that the visitor may give, with what each may do. chosen is listed whatever it is.
-func (a *room) choices(v *frame.Visit, chosen people.Role) []frame.Option {
+func (a *shopPages) choices(v *frame.Visit, chosen people.Role) []frame.Option {
 	var list []frame.Option
 	for _, role := range people.Roles() {
 		if v.Role.MayGive(role) || role == chosen {
@@ -93,17 +93,17 @@ type roleView struct {
 	Ends     time.Time
 }
 
-func (a *room) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.room.Show(w, r, v, "invite", roleView{Language: string(v.Language()), Role: string(people.Viewer), Roles: a.choices(v, "")})
 }
 
 // confirmed reports whether the visitor may give a role. A role that can move money out is a way to do so: as for a
 // withdrawal itself, a user with a second factor must have given it just now (DASH-6).
-func (a *room) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
+func (a *shopPages) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
 	return !role.May(merchants.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
 }
 
-func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := roleView{Email: r.FormValue("email"), Role: r.FormValue("role"), Language: r.FormValue("language"), Roles: a.choices(v, "")}
 	if !a.confirmed(w, r, v, people.Role(view.Role), "/team/invite") {
 		return nil
@@ -135,7 +135,7 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 func noSuch() error { return problem.New(problem.NotFound, base.NoPage) }
 
 // findMember is the member or the invitation that a page is about.
-func (a *room) findMember(r *http.Request, v *frame.Visit) (member, error) {
+func (a *shopPages) findMember(r *http.Request, v *frame.Visit) (member, error) {
 	t, err := a.load(r, v)
 	if err != nil {
 		return member{}, err
@@ -153,7 +153,7 @@ type sureView struct {
 	Wrong                             string
 }
 
-func (a *room) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	t, err := a.load(r, v)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *room) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	})
 }
 
-func (a *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if err := a.Uses.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (a *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return nil
 }
 
-func (a *room) member(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) member(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := a.findMember(r, v)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *room) member(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.room.Show(w, r, v, "member", roleView{Member: m, Role: string(m.Role), Roles: a.choices(v, m.Role)})
 }
 
-func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := a.findMember(r, v)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 // sureToRemove is the page that asks before a member is removed.
-func (a *room) sureToRemove(v *frame.Visit, m member) sureView {
+func (a *shopPages) sureToRemove(v *frame.Visit, m member) sureView {
 	about := "remove_about"
 	if m.You {
 		about = "leave_about"
@@ -225,7 +225,7 @@ func (a *room) sureToRemove(v *frame.Visit, m member) sureView {
 	}
 }
 
-func (a *room) askRemove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) askRemove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := a.findMember(r, v)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (a *room) askRemove(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return a.room.Show(w, r, v, "sure", a.sureToRemove(v, m))
 }
 
-func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := a.findMember(r, v)
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ type madeKey struct {
 
 // madeKeys lists the keys that a member, or a former one, made. They keep working when their maker is
 // removed.
-func (a *room) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *shopPages) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	u, err := a.Uses.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ type balanceView struct {
 }
 
 // Left is what a day of the reserve releases.
-func (balanceView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
+func (balanceView) Left(day pay.Reserve) money.Amount { return usd(day.Remaining()) }
 
-func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
 	have, err := m.Uses.Settlements.Balances(ctx, v.Scope)
 	if err != nil {
@@ -84,7 +84,7 @@ func movementFilter(r *http.Request) (f lists.MovementFilter, filtered bool, err
 }
 
 // movements reads a page. Without a filter it has the running balance, which only the whole list tells.
-func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.Pager, bool, error) {
+func (m *moneyPages) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.Pager, bool, error) {
 	f, filtered, err := movementFilter(r)
 	if err != nil {
 		return nil, frame.Pager{}, false, err
@@ -122,7 +122,7 @@ func rowsOf(list []pay.Movement, running bool) []movementRow {
 	return shown
 }
 
-func (m *room) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, _, err := movementFilter(r)
 	if err != nil {
 		return err
@@ -154,21 +154,21 @@ type reserveView struct {
 }
 
 // Left is what a day releases.
-func (reserveView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
+func (reserveView) Left(day pay.Reserve) money.Amount { return usd(day.Remaining()) }
 
 // In is the number of days, begun ones included, until a day releases its reserve.
 func (reserveView) In(day pay.Reserve, now time.Time) int {
 	return max(0, int((day.ReleaseAt.Sub(now)+24*time.Hour-1)/(24*time.Hour)))
 }
 
-func (m *room) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	days, held, err := m.Uses.Settlements.ReserveCalendar(r.Context(), v.Scope)
 	if err != nil {
 		return err
 	}
 	sum := int64(0)
 	for _, day := range days {
-		sum += day.Left()
+		sum += day.Remaining()
 	}
 	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), v.Merchant.Terms().ReserveBps), usd(sum)})
 }

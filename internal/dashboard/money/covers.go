@@ -15,7 +15,7 @@ type coveredRow struct {
 }
 
 // coveredBy are the settlements that a withdrawal pays out, each with its part.
-func (m *room) coveredBy(r *http.Request, w pay.Withdrawal) (rows []coveredRow, err error) {
+func (m *moneyPages) coveredBy(r *http.Request, w pay.Withdrawal) (rows []coveredRow, err error) {
 	list, err := m.Uses.Settlements.PaidBy(r.Context(), w)
 	for _, s := range list {
 		for _, c := range w.Covers {
@@ -68,7 +68,7 @@ func (s settlementRow) Rest() money.Amount {
 	if s.Unlinked() {
 		return usd(0)
 	}
-	return usd(s.Left())
+	return usd(s.Uncovered())
 }
 
 // SetOff is the part of the net that is set off against other settlements.
@@ -99,7 +99,7 @@ type coverRow struct {
 
 // coversOf are the withdrawals that cover a settlement, and what it is set off against. A withdrawal of another shop of the merchant
 // has its page there.
-func (m *room) coversOf(r *http.Request, v *frame.Visit, s pay.Settlement) (rows []coverRow, err error) {
+func (m *moneyPages) coversOf(r *http.Request, v *frame.Visit, s pay.Settlement) (rows []coverRow, err error) {
 	list, err := m.Uses.Settlements.WithdrawalsOf(r.Context(), s)
 	made := map[string]pay.Withdrawal{}
 	for _, w := range list {
@@ -116,6 +116,6 @@ func (m *room) coversOf(r *http.Request, v *frame.Visit, s pay.Settlement) (rows
 }
 
 // in is the address of a page of a shop of the visit's merchant.
-func (m *room) in(v *frame.Visit, shop, path string) string {
+func (m *moneyPages) in(v *frame.Visit, shop, path string) string {
 	return m.At("/" + shop + "/" + string(v.Environment()) + "/" + path)
 }

@@ -18,19 +18,19 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
+type moneyPages struct {
 	*frame.Site
 	Uses Uses
-	*frame.Room
+	*frame.Pages
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	pages, err := site.Frame.Room(files)
+	pages, err := site.Frame.NewPages(files)
 	if err != nil {
 		return err
 	}
-	m := &room{site, uses, pages.TimedBy(site)}
+	m := &moneyPages{site, uses, pages.TimedBy(site)}
 	site.Handle("GET /balance", merchants.RightRead, m.balance)
 	site.Handle("GET /balance.csv", merchants.RightRead, m.balanceFile)
 	site.Handle("GET /balance/reserve", merchants.RightRead, m.reserve)
@@ -56,13 +56,13 @@ func Register(site *frame.Site, uses Uses) error {
 }
 
 // lead sends the browser to a page of the visit's shop.
-func (m *room) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
+func (m *moneyPages) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
 	m.Go(w, r, m.At("/"+v.Shop.ID+"/"+string(v.Environment())+path))
 	return nil
 }
 
 // say is a text of the room.
-func (m *room) say(v *frame.Visit) func(key string) string {
+func (m *moneyPages) say(v *frame.Visit) func(key string) string {
 	return func(key string) string { return m.Text(v, key) }
 }
 
@@ -81,7 +81,7 @@ func cut[T any](r *http.Request, list []T, total int64, id func(T) string) ([]T,
 
 // wrong tells what is wrong with a form: by field, or of the whole form. It returns an error that is not the
 // visitor's.
-func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole string, fault error) {
+func (m *moneyPages) wrong(v *frame.Visit, err error) (fields map[string]string, whole string, fault error) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code == problem.Internal {
 		return nil, "", err
@@ -100,5 +100,5 @@ func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole
 	if fields = frame.FieldErrors(v.Language(), err); fields != nil {
 		return fields, "", nil
 	}
-	return nil, frame.Said(v.Language(), shown), nil
+	return nil, frame.ErrorText(v.Language(), shown), nil
 }

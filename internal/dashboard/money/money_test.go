@@ -18,11 +18,11 @@ func TestUnknownOutcomeIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := f.Room(files)
+	pages, err := f.NewPages(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &room{Room: pages}
+	m := &moneyPages{Pages: pages}
 	if _, whole, err := m.wrong(nil, store.ErrUnknown); err != nil || !strings.Contains(whole, "not known") || strings.Contains(whole, "cannot pay") {
 		t.Errorf("the page says %q (%v)", whole, err)
 	}
@@ -34,7 +34,7 @@ func TestTextsAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := f.Room(files)
+	room, err := f.NewPages(files)
 	if err != nil {
 		t.Fatal(err)
 	}

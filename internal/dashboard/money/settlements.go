@@ -33,7 +33,7 @@ func settlementFilter(r *http.Request) (f lists.SettlementFilter, err error) {
 	return f, err
 }
 
-func (m *room) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := settlementFilter(r)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (m *room) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return m.Show(w, r, v, "settlements", view)
 }
 
-func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := settlementFilter(r)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ type settlementView struct {
 	Open   bool
 }
 
-func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func asFile(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, name))
 }
 
-func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 const slowLines = time.Minute
 
 // lines sends all lines as the API's report does.
-func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err

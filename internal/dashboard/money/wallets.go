@@ -31,7 +31,7 @@ type walletsView struct {
 }
 
 // walletRows adds to wallets what holds them back.
-func (m *room) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([]walletRow, error) {
+func (m *moneyPages) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([]walletRow, error) {
 	why, err := m.Uses.Payouts.Payability(r.Context(), v.Scope)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (m *room) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([
 	return shown, nil
 }
 
-func (m *room) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	list, total, err := m.Uses.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (m *room) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 // one reads the wallet of a page.
-func (m *room) one(r *http.Request, v *frame.Visit) (walletRow, error) {
+func (m *moneyPages) one(r *http.Request, v *frame.Visit) (walletRow, error) {
 	found, err := m.Uses.Wallets.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return walletRow{}, err
@@ -69,7 +69,7 @@ func (m *room) one(r *http.Request, v *frame.Visit) (walletRow, error) {
 	return shown[0], nil
 }
 
-func (m *room) wallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) wallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	one, err := m.one(r, v)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (m *room) wallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 // askRemoval is the page that asks before a wallet is removed, for a browser without a script.
-func (m *room) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	one, err := m.one(r, v)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (m *room) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	return m.Show(w, r, v, "removal", one)
 }
 
-func (m *room) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if err := m.Uses.Wallets.Delete(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func formFor(r *http.Request) (f walletForm, ok bool) {
 }
 
 // newWallet asks for the network first, and then for what it needs.
-func (m *room) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, ok := formFor(r)
 	if !ok {
 		return m.Show(w, r, v, "networks", destination.Networks())
@@ -142,7 +142,7 @@ func (m *room) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 // proven reports whether the second factor was given just now, also with a code in the form. Otherwise the
 // form asks for one, and keeps what was typed, which must not be in an address.
-func (m *room) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
+func (m *moneyPages) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
 	if v.SignIn.Fresh(m.Uses.Now()) {
 		return true, nil
 	}
@@ -163,7 +163,7 @@ func (m *room) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f 
 	return false, err
 }
 
-func (m *room) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, ok := formFor(r)
 	switch {
 	case !ok:
@@ -202,7 +202,7 @@ var most = map[string]int{
 }
 
 // read makes a wallet of a form, and says what is wrong with it.
-func (m *room) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[string]string) {
+func (m *moneyPages) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[string]string) {
 	wrong := map[string]string{}
 	kind, _, _ := destination.Reaches(f.Network)
 	place, problems := destination.Parse(kind, f.Network, f.Value["currency"], f.Value["destination"])

@@ -71,7 +71,7 @@ func (w withdrawalRow) Word() string { return wordOf(w.To) }
 func (w walletRow) Word() string { return wordOf(w.Wallet) }
 
 // known reads the shop's wallets by their ids, and the removed ones too. A shop has few.
-func (m *room) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
+func (m *moneyPages) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
 	list, _, err := m.Uses.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
 	byID := make(map[string]pay.Wallet, len(list))
 	for _, w := range list {
@@ -86,7 +86,7 @@ func withdrawalFilter(r *http.Request) (f lists.WithdrawalFilter, err error) {
 	return f, err
 }
 
-func (m *room) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := withdrawalFilter(r)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (m *room) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return m.Show(w, r, v, "withdrawals", view)
 }
 
-func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := withdrawalFilter(r)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ type withdrawForm struct {
 }
 
 // typed reads the form of a withdrawal, with the wallets that can be chosen.
-func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
+func (m *moneyPages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
 	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(v.Merchant.Terms().WithdrawalFee), Least: usd(v.Merchant.Terms().LeastWithdrawal())}
 	list, byID, err := m.known(r, v)
 	if err != nil {
@@ -192,7 +192,7 @@ func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[
 }
 
 // newWithdrawal shows the form, and with an amount in it what would arrive.
-func (m *room) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, byID, err := m.typed(r, v)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (m *room) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 // request makes a withdrawal of a form; ok is false if the amount is wrong.
-func (m *room) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
+func (m *moneyPages) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
 	amount, typed := frame.Typed(v.Language(), f.Amount, money.USD)
 	if !typed {
 		f.Wrong = map[string]string{"amount": m.Text(v, "wrong_amount")}
@@ -228,7 +228,7 @@ func (m *room) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal
 	}, true
 }
 
-func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, _, err := m.typed(r, v)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ type withdrawalView struct {
 	Waits   string
 }
 
-func (m *room) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
+func (m *moneyPages) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
 	one, err := m.Uses.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return withdrawalView{}, err
@@ -283,7 +283,7 @@ func (m *room) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
 	return withdrawalView{withdrawalRow: withdrawalRow{one, to}, Pending: one.Status == pay.WithdrawalPending, Waits: one.PendingReason()}, err
 }
 
-func (m *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, err := m.found(r, v)
 	if err != nil {
 		return err
@@ -328,7 +328,7 @@ func life(w pay.Withdrawal, moved []pay.Movement) []step {
 }
 
 // askCancel is the page that asks before a withdrawal is canceled, for a browser without a script.
-func (m *room) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, err := m.found(r, v)
 	if err != nil {
 		return err
@@ -336,7 +336,7 @@ func (m *room) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return m.Show(w, r, v, "cancel", view)
 }
 
-func (m *room) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *moneyPages) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	one, err := m.Uses.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err

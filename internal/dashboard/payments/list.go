@@ -29,8 +29,8 @@ type listView struct {
 	Currencies []money.Currency
 }
 
-// asked reads the filters of a list from the query. wrong says what cannot be read.
-func (s *sales) asked(r *http.Request, v *frame.Visit) (f lists.PaymentFilter, found, wrong string, err error) {
+// readFilters reads the filters of a list from the query. wrong says what cannot be read.
+func (s *sales) readFilters(r *http.Request, v *frame.Visit) (f lists.PaymentFilter, found, wrong string, err error) {
 	value := func(name string) string { return clean(r.URL.Query().Get(name)) }
 	f = lists.PaymentFilter{Status: pay.Status(value("status")), Method: value("method"), Country: value("country"), OrderID: value("order"), Email: value("email")}
 	if f.Status != "" && !f.Status.Valid() {
@@ -41,7 +41,7 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f lists.PaymentFilter, f
 		if !ok {
 			return f, "", "", err
 		}
-		wrong, err = frame.Said(v.Language(), shown), nil
+		wrong, err = frame.ErrorText(v.Language(), shown), nil
 	}
 	if text := value("document"); text != "" {
 		end, ok := lists.DocumentEnd(text)
@@ -122,7 +122,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	for name, values := range r.URL.Query() {
 		view.Filtered = view.Filtered || name != "cursor" && values[0] != ""
 	}
-	f, found, wrong, err := s.asked(r, v)
+	f, found, wrong, err := s.readFilters(r, v)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 // export writes the payments that the filters select as a file.
 func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, _, wrong, err := s.asked(r, v)
+	f, _, wrong, err := s.readFilters(r, v)
 	if wrong != "" {
 		return message.Refusal(problem.InvalidRequest, wrong)
 	}

@@ -137,7 +137,7 @@ func (p paymentView) Next() string {
 		return "next_canceling"
 	case p.Disputes.OpenOnCapture() != "":
 		return "next_disputed"
-	case p.Status == pay.Chargeback && p.Disputes.Kept():
+	case p.Status == pay.Chargeback && p.Disputes.Won():
 		return "next_dispute_kept"
 	case len(p.Late()) > 0:
 		return "next_late"

@@ -20,12 +20,12 @@ var files embed.FS
 type sales struct {
 	*frame.Site
 	Uses Uses
-	room *frame.Room
+	room *frame.Pages
 }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site, uses Uses) error {
-	room, err := site.Room(files)
+	room, err := site.NewPages(files)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *form) refused(v *frame.Visit, err error, names map[string]string) (int,
 		}
 	}
 	if len(f.Wrong) == 0 {
-		f.Error = frame.Said(v.Language(), shown)
+		f.Error = frame.ErrorText(v.Language(), shown)
 	}
 	return message.ShownOf(shown.Code).Status, nil
 }

@@ -19,16 +19,16 @@ import (
 type moment struct {
 	At         time.Time
 	Tone, Icon string
-	title      said
-	text       said
+	title      sentence
+	text       sentence
 	rank       int // of moments at the same time
 }
 
 // Quiet reports whether a moment is only an event or a successful delivery: the page folds those away.
 func (m moment) Quiet() bool { return m.rank >= rankEvent && m.Tone == "neutral" }
 
-// said is a sentence in the language of the page.
-type said func(*frame.Page) template.HTML
+// sentence is a sentence in the language of the page.
+type sentence func(*frame.Page) template.HTML
 
 // Title is what happened.
 func (m moment) Title(p *frame.Page) template.HTML { return m.title(p) }
@@ -42,7 +42,7 @@ func (m moment) Text(p *frame.Page) template.HTML {
 }
 
 // t is a sentence of the texts.
-func t(key string, args ...any) said {
+func t(key string, args ...any) sentence {
 	return func(p *frame.Page) template.HTML { return p.T(key, args...) }
 }
 
@@ -92,7 +92,7 @@ func ofPayment(p pay.Payment) []moment {
 		created = t("m_created_order", "order", p.Order.ID)
 	}
 	list := []moment{{At: at.Created, Icon: "plus", rank: rankCreated, title: t("m_created", "amount", p.Price.Requested()), text: created}}
-	add := func(when time.Time, tone, key string, text said) {
+	add := func(when time.Time, tone, key string, text sentence) {
 		if !when.IsZero() {
 			list = append(list, moment{At: when, Tone: tone, rank: rankStatus, title: t(key), text: text})
 		}
@@ -119,7 +119,7 @@ func ofPayment(p pay.Payment) []moment {
 }
 
 // why is the reason of a failure: in our words if the texts have it, else the code with the message.
-func why(f pay.Failure) said {
+func why(f pay.Failure) sentence {
 	return func(p *frame.Page) template.HTML {
 		for _, code := range []string{f.Decline, f.Code} {
 			if key := "why_" + code; code != "" && p.Has(key) {

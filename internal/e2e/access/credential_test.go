@@ -215,12 +215,12 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		harness.Must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k merchants.Key) bool { return k.Kind == merchants.Secret && !k.Live })]
 		s.Clock.Advance(10 * day)
-		if _, _, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(message.Said(err), "the grace must be") {
+		if _, _, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(message.Sentence(err), "the grace must be") {
 			t.Errorf("a rotation with too short a grace returns %v", err)
 		}
 		_, first, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day)
 		harness.Must(t, err)
-		if _, _, err = s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day); err == nil || !strings.Contains(message.Said(err), first.ID) {
+		if _, _, err = s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day); err == nil || !strings.Contains(message.Sentence(err), first.ID) {
 			t.Errorf("a second rotation returns %v, want an error that names the successor", err)
 		}
 		_, second, err := s.App.Keys.Rotate(ctx, s.App.Self(), first.ID, 0)

@@ -99,7 +99,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 		o.Refund(t, p, `{"amount":5,"reason":"refunded"}`).Want(t, http.StatusOK)
 		harness.Eventually(t, "the refund is made", func() bool { return o.Claims(t, p) == "approved" })
 		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
-		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
 		for _, w := range []string{"claim.resolved", "chargeback", d} {
 			o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+w+`"}`).Want(t, http.StatusCreated)
@@ -141,7 +141,7 @@ func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
 		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		harness.Must(t, err)
-		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).Want(t, http.StatusOK)
 		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
 		o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).Want(t, http.StatusCreated)
 		harness.RuleClaim(t, o, d, "won")
@@ -175,7 +175,7 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 		p.Subscribe(t, echo.URL, `"*"`)
 		// The operator's note on this dispute names the shopper.
 		d := p.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?who=ines"}`)
-		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 		claim := p.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
 		p.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).Want(t, http.StatusCreated)
 		_, err := harness.DecideClaim(s.App, claim, pay.Reject, "spoke with "+inesName)
@@ -242,7 +242,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 				})
 			}
 			all.Go(func() { o.Refund(t, p, `{"amount":5,"reason":"`+inesWhy+`"}`) })
-			all.Go(func() { s.Notify(t, "sandbox-1", harness.Note(p, `"status":"disputed","reason":"fraudulent"`)) })
+			all.Go(func() { s.Notify(t, "sandbox-1", harness.NoticeBody(p, `"status":"disputed","reason":"fraudulent"`)) })
 			all.Wait()
 			harness.Eventually(t, "the shopper is erased", func() bool {
 				done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
@@ -267,7 +267,7 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 		body := `{"amount":100,"paymentMethodId":"sbx_card","hostedCheckout":true,"userEmail":"` + inesMail + `","userName":"` + inesName + `","returnUrl":"https://shop.example/x?who=ines"}`
 		first := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
 		p := first.Text(t, "transactionId")
-		n := harness.Note(p, `"status":"paid","amount":"100","currency":"USD","payer":{"name":"`+inesName+`"}`)
+		n := harness.NoticeBody(p, `"status":"paid","amount":"100","currency":"USD","payer":{"name":"`+inesName+`"}`)
 		s.Notify(t, "sandbox-1", n).Want(t, http.StatusOK)
 		s.Rate(t, "MXN 18.35")
 		failing := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
@@ -365,7 +365,7 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 		if len(done.Payments) != 1 {
 			t.Fatalf("the erasure reports %+v, want one payment", done)
 		}
-		s.Notify(t, "sandbox-1", harness.Note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).Want(t, http.StatusOK)
 		s.Clean(t)
 		claim := o.Get(t, "/claims?transactionId="+p).Text(t, "data.0.id")
 		_, err = harness.DecideClaim(s.App, claim, pay.Approve, "give it back")
@@ -401,7 +401,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		// reports it, and handles the other rows.
 		again := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
-		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(message.Said(err), p) || len(found.Payments) != 1 {
+		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(message.Sentence(err), p) || len(found.Payments) != 1 {
 			t.Errorf("the export has %+v with the error %v, want one payment and the unreadable id", found.Payments, err)
 		}
 		bad.Post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).Want(t, http.StatusOK)
@@ -410,7 +410,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
 		found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
-		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(message.Said(err), again) || len(found.Payments) != 1 || found.Payments[0].Order.Buyer.Email != inesMail {
+		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(message.Sentence(err), again) || len(found.Payments) != 1 || found.Payments[0].Order.Buyer.Email != inesMail {
 			t.Errorf("beside an unreadable claim the export has %+v with the error %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
@@ -428,7 +428,7 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 		s.Rate(t, "MXN 18.35")
 		o := s.NewShop(t)
 		p := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.Notify(t, "sandbox-1", harness.Note(p, `"status":"paid","amount":"1","currency":"USD"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(p, `"status":"paid","amount":"1","currency":"USD"`)).Want(t, http.StatusOK)
 		s.Clock.Advance(11 * day)
 		_, err := s.App.Privacy.Forget(ctx)
 		harness.Must(t, err)

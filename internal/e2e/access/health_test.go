@@ -47,7 +47,7 @@ func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "stuck: ") {
 		t.Errorf("while it is stuck, /healthz returns %d %s, want 503", status, body)
 	}
-	s.Log.Take(t, "loops are stuck")
+	s.Log.Extract(t, "loops are stuck")
 	hangs.Store(false)
 	close(free)
 }

@@ -253,10 +253,10 @@ func TestNotificationsAreNotLimited(t *testing.T) {
 		o := merchantOf(t, s, merchants.Trusted)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 30 {
-			r := s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + "/providers/sandbox-1/notifications", Body: harness.Note(id, harness.Paid50)})
+			r := s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + "/providers/sandbox-1/notifications", Body: harness.NoticeBody(id, harness.Paid50)})
 			r.Refused(t, "401 invalid_token authentication_error")
 		}
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}

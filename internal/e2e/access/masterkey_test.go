@@ -126,7 +126,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 
 		config = daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
 		masterKeys(1)(&config)
-		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Said(err), "does not fit") {
+		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Sentence(err), "does not fit") {
 			t.Errorf("a start with only the old key returns %v, want that it does not fit", err)
 		}
 	})
@@ -147,7 +147,7 @@ func TestDatabaseWithoutItsRootIsRefused(t *testing.T) {
 		c := &harness.Clock{}
 		config := daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
 		masterKeys(1)(&config)
-		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Said(err), "lacks its root secret") {
+		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(message.Sentence(err), "lacks its root secret") {
 			t.Errorf("a start without the root returns %v, want that it is missing", err)
 		}
 	})
@@ -162,7 +162,7 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	harness.Must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
 	harness.Eventually(t, "the node without the new key is not ready", func() bool { return one.App.Ready(ctx) != nil })
 	harness.Must(t, two.App.Ready(ctx))
-	one.Log.Take(t, "a work loop failed")
+	one.Log.Extract(t, "a work loop failed")
 	defer one.Log.Mute()
 	r, err := http.Get(one.URL + "/readyz")
 	harness.Must(t, err)

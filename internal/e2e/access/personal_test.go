@@ -44,7 +44,7 @@ func told(t *testing.T, s *harness.Instance) persons {
 	p.evidence = o.Post(t, path, harness.EvidenceFile("text/plain", fileName, []byte(fileWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
 	harness.RuleClaim(t, o, payment, "won") // the event claim.resolved has the evidence
 	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"9","currency":"USD","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
+	s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"paid","amount":"9","currency":"USD","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
 		Want(t, http.StatusOK)
 	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
 	harness.Must(t, err)
@@ -197,7 +197,7 @@ func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		body := harness.Note(id, harness.Paid50)
+		body := harness.NoticeBody(id, harness.Paid50)
 		for range 3 {
 			s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`)
 		}
@@ -225,7 +225,7 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		defer s.Log.Mute()
 		namedBy(t, s, p.claim, p.evidence)
 
-		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(message.Said(err), p.receipt) {
+		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(message.Sentence(err), p.receipt) {
 			t.Errorf("the notification %s reads as %q with the error %v, want an error that names it", p.receipt, n.Body, err)
 		}
 		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)
@@ -233,13 +233,13 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
 			t.Errorf("the list of notifications has %q", list)
 		}
-		s.Log.Take(t, "receipts.body "+p.receipt)
+		s.Log.Extract(t, "receipts.body "+p.receipt)
 		r := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
 		if r.Text(t, "evidence.0.text") != "[cannot be opened]" || r.Text(t, "evidence.1.file.name") != "[cannot be opened]" {
 			t.Errorf("the claim shows %s", r)
 		}
 		p.Get(t, "/claims").Want(t, http.StatusOK)
-		s.Log.Take(t, "claims.doc "+p.claim)
+		s.Log.Extract(t, "claims.doc "+p.claim)
 		damaged, err := http.NewRequest(http.MethodGet, s.URL+harness.APIPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
 		harness.Must(t, err)
 		damaged.Header.Set("Authorization", "Bearer "+p.Credential)
@@ -249,7 +249,7 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		if res.StatusCode != http.StatusInternalServerError {
 			t.Errorf("the damaged file returns %d, want 500", res.StatusCode)
 		}
-		s.Log.Take(t, "files.content "+p.evidence)
+		s.Log.Extract(t, "files.content "+p.evidence)
 		other.shows(t, s, "beside damaged rows")
 
 		// A write of the claim must not overwrite the text that cannot be decrypted.

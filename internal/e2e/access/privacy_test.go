@@ -46,7 +46,7 @@ func sells(t *testing.T, s *harness.Instance) ines {
 	}
 	p.paid = o.Create(t, with("10", "sbx_card", strings.ToUpper(inesMail)))
 	p.disputed = o.Create(t, with("100", "sbx_card", inesMail))
-	s.Notify(t, "sandbox-1", harness.Note(p.disputed, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"`+inesName+`"}`)).Want(t, http.StatusOK)
+	s.Notify(t, "sandbox-1", harness.NoticeBody(p.disputed, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"`+inesName+`"}`)).Want(t, http.StatusOK)
 	p.claim = o.Get(t, "/claims?transactionId="+p.disputed).Text(t, "data.0.id")
 	path := "/claims/" + p.claim + "/evidence"
 	o.Post(t, path, `{"kind":"note","text":"`+inesWords+`"}`).Want(t, http.StatusCreated)

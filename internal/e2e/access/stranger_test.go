@@ -215,7 +215,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	// Notifications have a high limit, and bad ones do not block a good one.
 	const notice = "/api/v1/providers/sandbox-1/notifications"
 	payment := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
-	body := harness.Note(payment, harness.Paid50)
+	body := harness.NoticeBody(payment, harness.Paid50)
 	for n := range 10 {
 		if got := from("192.0.2.1", http.MethodPost, notice, body, "00"); got != http.StatusUnauthorized {
 			t.Errorf("notification %d with a bad signature returns %d, want 401", n+1, got)

@@ -133,7 +133,7 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 		_, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", "")
 		session, _, _ := strings.Cut(h.Get("Location"), "?")
 		_, _, h = s.Browse(t, http.MethodPost, session, "method=sbx_cash")
-		s.Notify(t, "sandbox-1", harness.Note(first, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(first, harness.Paid50)).Want(t, http.StatusOK)
 		return "/pay/" + strings.TrimPrefix(h.Get("Location"), "/c/")
 	}
 	refused := func(reason string) string {

@@ -47,7 +47,7 @@ func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
 			t.Fatalf("the button to try again returns %d to %q, want 303 to a session", status, session)
 		}
 		session, _, _ = strings.Cut(session, "?")
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 		pageSays(t, s, id, map[string]string{
 			"en": "We have received $183.50\u00a0MXN for this order. Please do not pay again.", "es": "Recibimos $183.50\u00a0MXN por este pedido. Por favor, no pagues otra vez.",
 			"pt": "Recebemos $183.50\u00a0MXN por este pedido. Por favor, não pague de novo.",
@@ -93,7 +93,7 @@ func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
 			t.Errorf("before money comes, the page does not show how to pay the second payment: %s", page)
 		}
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 		pageSays(t, s, second, map[string]string{"en": "Please do not pay again.", "es": "no pagues otra vez", "pt": "não pague de novo"})
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, `href="/pay/`+id) {
 			t.Errorf("the page does not link to the payment that was paid: %s", page)
@@ -124,7 +124,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			if res.StatusCode != http.StatusOK {
 				t.Fatalf("%s: the stream returns %d, want 200", status, res.StatusCode)
 			}
-			s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 			told := false
 			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 				told = told || lines.Text() == "event: status"

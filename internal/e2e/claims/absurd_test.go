@@ -27,7 +27,7 @@ func TestLongIDsOfAProvider(t *testing.T) {
 			harness.Each(t, func(t *testing.T, s *harness.Instance) {
 				o := s.NewShop(t)
 				payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-				if got := o.Notify(t, "sandbox-1", harness.Note(payment, fields)); got.Status != http.StatusOK {
+				if got := o.Notify(t, "sandbox-1", harness.NoticeBody(payment, fields)); got.Status != http.StatusOK {
 					t.Errorf("it gets %d", got.Status)
 				}
 			})
@@ -47,7 +47,7 @@ func TestIDWithNULPoisonsNothing(t *testing.T) {
 			harness.Each(t, func(t *testing.T, s *harness.Instance) {
 				o := s.NewShop(t)
 				payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-				if got := o.Notify(t, "sandbox-1", harness.Note(payment, fields)); got.Status >= http.StatusInternalServerError {
+				if got := o.Notify(t, "sandbox-1", harness.NoticeBody(payment, fields)); got.Status >= http.StatusInternalServerError {
 					t.Errorf("it gets %d", got.Status)
 				}
 				if broken, err := s.App.Check(ctx); err != nil || len(broken) > 0 {
@@ -71,9 +71,9 @@ func TestAbsurdAmountsBreakNoSum(t *testing.T) {
 		o := s.NewShop(t)
 		first, second := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`), o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		for _, n := range []string{
-			harness.Note(first, `"status":"paid","currency":"USD","amount":"92233720368547758.07","money":"m1"`),
-			harness.Note(second, `"status":"paid","currency":"USD","amount":"92233720368547758.07","money":"m2"`),
-			harness.Note(second, `"status":"paid","currency":"USD","amount":"7.00","money":"m3"`),
+			harness.NoticeBody(first, `"status":"paid","currency":"USD","amount":"92233720368547758.07","money":"m1"`),
+			harness.NoticeBody(second, `"status":"paid","currency":"USD","amount":"92233720368547758.07","money":"m2"`),
+			harness.NoticeBody(second, `"status":"paid","currency":"USD","amount":"7.00","money":"m3"`),
 		} {
 			if r := o.Notify(t, "sandbox-1", n); r.Status != http.StatusOK {
 				t.Errorf("%s gets %d", n, r.Status)

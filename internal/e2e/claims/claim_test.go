@@ -373,8 +373,8 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		const well = sandbox.NoFault
 		late := func() (payment, claim string) {
 			payment = o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
-			o.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
+			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, harness.Paid50)).Want(t, http.StatusOK)
 			return payment, o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 		}
 		accepted, claim := late()

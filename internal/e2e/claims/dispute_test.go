@@ -18,10 +18,10 @@ import (
 )
 
 // tellDispute sends a notification of the first provider about a payment. fields are as in
-// harness.Note.
+// harness.NoticeBody.
 func tellDispute(t *testing.T, o harness.Client, payment, fields string) {
 	t.Helper()
-	o.Notify(t, "sandbox-1", harness.Note(payment, fields)).Is(t, http.StatusOK, `{"ok":true}`)
+	o.Notify(t, "sandbox-1", harness.NoticeBody(payment, fields)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
 // disputes lists a payment's chargeback claims, sorted: status, amount, what is frozen, fee, and the
@@ -174,7 +174,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		} {
 			o := s.NewShop(t)
 			payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			s.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"declined"`)).Want(t, http.StatusOK)
 			tellDispute(t, o, payment, harness.Paid50)
 			inquiry := o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 			tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`)
@@ -314,7 +314,7 @@ func (i *issuer) send(t *testing.T, to interface {
 	Notify(context.Context, string, provider.Notification) error
 }, payment, fields string) {
 	t.Helper()
-	body := []byte(harness.Note(payment, fields))
+	body := []byte(harness.NoticeBody(payment, fields))
 	harness.Must(t, to.Notify(ctx, "sandbox-1", provider.Notification{Header: http.Header{sandbox.SignatureHeader: {i.Signature(body)}}, Body: body}))
 }
 

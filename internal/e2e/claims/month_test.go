@@ -28,7 +28,7 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 		o.Wallet(t)
 		note := func(payment, fields string) {
 			t.Helper()
-			s.Notify(t, "sandbox-1", harness.Note(payment, fields)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(payment, fields)).Want(t, http.StatusOK)
 		}
 		resolve := func(r claims.ClaimResolution) {
 			t.Helper()

@@ -119,8 +119,8 @@ func TestSettlementIsNotLateByAnotherDelay(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.Notify(t, "sandbox-1", harness.Note(late, `"status":"declined"`)).Want(t, http.StatusOK)
-		s.Notify(t, "sandbox-1", harness.Note(late, harness.Paid50)).Want(t, http.StatusOK) // late money is in suspense, so no settlement lists it
+		s.Notify(t, "sandbox-1", harness.NoticeBody(late, `"status":"declined"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(late, harness.Paid50)).Want(t, http.StatusOK) // late money is in suspense, so no settlement lists it
 		harness.MoveTestClock(t, o, "1h")
 		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "47h")

@@ -40,7 +40,7 @@ func TestProvidersOwnRefundIsARefund(t *testing.T) {
 		currency := local.Text(t, "currencyLocal")
 		back := func(fields string) {
 			t.Helper()
-			o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"reversed","currency":"`+currency+`",`+fields)).Want(t, http.StatusOK)
+			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"reversed","currency":"`+currency+`",`+fields)).Want(t, http.StatusOK)
 		}
 		back(`"refund":"re_1","amount":"30.00"`)
 		back(`"refund":"re_1","amount":"30.00"`)
@@ -106,7 +106,7 @@ func TestRefundAsTheFirstNews(t *testing.T) {
 		whole, part := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`), o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		r := o.Get(t, "/payments/"+whole)
 		for payment, amount := range map[string]string{whole: r.Text(t, "amountLocal"), part: "1.00"} {
-			o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"reversed","refund":"re_`+payment+`","currency":"`+r.Text(t, "currencyLocal")+`","amount":"`+amount+`"`)).Want(t, http.StatusOK)
+			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"reversed","refund":"re_`+payment+`","currency":"`+r.Text(t, "currencyLocal")+`","amount":"`+amount+`"`)).Want(t, http.StatusOK)
 		}
 		if r := o.Get(t, "/payments/"+whole); r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "reversed" {
 			t.Errorf("all went back: %s", r)

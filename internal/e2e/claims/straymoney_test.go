@@ -28,7 +28,7 @@ func TestEachMoneyOfOneCodeIsBooked(t *testing.T) {
 		o.Subscribe(t, hook.URL, `"claim.opened"`)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for _, money := range []string{"spei-1", "spei-1", "spei-2", "spei-1", "spei-3", "spei-2"} {
-			s.Notify(t, "sandbox-1", harness.Note(id, fmt.Sprintf(`"status":"paid","amount":"183.50","currency":"MXN","money":%q`, money))).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, fmt.Sprintf(`"status":"paid","amount":"183.50","currency":"MXN","money":%q`, money))).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+id)
 		if got := r.Text(t, "status") + " " + r.Text(t, "attention.code") + " " + r.Text(t, "attention.amountLocal"); got != "completed paid_twice 183.5" {
@@ -66,7 +66,7 @@ func TestOperatorDecidesOnMoneyOfAnotherAmount(t *testing.T) {
 		o := s.NewShop(t)
 		pays := func(amount string) (payment string, claim pay.Claim) {
 			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
 			r := o.Get(t, "/payments/"+id)
 			if r.Text(t, "status") != "pending" || r.Text(t, "attention.code") != "amount_mismatch" || r.Text(t, "attention.claimId") == "<nil>" {
 				t.Fatalf("after %s: %s", amount, r)

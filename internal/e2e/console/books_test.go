@@ -156,7 +156,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	id := live.Create(t, o.PixOrder(t))
 	s.TellUpstream(t, u, id, 1, "paid", "bank-1-hush").Want(t, http.StatusOK)
 	odd := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	s.Notify(t, "sandbox-1", harness.Note(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
+	s.Notify(t, "sandbox-1", harness.NoticeBody(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 	open, err := s.App.Notices.Notifications(ctx, "", 10)
 	harness.Must(t, err)
 	s.Rate(t, "BRL 5.41")

@@ -49,7 +49,7 @@ func TestOperatorChecksTheBooks(t *testing.T) {
 		if !strings.Contains(page, "Invariants are broken") || !strings.Contains(page, "a balance is the sum of its postings") || !strings.Contains(page, o.Merchant.ID) {
 			t.Errorf("the check of broken books shows %s", harness.Answer{Body: page}.Text())
 		}
-		s.Log.Take(t, "broken rules of the books")
+		s.Log.Extract(t, "broken rules of the books")
 		if page := checked(t, op, "seals"); !strings.Contains(page, "Every invariant holds") || !strings.Contains(page, "The seals") {
 			t.Errorf("the check of the seals shows %s", harness.Answer{Body: page}.Text())
 		}

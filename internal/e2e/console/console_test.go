@@ -121,7 +121,7 @@ func TestOperatorClosesANotice(t *testing.T) {
 			t.Errorf("a payment that does not exist gets %d: %s", gone.Status, gone.Text())
 		}
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Notifications that do not fit") {
 			t.Error("the overview does not show the notification")
 		}

@@ -31,14 +31,14 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 		harness.Must(t, chromedp.Do(tab, steps...))
 	}
 	do(chromedp.Click(`form[action$="/check/start"] button.primary`), chromedp.WaitVisible(`#check .notice.good`), chromedp.WaitVisible(`#check .badge.good`))
-	harness.Look(t, tab, "console-check")
+	harness.CheckPage(t, tab, "console-check")
 	do(chromedp.Navigate(op.URL+consolePath+"payouts/batches"), chromedp.Click(`form[action$="/payouts/batches"] button.primary`), chromedp.WaitVisible(`form[action$="/dissolve"] button`))
-	harness.Look(t, tab, "console-batch")
+	harness.CheckPage(t, tab, "console-batch")
 	for name, path := range map[string]string{
 		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "pay/routing/replay",
 		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators", "console-machine": "machine", "console-merchant": "merchants/" + o.Merchant.ID,
 	} {
 		do(chromedp.Navigate(op.URL+consolePath+path), chromedp.WaitVisible("main h1"))
-		harness.Look(t, tab, name)
+		harness.CheckPage(t, tab, name)
 	}
 }

@@ -44,7 +44,7 @@ func TestBrokenFileIsNotWhole(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(body, "<html") {
 			t.Errorf("the broken file ends with %v and %q", err, body[max(0, len(body)-100):])
 		}
-		s.Log.Take(t, "broke off")
+		s.Log.Extract(t, "broke off")
 		exec("UPDATE merchants SET version = 1 WHERE id = 'mer_0000'")
 	})
 }

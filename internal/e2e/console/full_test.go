@@ -47,7 +47,7 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 		o.Withdraw(t, "1200000")
 		_, claim := o.Dispute(t, true)
 		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
-		s.Notify(t, "sandbox-1", harness.Note(o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`), `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`), `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 		id := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		address, err := url.Parse(s.App.Verifications.VerificationURL(id))
 		harness.Must(t, err)
@@ -131,7 +131,7 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 				t.Errorf("%s scrolls sideways: %s", name, wide)
 			}
 			if language == merchants.English {
-				harness.Look(t, tab, name)
+				harness.CheckPage(t, tab, name)
 				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740)))
 				wide, err := chromedp.Run(tab, chromedp.Evaluate[string](tooWide))
 				if harness.Must(t, err); wide != "" && path != "machine" { // its jobs stay a table, to be compared

@@ -188,7 +188,7 @@ func (d operated) compares() {
 func (d operated) decides() {
 	d.t.Helper()
 	odd := d.box.Create(d.t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	d.box.Notify(d.t, "sandbox-1", harness.Note(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(d.t, http.StatusOK)
+	d.box.Notify(d.t, "sandbox-1", harness.NoticeBody(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(d.t, http.StatusOK)
 	open, err := d.box.App.Notices.Notifications(ctx, "", 10)
 	harness.Must(d.t, err)
 	_, claim := d.box.Dispute(d.t, true)
@@ -239,7 +239,7 @@ func (d operated) pauses() {
 	d.live.Post(d.t, "/payments", order).Refused(d.t, "403 forbidden permission_error reason=merchant_paused")
 	team := d.box.Staff(d.t, people.Owner).Tab(d.t, "/")
 	harness.Must(d.t, chromedp.Do(team, chromedp.WaitVisible(`.strip.paused`)))
-	harness.Look(d.t, team, "paused")
+	harness.CheckPage(d.t, team, "paused")
 	d.clicks(`#resume`, `[data-dialog="pause"].bad`)
 	d.live.Create(d.t, order)
 }

@@ -126,8 +126,8 @@ func TestOperatorDecidesAboutLateMoney(t *testing.T) {
 		op := harness.OperatorUser(t, o)
 		for word, want := range map[string]string{"approved": "approved", "rejected": "rejected"} {
 			payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			s.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
-			s.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(payment, harness.Paid50)).Want(t, http.StatusOK)
 			claim := o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 			page := waits(t, op, "claims", claim)
 			if strings.Contains(page, `value="withdrawn"`) || !strings.Contains(page, "claims/"+claim+"/ask") {
@@ -347,7 +347,7 @@ func TestDecisionsAreAFile(t *testing.T) {
 		harness.Must(t, err)
 		op.Do(t, consolePath+"verifications/"+kyc+"/decide", "outcome", "rejected", "code", "document_expired", "message", "the passport ended in May")
 		paid := box.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		o.Notify(t, "sandbox-1", harness.Note(paid, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.NoticeBody(paid, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 		open, err := o.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
 		op.Do(t, consolePath+"notices/close", "id", open[0].ID, "note", "given back at the provider")

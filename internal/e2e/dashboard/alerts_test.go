@@ -336,7 +336,7 @@ func TestProfileTellsWhatHappened(t *testing.T) {
 	enter(t, u, harness.StaffPassword, "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Mobile/15E148 Safari/604.1")
 	harness.Must(t, s.App.Team.SetRole(ctx, audit.Actor{Kind: audit.ByUser, ID: owner.User.ID}, people.Owner, o.Merchant.ID, u.User.ID, people.Owner))
 	tab := u.Tab(t, "/dashboard/profile")
-	harness.Look(t, tab, "profile-news")
+	harness.CheckPage(t, tab, "profile-news")
 	for language, want := range map[string][]string{
 		"en": {"What happened to your account", "Safari, iPhone", "Acme: Owner"}, "es": {"Qué pasó con tu cuenta", "Rol cambiado", "Acme: Propietario"},
 		"pt": {"O que aconteceu com a sua conta", "Função alterada", "Acme: Proprietário"},

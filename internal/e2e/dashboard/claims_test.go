@@ -225,11 +225,11 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	photo := filepath.Join(t.TempDir(), "delivered.png")
 	harness.Must(t, os.WriteFile(photo, []byte(pngFile), 0o600))
 	tab := u.Tab(t, "/disputes")
-	harness.Look(t, tab, "disputes")
+	harness.CheckPage(t, tab, "disputes")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main td[data-label="Amount"] a`), chromedp.WaitVisible(`.steps`)))
-	harness.Look(t, tab, "dispute")
+	harness.CheckPage(t, tab, "dispute")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main .actions .primary`), chromedp.WaitVisible(`#f-text`)))
-	harness.Look(t, tab, "answer")
+	harness.CheckPage(t, tab, "answer")
 	harness.Must(t, chromedp.Do(tab,
 		chromedp.SendKeys(`#f-text`, "The customer signed for it.\nSee the photo."), chromedp.SetUploadFiles(`#f-file_delivery_proof`, []string{photo}),
 		chromedp.Click(`main form .primary`), chromedp.WaitVisible(`main img.preview`)))
@@ -244,10 +244,10 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	if err != nil || width != 1 {
 		t.Errorf("the picture is not shown: %d (%v)", width, err)
 	}
-	harness.Look(t, tab, "answered")
+	harness.CheckPage(t, tab, "answered")
 	for path, name := range map[string]string{"/disputes?tab=ended": "disputes-empty", "/disputes/" + claim + "/accept": "accept", "/refunds": "refunds", "/refunds/" + refund: "refund", "/refunds?payment=x": "refunds-none"} {
 		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
-		harness.Look(t, tab, name)
+		harness.CheckPage(t, tab, name)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestAnswerBeginsWithATemplate(t *testing.T) {
 		}
 		earlier, payment := create("A-1"), create("A-2")
 		o.Refund(t, payment, `{"amount":25,"reason":"requested_by_customer"}`).Want(t, http.StatusOK)
-		o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 		claim := o.Get(t, "/claims?transactionId="+payment+"&type=chargeback").Text(t, "data.0.id")
 		path := "/disputes/" + claim + "/answer"
 		form := u.Ask(t, http.MethodGet, path, nil)
@@ -369,7 +369,7 @@ func TestFilesAreSeenBeforeTheyAreSent(t *testing.T) {
 	is("what is wrong", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`,
 		"evil.pdf is not a PDF, PNG, JPEG or text. Save it as one of these. c.svg is not a PDF, PNG, JPEG or text. Save it as one of these. empty.png is empty.")
 	is("what the field sends", `[...document.querySelector('#f-file_delivery_proof').files].map((f) => f.name).join()`, "a.png,b.pdf")
-	harness.Look(t, tab, "answer-files")
+	harness.CheckPage(t, tab, "answer-files")
 	choose("delivery_proof", file("big.pdf", "%PDF-"+strings.Repeat("x", pay.MaxEvidenceFile)))
 	is("what is too large", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`, "big.pdf is larger than 10 MB.")
 	is("what was chosen before", names, "a.png,b.pdf")

@@ -201,7 +201,7 @@ func TestReceiptSaysWhatCameBack(t *testing.T) {
 		})
 		says(t, "the receipt", receipt(refunded), "You paid: 25.50 USD", "You got back: 5.00 USD")
 		disputed := o.Create(t, order(2, "ana@example.com"))
-		o.Notify(t, "sandbox-1", harness.Note(disputed, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.NoticeBody(disputed, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		if text := receipt(disputed); strings.Contains(text, "got back") {
 			t.Errorf("the dispute is open, and the receipt says\n%s", text)
 		}

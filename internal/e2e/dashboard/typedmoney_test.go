@@ -183,8 +183,8 @@ func TestPaymentTellsOfLateMoney(t *testing.T) {
 	o := s.NewShop(t)
 	u := o.Staff(t, people.Support)
 	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"declined"`)).Want(t, http.StatusOK)
-	s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+	s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"declined"`)).Want(t, http.StatusOK)
+	s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 	page := u.Ask(t, http.MethodGet, "/payments/"+id, nil)
 	if strings.Contains(page.Text(), "no money was taken") || !strings.Contains(page.Text(), "money came for it later") || !strings.Contains(page.Body, "/disputes/CLM-") {
 		t.Errorf("the page says %s", page.Text())

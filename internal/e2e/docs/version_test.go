@@ -22,7 +22,7 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 		good := json(o.Credential)
 		notifications := harness.APIPath + "/providers/sandbox-1/notifications"
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		paid := harness.Note(id, harness.Paid50)
+		paid := harness.NoticeBody(id, harness.Paid50)
 		signed := json("", "X-Sandbox-Signature", s.Sign("sandbox-1", paid))
 		seen := map[string]bool{}
 		for _, c := range []struct {

@@ -64,9 +64,9 @@ func (s *Instance) Upstream(t *testing.T, faults ...sandbox.Fault) {
 // serial gives each notification its own id: the service applies an id only once.
 var serial atomic.Int64
 
-// Note returns the body of a simulated provider's notification about a payment's first attempt.
+// NoticeBody returns the body of a simulated provider's notification about a payment's first attempt.
 // fields is JSON without braces. If it has no id, the notification gets a new one.
-func Note(payment, fields string) string {
+func NoticeBody(payment, fields string) string {
 	id := ""
 	if !strings.Contains(fields, `"id"`) {
 		id = fmt.Sprintf(`"id":"n%d",`, serial.Add(1))

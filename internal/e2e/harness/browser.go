@@ -142,9 +142,9 @@ func Accessible(t *testing.T, tab context.Context, what string) {
 	}
 }
 
-// Look checks that a page is accessible and no wider than a phone. If ARTIFACTS names a directory, it saves
+// CheckPage checks that a page is accessible and no wider than a phone. If ARTIFACTS names a directory, it saves
 // pictures of it on a phone and a desktop, light and dark.
-func Look(t *testing.T, tab context.Context, name string) {
+func CheckPage(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740)))
 	width, err := chromedp.Run(tab, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))

@@ -21,7 +21,7 @@ func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 	t.Helper()
 	payment = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 	if real {
-		o.Notify(t, "sandbox-1", Note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", NoticeBody(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 	} else {
 		o.Simulate(t, payment, "chargeback").Want(t, http.StatusOK)
 	}
@@ -32,7 +32,7 @@ func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 // "lost" or "withdrawn".
 func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 	t.Helper()
-	o.Notify(t, "sandbox-1", Note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
+	o.Notify(t, "sandbox-1", NoticeBody(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
 // DecideClaim is the operator's decision on a claim, at the machine and without force. If a query changes the claim at the same

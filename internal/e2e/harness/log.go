@@ -69,8 +69,8 @@ func (f *Faults) Empty() bool {
 	return len(f.Lines) == 0
 }
 
-// Take removes the lines that contain a text. It fails the test if there are none.
-func (f *Faults) Take(t *testing.T, of string) {
+// Extract removes the lines that contain a text. It fails the test if there are none.
+func (f *Faults) Extract(t *testing.T, of string) {
 	t.Helper()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()

@@ -99,7 +99,7 @@ var Stages = []stage{
 	}},
 	{"charged back", "chargeback", func(t *testing.T, o Client) string {
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
-		o.Notify(t, "sandbox-1", Note(id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", NoticeBody(id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		return id
 	}},
 }

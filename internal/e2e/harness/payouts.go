@@ -181,9 +181,9 @@ func (b *Payer) Behave(send, query func(*Payer, payouts.Request) pay.PayoutOutco
 	b.send, b.query = send, query
 }
 
-// Told returns how often the payer was asked to pay a withdrawal's first reference, and what it
+// Sent returns how often the payer was asked to pay a withdrawal's first reference, and what it
 // paid. ok is false if it did not pay.
-func (b *Payer) Told(withdrawal string) (sends int, paid payouts.Request, ok bool) {
+func (b *Payer) Sent(withdrawal string) (sends int, paid payouts.Request, ok bool) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	reference := withdrawal[len(pay.WithdrawalPrefix):]

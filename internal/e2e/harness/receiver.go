@@ -26,9 +26,9 @@ func (s *Instance) Due(t *testing.T) time.Time {
 	return due["deliveries"]
 }
 
-// told lists the events of an object that the endpoint got, in the order of arrival: "type
+// eventsOf lists the events of an object that the endpoint got, in the order of arrival: "type
 // sequence, type sequence".
-func (c *Receiver) told(object string) string {
+func (c *Receiver) eventsOf(object string) string {
 	var list []string
 	for _, d := range c.Deliveries() {
 		if d.Text("data.object.id") == object {
@@ -42,7 +42,7 @@ func (c *Receiver) told(object string) string {
 // want is "type sequence, type sequence", in the order of arrival.
 func (c *Receiver) IsTold(t *testing.T, object, want string) {
 	t.Helper()
-	Eventually(t, "the endpoint has exactly "+want, func() bool { return c.told(object) == want && c.Instance.Due(t).IsZero() })
+	Eventually(t, "the endpoint has exactly "+want, func() bool { return c.eventsOf(object) == want && c.Instance.Due(t).IsZero() })
 }
 
 // Receiver is a shop's own endpoint. It keeps every delivery, in the order of arrival.

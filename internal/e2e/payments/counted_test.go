@@ -118,7 +118,7 @@ func TestTotalsSayWhatTheRowsSay(t *testing.T) {
 			stage.Bring(t, o)
 		}
 		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: expired")
-		o.Notify(t, "sandbox-1", harness.Note(late, `"status":"paid","amount":"41205.00","currency":"COP"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.NoticeBody(late, `"status":"paid","amount":"41205.00","currency":"COP"`)).Want(t, http.StatusOK)
 		o.Refund(t, o.Create(t, harness.Card), `{"amount":5}`).Want(t, http.StatusOK)
 		lost, _ := o.Dispute(t, true)
 		harness.RuleClaim(t, o, lost, "lost")

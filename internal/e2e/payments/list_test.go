@@ -40,7 +40,7 @@ func TestListSelectsAndCounts(t *testing.T) {
 		all[0].status = "refunded"
 		add("processing", "sbx_card", "card", "USA", "d", "")
 		add("completed", "sbx_card", "card", "USA", "e", "")
-		s.Notify(t, "sandbox-1", harness.Note(all[0].id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(all[0].id, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		all[0].status = "chargeback"
 
 		instant := func(m made) string { return strings.TrimSuffix(m.at, "Z") }

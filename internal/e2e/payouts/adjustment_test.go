@@ -241,8 +241,8 @@ func TestRecipesForWhatNoCommandBooks(t *testing.T) {
 		}
 		late := func() string {
 			payment := d.o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			d.o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
-			d.o.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
+			d.o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			d.o.Notify(t, "sandbox-1", harness.NoticeBody(payment, harness.Paid50)).Want(t, http.StatusOK)
 			return d.o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 		}
 		d.Post(t, "/claims/"+late()+"/resolution", `{"outcome":"approved","byHand":"transfer 0091","note":"by hand"}`).Want(t, http.StatusOK)

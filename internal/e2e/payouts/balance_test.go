@@ -100,7 +100,7 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 		// A real dispute also freezes its amount, and changes the payment's status.
 		real := o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
 		for range 2 { // two notifications of one dispute
-			s.Notify(t, "sandbox-1", harness.Note(real, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(real, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+real)
 		if _, ok := r.At(t, "timestamps.chargeback"); !ok || r.Text(t, "status") != "chargeback" || r.Text(t, "refundableAmountLocal") != "0" {

@@ -93,13 +93,13 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if r := o.Get(t, "/withdrawals/"+gone); r.Text(t, "failureCode") != "wallet_disabled" {
 			t.Errorf("the withdrawal to a deleted wallet is %s, want wallet_disabled", r)
 		}
-		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(message.Said(err), "dissolve the batch first") {
+		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(message.Sentence(err), "dissolve the batch first") {
 			t.Errorf("to resolve a withdrawal in a batch that is not exported returns %v, want that the batch must be dissolved", err)
 		}
 		if _, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
 			t.Error("a file that nobody approved was exported")
 		}
-		if _, err := o.App.Batches.Approve(ctx, carla, b.ID); err == nil || !strings.Contains(message.Said(err), "another operator must") {
+		if _, err := o.App.Batches.Approve(ctx, carla, b.ID); err == nil || !strings.Contains(message.Sentence(err), "another operator must") {
 			t.Errorf("an approval by the operator who made the batch returns %v, want an error", err)
 		}
 		_, err := o.App.Batches.Dissolve(ctx, bruno, b.ID)
@@ -128,7 +128,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if len(rows) != 5 || !strings.Contains(string(file), harness.CLABE) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
-		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(message.Said(err), "was exported") || !strings.Contains(message.Said(err), "--force") {
+		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(message.Sentence(err), "was exported") || !strings.Contains(message.Sentence(err), "--force") {
 			t.Errorf("to resolve an exported withdrawal without force returns %v, want an error", err)
 		}
 

@@ -79,7 +79,7 @@ func TestOperatorPaysASettlementOnce(t *testing.T) {
 			t.Error("nobody is asked to pay a settlement whose net is available")
 		}
 		payment := payouts.HandPayment{Settlement: id, Reference: "TED 0091", Note: "from our account at the bank"}
-		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id}); err == nil || !strings.Contains(message.Said(err), "reference") {
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id}); err == nil || !strings.Contains(message.Sentence(err), "reference") {
 			t.Errorf("without the bank's reference: %v", err)
 		}
 		payment.Amount = money.New(100_00, money.USD)
@@ -87,7 +87,7 @@ func TestOperatorPaysASettlementOnce(t *testing.T) {
 		if err != nil || part.Status != pay.BatchClosed || w.Status != pay.WithdrawalDone || w.Fee != 0 || w.Payout.BankRef != "TED 0091" {
 			t.Fatalf("a part by hand: %s, %s, %v", part.Status, w, err)
 		}
-		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment); err == nil || !strings.Contains(message.Said(err), "TED 0091 is in the books: it is withdrawal "+w.ID) {
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment); err == nil || !strings.Contains(message.Sentence(err), "TED 0091 is in the books: it is withdrawal "+w.ID) {
 			t.Errorf("the same transfer again, whose answer may have been lost: %v", err)
 		}
 		payment.Amount, payment.Reference = money.Amount{}, "TED 0092"
@@ -95,7 +95,7 @@ func TestOperatorPaysASettlementOnce(t *testing.T) {
 		if err != nil || paid.Status != pay.BatchPaid {
 			t.Fatalf("the rest by hand: %s, %v", paid.Status, err)
 		}
-		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment); err == nil || !strings.Contains(message.Said(err), "settlement_already_paid") {
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment); err == nil || !strings.Contains(message.Sentence(err), "settlement_already_paid") {
 			t.Errorf("a second time: %v, want settlement_already_paid", err)
 		}
 		r := settledIn(t, o, id, "paid")
@@ -117,7 +117,7 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 		if at := toBePaid(t, o); !at.IsZero() {
 			t.Errorf("somebody is asked to pay what the merchant withdraws, since %s", at)
 		}
-		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id, Reference: "TED 1"}); err == nil || !strings.Contains(message.Said(err), "book at most that") {
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id, Reference: "TED 1"}); err == nil || !strings.Contains(message.Sentence(err), "book at most that") {
 			t.Errorf("paid by hand while the merchant withdraws it: %v", err)
 		}
 		o.Clock.Advance(pay.WithdrawalHold(true))
@@ -128,7 +128,7 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 			t.Errorf("want %s to cover %s of it: %s, %s", w, net, r, covers)
 		}
 		// 1,000 pesos come back, then 500 by the operator's word, then the rest.
-		_, sent, ok := b.Told(w)
+		_, sent, ok := b.Sent(w)
 		if !ok {
 			t.Fatal("the bank did not pay it")
 		}
@@ -151,7 +151,7 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 			return err
 		}
 		for _, amount := range []string{"0", "-5", "1.234", "x", fmt.Sprint(sent.Local.Minor)} {
-			if err := resolve(amount); err == nil || !strings.Contains(message.Said(err), "amount") {
+			if err := resolve(amount); err == nil || !strings.Contains(message.Sentence(err), "amount") {
 				t.Errorf("a part of %q: %v", amount, err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 		o.Settle(t, "only the fee, which is spent, is covered", func() bool {
 			return settledIn(t, o, id, "owed").Text(t, "payout.amount") == failed.Text(t, "feeUsd")
 		})
-		if err := resolve("1"); err == nil || !strings.Contains(message.Said(err), "conflict_state") {
+		if err := resolve("1"); err == nil || !strings.Contains(message.Sentence(err), "conflict_state") {
 			t.Errorf("more than all of it: %v", err)
 		}
 	})

@@ -49,7 +49,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
-		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(message.Said(err), "booked already") {
+		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(message.Sentence(err), "booked already") {
 			t.Errorf("the same entry a second time returns %v, want an error", err)
 		}
 		first := o.Withdraw(t, "103") // 100 USD are 1835 MXN
@@ -81,7 +81,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		if open, err := o.App.OldestOpen(ctx); err != nil || open["withdrawal without money"].IsZero() {
 			t.Errorf("the oldest open things lack the withdrawal without money: %v, error %v", open, err)
 		}
-		if sends, _, _ := b.Told(second); sends != 0 {
+		if sends, _, _ := b.Sent(second); sends != 0 {
 			t.Errorf("the bank was asked to pay more than the float has")
 		}
 

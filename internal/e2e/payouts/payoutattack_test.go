@@ -356,12 +356,12 @@ func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
 	harness.Must(t, err)
 	stop("a key was stolen")
-	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(message.Said(err), "payouts_stopped") {
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(message.Sentence(err), "payouts_stopped") {
 		t.Errorf("payouts are stopped, but the export returns %v, want payouts_stopped", err)
 	}
 	stop("")
 	o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
-	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(message.Said(err), "wallet_disabled") {
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(message.Sentence(err), "wallet_disabled") {
 		t.Errorf("the wallet is deleted, but the export returns %v, want wallet_disabled", err)
 	}
 }

@@ -80,7 +80,7 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 			_, err := o.App.Payouts.PayOut(ctx)
 			harness.Must(t, err)
 		}
-		if sends, _, _ := b.Told(id); sends != 1 || o.Get(t, "/withdrawals/"+id).Text(t, "status") != "processing" {
+		if sends, _, _ := b.Sent(id); sends != 1 || o.Get(t, "/withdrawals/"+id).Text(t, "status") != "processing" {
 			t.Errorf("a withdrawal of unknown outcome was sent %d times or is not processing, want once", sends)
 		}
 	})
@@ -197,7 +197,7 @@ func TestWithdrawalIsQuoted(t *testing.T) {
 		o.Rate(t, "MXN 19")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		done := o.PayOut(t, id, "completed")
-		if _, paid, _ := b.Told(id); paid.Local != money.New(1835_00, "MXN") || done.Text(t, "payout.amount") != "1835" || done.Text(t, "payout.rate") != "18.35" {
+		if _, paid, _ := b.Sent(id); paid.Local != money.New(1835_00, "MXN") || done.Text(t, "payout.amount") != "1835" || done.Text(t, "payout.rate") != "18.35" {
 			t.Errorf("the bank was asked to pay %s, and the merchant sees %s; want 1835 MXN at 18.35", paid.Local, done)
 		}
 		bitcoin := o.Wallet(t, `{"type":"crypto","currency":"BTC","destination":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}`)
@@ -228,7 +228,7 @@ func TestBeneficiaryIsTold(t *testing.T) {
 		id := o.Post(t, "/withdrawals", `{"amount":50,"walletId":"`+made.Text(t, "id")+`"}`).Want(t, http.StatusCreated).Text(t, "id")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "completed")
-		if _, paid, _ := b.Told(id); paid.Name != "Ana Souza" || paid.Document != "52998224725" || paid.Currency != "BRL" {
+		if _, paid, _ := b.Sent(id); paid.Name != "Ana Souza" || paid.Document != "52998224725" || paid.Currency != "BRL" {
 			t.Errorf("the bank got the holder %q with the document %q, in %s", paid.Name, paid.Document, paid.Currency)
 		}
 		o.Post(t, "/wallets", `{"type":"bank_account","currency":"BRL","destination":"+5511999998888","holderDocument":"52.9"}`).Want(t, http.StatusBadRequest)

@@ -122,7 +122,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		all.Wait()
 		paid := 0
 		for _, id := range ids {
-			if sends, _, _ := b.Told(id); sends > 0 {
+			if sends, _, _ := b.Sent(id); sends > 0 {
 				paid++
 			}
 		}
@@ -196,7 +196,7 @@ func TestGateHoldsWhatTheBankNeverHad(t *testing.T) {
 				o.Clock.Advance(time.Hour)
 				b.Behave(nil, nil) // the bank answers again: it never had it
 				payFor(t, o, 12)
-				if sends, _, ok := b.Told(id); ok || sends != 1 {
+				if sends, _, ok := b.Sent(id); ok || sends != 1 {
 					t.Fatalf("it was sent %d times, paid %t", sends, ok)
 				}
 				w := o.Get(t, "/withdrawals/"+id)
@@ -227,7 +227,7 @@ func TestDeletedWalletIsNotPaidWhatTheBankNeverHad(t *testing.T) {
 		b.Behave(nil, nil)
 		payFor(t, o, 3)
 		w := o.PayOut(t, id, "failed")
-		if sends, _, ok := b.Told(id); ok || sends != 1 || w.Text(t, "failureCode") != "wallet_disabled" || harness.Available(t, o) != before {
+		if sends, _, ok := b.Sent(id); ok || sends != 1 || w.Text(t, "failureCode") != "wallet_disabled" || harness.Available(t, o) != before {
 			t.Errorf("sent %d times, paid %t, %s available: %s", sends, ok, harness.Available(t, o), w)
 		}
 	})

@@ -61,7 +61,7 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 				_, err := o.App.Payouts.PayOut(ctx)
 				harness.Must(t, err)
 			}
-			if sends, _, _ := b.Told(id); sends != 0 {
+			if sends, _, _ := b.Sent(id); sends != 0 {
 				t.Errorf("%s.%s was changed to %s, and the payout was sent", c.table, c.column, c.change)
 			}
 			if c.table == "withdrawals" && c.column != "wallet" { // nor is anything given back
@@ -87,7 +87,7 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 			if !named[row] || !named[id] {
 				t.Errorf("%s.%s was changed, and the check finds %v", c.table, c.column, broken)
 			}
-			o.Log.Take(t, "rows of due work cannot be")
+			o.Log.Extract(t, "rows of due work cannot be")
 			value := any(was)
 			if c.column == "amount" || c.column == "fee" {
 				var n int64
@@ -98,7 +98,7 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 			exec(fmt.Sprintf("UPDATE %s SET %s = $1 WHERE id = $2", c.table, c.column), value, row)
 			o.Clock.Advance(time.Hour)
 			r := o.PayOut(t, id, "completed")
-			if _, paid, _ := b.Told(id); paid.Local.String() != r.Text(t, "payout.amount")+" MXN" && paid.Local.Minor == 0 {
+			if _, paid, _ := b.Sent(id); paid.Local.String() != r.Text(t, "payout.amount")+" MXN" && paid.Local.Minor == 0 {
 				t.Errorf("the withdrawal says %s, and %s was paid", r, paid.Local)
 			}
 		}

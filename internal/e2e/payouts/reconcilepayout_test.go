@@ -87,7 +87,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		harness.Must(t, err)
 		if _, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
-			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(message.Said(err), "give its period") {
+			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(message.Sentence(err), "give its period") {
 			t.Errorf("a report whose lines have one time returns %v, want that the period must be given", err)
 		}
 		list, err := o.App.Reconciliation.Reconciliations(ctx, "bank-1", 10)

@@ -193,7 +193,7 @@ func TestSettlementIsPaidOnce(t *testing.T) {
 			t.Errorf("want a completed withdrawal of the net: %s", w)
 		}
 		simulate(o, open, "paid").Refused(t, "409 settlement_already_paid conflict_error")
-		if _, _, err := s.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: open, Reference: "TED 1"}); err == nil || !strings.Contains(message.Said(err), "settlement_already_paid") {
+		if _, _, err := s.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: open, Reference: "TED 1"}); err == nil || !strings.Contains(message.Sentence(err), "settlement_already_paid") {
 			t.Errorf("a second payment by the operator returns %v, want settlement_already_paid", err)
 		}
 		if after := o.Get(t, "/me").Text(t, "balance.available"); after != "0" {

@@ -250,7 +250,7 @@ func TestCanceledWithdrawalComesBack(t *testing.T) {
 		o.Clock.Advance(time.Hour)
 		_, err := o.App.Payouts.PayOut(ctx)
 		harness.Must(t, err)
-		sends, _, _ := b.Told(id)
+		sends, _, _ := b.Sent(id)
 		if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "canceled" || sends != 0 {
 			t.Errorf("an hour later the withdrawal is %s, and the bank was asked to pay %d times; want canceled and never", got, sends)
 		}
@@ -264,7 +264,7 @@ func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
 		o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "failed").Is(t, http.StatusOK, withdrawal(w, "failed", `"wallet_disabled"`, "null", `"<time>"`))
-		if sends, _, _ := b.Told(id); sends != 0 || harness.Available(t, o) != "1000" {
+		if sends, _, _ := b.Sent(id); sends != 0 || harness.Available(t, o) != "1000" {
 			t.Errorf("the bank was asked to pay %d times, and %s USD are available; want never and 1000", sends, harness.Available(t, o))
 		}
 	})
@@ -275,12 +275,12 @@ func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 		id := o.Withdraw(t, "100")
 		_, err := o.App.Payouts.PayOut(ctx)
 		harness.Must(t, err)
-		if sends, _, _ := b.Told(id); sends != 0 {
+		if sends, _, _ := b.Sent(id); sends != 0 {
 			t.Error("the withdrawal was sent during the time in which it can be canceled")
 		}
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		r := o.PayOut(t, id, "completed")
-		sends, paid, ok := b.Told(id)
+		sends, paid, ok := b.Sent(id)
 		if !ok || sends != 1 || paid.Destination != harness.CLABE || paid.Network != "spei" || paid.Currency != "MXN" || paid.Net.Minor != 97_00 ||
 			paid.Reference != r.Text(t, "reference") {
 			t.Errorf("the bank was asked to pay %d times and paid %+v", sends, paid)
@@ -322,7 +322,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 				if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "processing" || harness.Available(t, o) != "900" {
 					t.Errorf("while the outcome is unknown the withdrawal is %s, and %s USD are available; want processing and 900", got, harness.Available(t, o))
 				}
-				if sends, _, _ := b.Told(id); sends != 1 {
+				if sends, _, _ := b.Sent(id); sends != 1 {
 					t.Errorf("the bank was asked to pay %d times while the outcome is unknown, want once", sends)
 				}
 				b.Behave(nil, nil)
@@ -338,7 +338,7 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 				}
 				all.Wait()
 				o.PayOut(t, id, "completed")
-				sends, paid, ok := b.Told(id)
+				sends, paid, ok := b.Sent(id)
 				if !ok || sends != c.sends || paid.Net.Minor != 97_00 {
 					t.Errorf("the bank was asked to pay %d times, want %d; it paid %v", sends, c.sends, paid.Net)
 				}
@@ -365,7 +365,7 @@ func TestCancelingRacesWithSending(t *testing.T) {
 				want, paid = "canceled", false
 			}
 			o.PayOut(t, id, want)
-			if sends, _, ok := b.Told(id); ok != paid || sends > 1 {
+			if sends, _, ok := b.Sent(id); ok != paid || sends > 1 {
 				t.Fatalf("the cancel returns %d, but the bank was asked to pay %d times and paid: %v", canceled.Status, sends, ok)
 			}
 			if paid {

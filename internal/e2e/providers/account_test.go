@@ -126,7 +126,7 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 			t.Errorf("the account has no open payments, but it cannot be removed: %v", err)
 		}
 		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank", true)
-		if err == nil || !strings.Contains(message.Said(err), "was removed") {
+		if err == nil || !strings.Contains(message.Sentence(err), "was removed") {
 			t.Errorf("enabling a removed account: %v, want an error", err)
 		}
 		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "401 invalid_token authentication_error")
@@ -140,7 +140,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		s.OpenAccount(t, "bank", u)
 		s.OpenAccount(t, "bank-2", u)
 		id := o.Production().Create(t, o.PixOrder(t))
-		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(message.Said(err), "1 open payments") {
+		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(message.Sentence(err), "1 open payments") {
 			t.Errorf("removing an account with an open payment: %v, want an error that says so", err)
 		}
 		removes(t, s, "bank-2", false)
@@ -152,7 +152,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 			t.Errorf("the payment is %s, want pending: its outcome is unknown", got)
 		}
 		_, err = s.App.Accounts.Add(ctx, s.App.Self(), appaccounts.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
-		if err == nil || !strings.Contains(message.Said(err), "choose another id") {
+		if err == nil || !strings.Contains(message.Sentence(err), "choose another id") {
 			t.Errorf("adding a second account with the same id: %v, want an error", err)
 		}
 	})
@@ -343,7 +343,7 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			n := appaccounts.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
 			change(&n)
 			_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
-			if err == nil || !strings.Contains(message.Said(err), want) || strings.Contains(message.Said(err), "topsecret") {
+			if err == nil || !strings.Contains(message.Sentence(err), want) || strings.Contains(message.Sentence(err), "topsecret") {
 				t.Errorf("the error is %v, want one that contains %q and no secret", err, want)
 			}
 		}
@@ -377,6 +377,6 @@ func TestBrokenAccountHoldsUpNobody(t *testing.T) {
 		if len(list) != 1 || !strings.Contains(list[0].Broken, `no adapter "plain"`) {
 			t.Errorf("the accounts are %+v, want one that is shown as broken", list)
 		}
-		without.Log.Take(t, "bank")
+		without.Log.Extract(t, "bank")
 	})
 }

@@ -21,7 +21,7 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 			t.Fatalf("before any notification, attention is %s, want null", got)
 		}
 		for _, amount := range []string{"183", "183", "184"} { // the second one repeats the first
-			s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+id)
 		if got := r.Text(t, "status") + " " + r.Text(t, "attention.code") + " " + r.Text(t, "attention.amountLocal") + " " +
@@ -59,7 +59,7 @@ func TestAnotherCurrencyNeedsAttention(t *testing.T) {
 		o.Subscribe(t, hook.URL, `"payment.attention"`)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		for range 2 {
-			s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"10","currency":"USD"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"paid","amount":"10","currency":"USD"`)).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+id)
 		if got := r.Text(t, "attention.code") + " " + r.Text(t, "attention.currencyLocal") + " " + r.Text(t, "attention.claimId"); got != "amount_mismatch USD <nil>" {

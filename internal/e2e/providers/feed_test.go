@@ -165,7 +165,7 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		p.read(t, s, says(`{"base":"USD","rates":{"BRL":6.000001}}`))
 		harness.Eventually(t, "the jump is held", func() bool { return harness.RateInUse(t, s, "BRL").Held.Rate.Decimal() == "6.000001" })
 		charges(t, o, "50 5")
-		if _, err := s.App.Rates.ImportRates(ctx, s.App.Rates.Self(), []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", false); err == nil || !strings.Contains(message.Said(err), "BRL 6.000001") {
+		if _, err := s.App.Rates.ImportRates(ctx, s.App.Rates.Self(), []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", false); err == nil || !strings.Contains(message.Sentence(err), "BRL 6.000001") {
 			t.Errorf("importing a jump without force: %v, want an error that names it", err)
 		}
 		if !harness.RateInUse(t, s, "MXN").Rate.IsZero() {

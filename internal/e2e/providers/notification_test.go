@@ -21,7 +21,7 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		body := harness.Note(id, harness.Paid50)
+		body := harness.NoticeBody(id, harness.Paid50)
 		const unsigned = "401 invalid_token authentication_error"
 		for name, c := range map[string]struct{ account, body, signature, want string }{
 			"unsigned":           {"sandbox-1", body, "", unsigned},
@@ -38,12 +38,12 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 		}
 		ours := strings.TrimPrefix(id, "TXN-")
 		for name, c := range map[string]struct{ body, want string }{
-			"an unknown status":      {harness.Note(id, `"status":"maybe"`), "400 invalid_request invalid_request_error"},
-			"paid without an amount": {harness.Note(id, `"status":"paid"`), "400 invalid_request invalid_request_error"},
-			"paid in no currency":    {harness.Note(id, `"status":"paid","amount":"1","currency":"XXQ"`), "400 invalid_request invalid_request_error"},
+			"an unknown status":      {harness.NoticeBody(id, `"status":"maybe"`), "400 invalid_request invalid_request_error"},
+			"paid without an amount": {harness.NoticeBody(id, `"status":"paid"`), "400 invalid_request invalid_request_error"},
+			"paid in no currency":    {harness.NoticeBody(id, `"status":"paid","amount":"1","currency":"XXQ"`), "400 invalid_request invalid_request_error"},
 			"no id":                  {`{"reference":"` + ours + `-1",` + harness.Paid50 + `}`, "400 invalid_request invalid_request_error"},
 			"no reference":           {`{"id":"n",` + harness.Paid50 + `}`, "400 invalid_request invalid_request_error"},
-			"an id with NUL":         {harness.Note(id, `"id":"a\u0000b",`+harness.Paid50), "400 invalid_request invalid_request_error"},
+			"an id with NUL":         {harness.NoticeBody(id, `"id":"a\u0000b",`+harness.Paid50), "400 invalid_request invalid_request_error"},
 		} {
 			t.Run(name, func(t *testing.T) { s.Notify(t, "sandbox-1", c.body).Refused(t, c.want) })
 		}
@@ -120,7 +120,7 @@ func TestNotificationOfAnotherAccountTellsNothing(t *testing.T) {
 		paid := o.Create(t, harness.Card)
 		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
 		refund := o.Refund(t, paid, `{}`).Want(t, http.StatusOK).Text(t, "refundId")
-		for _, body := range []string{harness.Note(id, harness.Paid50), refundNote(refund, "refunded"), harness.Note(paid, `"status":"disputed","reason":"fraudulent"`)} {
+		for _, body := range []string{harness.NoticeBody(id, harness.Paid50), refundNote(refund, "refunded"), harness.NoticeBody(paid, `"status":"disputed","reason":"fraudulent"`)} {
 			s.Notify(t, "sandbox-2", body).Is(t, http.StatusOK, `{"ok":true}`)
 		}
 		if a, b := o.Status(t, id), o.Status(t, paid); a != "pending" || b != "refunded" {
@@ -176,15 +176,15 @@ func TestNotificationIsAppliedOnce(t *testing.T) {
 		endpoint := s.Receive(t)
 		o.Subscribe(t, endpoint.URL, `"*"`)
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		body := harness.Note(id, harness.Paid50)
+		body := harness.NoticeBody(id, harness.Paid50)
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() { s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`) })
 		}
 		all.Wait()
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`) // the same content under another id
-		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"declined"`)).Is(t, http.StatusOK, `{"ok":true}`)
-		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"expired"`)).Is(t, http.StatusOK, `{"ok":true}`)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`) // the same content under another id
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"declined"`)).Is(t, http.StatusOK, `{"ok":true}`)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"status":"expired"`)).Is(t, http.StatusOK, `{"ok":true}`)
 		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}
@@ -198,13 +198,13 @@ func TestNotificationIsAppliedOnce(t *testing.T) {
 		}
 		t.Run("in bytes that are no text", func(t *testing.T) {
 			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			s.Notify(t, "sandbox-1", harness.Note(id, `"reason":"caf`+"\xe9"+`",`+harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, `"reason":"caf`+"\xe9"+`",`+harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
 			if got := o.Status(t, id); got != "completed" {
 				t.Errorf("the payment is %s, want completed: the shopper paid", got)
 			}
 		})
 		declined := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.Notify(t, "sandbox-1", harness.Note(declined, `"status":"declined","reason":"do_not_honor"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(declined, `"status":"declined","reason":"do_not_honor"`)).Want(t, http.StatusOK)
 		r := o.Get(t, "/payments/"+declined)
 		if r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "declined" || r.Text(t, "failure.declineCode") != "do_not_honor" {
 			t.Errorf("want a failed payment, declined with do_not_honor: %s", r)
@@ -224,7 +224,7 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 			`"status":"paid","amount":"183.5","currency":"USD"`,
 			`"status":"paid","amount":"-183.5","currency":"MXN"`,
 		} {
-			s.Notify(t, "sandbox-1", harness.Note(id, fields)).Is(t, http.StatusOK, `{"ok":true}`)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, fields)).Is(t, http.StatusOK, `{"ok":true}`)
 			if got := o.Status(t, id); got != "pending" {
 				t.Errorf("the payment is %s after %s, want pending", got, fields)
 			}
@@ -233,7 +233,7 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 		if w := harness.Warnings(t, o); w != "unmatched_confirmation 19.99, unmatched_confirmation 10" {
 			t.Errorf("after four confirmations of another amount the balance warns of %q, want 19.99 in suspense and 10 of no worth in the books", w)
 		}
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK)
 		if got, want := harness.Types(endpoint.About(t, id, 7)), strings.Repeat("payment.attention claim.opened ", 2)+"payment.attention payment.attention payment.completed"; !sameWords(got, want) {
 			t.Errorf("the endpoint got %q, want %q", got, want)
 		}
@@ -296,7 +296,7 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		s.Clock.Advance(7*24*time.Hour + time.Second)
 		s.Sweep(t, "the voucher has expired", func() bool { return o.Status(t, id) == "expired" })
 		for range 2 { // notified twice, booked once
-			s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
+			s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
 		}
 		if got := o.Status(t, id); got != "expired" {
 			t.Errorf("the payment is %s, want expired", got)
@@ -320,8 +320,8 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		}
 		// Money for a failed payment waits in suspense too.
 		failed := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		s.Notify(t, "sandbox-1", harness.Note(failed, `"status":"declined"`)).Want(t, http.StatusOK)
-		s.Notify(t, "sandbox-1", harness.Note(failed, harness.Paid50)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(failed, `"status":"declined"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.NoticeBody(failed, harness.Paid50)).Want(t, http.StatusOK)
 		if got := harness.Types(endpoint.About(t, failed, 2)); got != "payment.failed claim.opened" || o.Status(t, failed) != "failed" {
 			t.Errorf("the endpoint got %q and the payment is %s, want payment.failed claim.opened and failed", got, o.Status(t, failed))
 		}

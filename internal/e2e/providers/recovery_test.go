@@ -271,7 +271,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 			_, err := o.App.Payouts.PayOut(ctx)
 			harness.Must(t, err)
 		}
-		if sends, _, _ := b.Told(id); sends > 0 {
+		if sends, _, _ := b.Sent(id); sends > 0 {
 			t.Errorf("the withdrawal was sent %d times again", sends)
 		}
 		b.Behave(nil, func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {

@@ -104,7 +104,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 			"there is no account nobody": {Accounts: map[string]func(accounts.Account) (accounts.Account, error){"nobody": nil}},
 		} {
 			o.Since, o.Until = since, s.Clock.Now()
-			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(message.Said(err), want) {
+			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(message.Sentence(err), want) {
 				t.Errorf("the error is %v, want one that contains %q", err, want)
 			}
 		}

@@ -133,7 +133,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 			"oxxo lists small: it takes payments by": {Rails: map[string]routing.Rule{"cash.oxxo.MEX": {Accounts: []string{"small"}}}},
 		} {
 			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
-			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(message.Said(err), want) {
+			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(message.Sentence(err), want) {
 				t.Errorf("applying %+v: %v, want an error that contains %q", rules, err, want)
 			}
 		}

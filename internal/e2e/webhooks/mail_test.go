@@ -175,7 +175,7 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 		if strings.Contains(lines, "acme.example") {
 			t.Errorf("the log has the merchant's address: %s", lines)
 		}
-		s.Log.Take(t, "an e-mail is given up")
+		s.Log.Extract(t, "an e-mail is given up")
 		in.Refuses(nil)
 		s.Clock.Advance(mails.Life)
 		_, err := s.App.Mails.SendMails(ctx)
@@ -193,7 +193,7 @@ func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
 		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
 		s.Clock.Advance(mails.Life - time.Minute)
 		mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
-		s.Log.Take(t, "an e-mail is given up")
+		s.Log.Extract(t, "an e-mail is given up")
 		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
 			t.Errorf("the server got %d e-mails, want 0; the service counts the tries %s", len(in.Came()), told)
 		}
@@ -301,7 +301,7 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		}
 		after.Clock.Advance(2 * time.Hour)
 		mailsUntil(t, after, "the e-mail is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
-		after.Log.Take(t, "an e-mail is given up")
+		after.Log.Extract(t, "an e-mail is given up")
 		if waiting := waitingMails(t, after); waiting != 0 || len(in.Taken()) != 0 {
 			t.Errorf("the server accepted %d e-mails and %d wait, want 0 and 0", len(in.Taken()), waiting)
 		}
@@ -330,7 +330,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 			o.Production().Wallet(t)
 			mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
 		}
-		s.Log.Take(t, "an e-mail is given up")
+		s.Log.Extract(t, "an e-mail is given up")
 		if n := len(in.Came()); n != 1 {
 			t.Errorf("the server got %d e-mails, want 1", n)
 		}

@@ -51,7 +51,7 @@ func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 		}
 		t.Run(fmt.Sprint("notifications ", i), func(t *testing.T) {
 			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			paid, disputed := harness.Note(id, harness.Paid50), harness.Note(id, `"status":"disputed","reason":"fraudulent"`)
+			paid, disputed := harness.NoticeBody(id, harness.Paid50), harness.NoticeBody(id, `"status":"disputed","reason":"fraudulent"`)
 			for _, told := range []string{paid, paid, disputed, disputed, paid, disputed} {
 				s.Notify(t, "sandbox-1", told).Want(t, http.StatusOK)
 			}
@@ -76,14 +76,14 @@ func TestRacesAreExplainedInPostgreSQLsLog(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		told := harness.Note(id, harness.Paid50)
+		told := harness.NoticeBody(id, harness.Paid50)
 		made := make([]string, 4)
 		for j := range made {
 			all.Go(func() {
 				made[j] = o.Post(t, "/payments", harness.Card, fmt.Sprint("Idempotency-Key: at once ", i)).Want(t, http.StatusCreated).Text(t, "transactionId")
 			})
 			all.Go(func() { s.Notify(t, "sandbox-1", told).Want(t, http.StatusOK) })
-			all.Go(func() { s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK) })
+			all.Go(func() { s.Notify(t, "sandbox-1", harness.NoticeBody(id, harness.Paid50)).Want(t, http.StatusOK) })
 			all.Go(func() {
 				o.Post(t, "/payments/"+charged+"/refund", `{"amount":9}`, fmt.Sprint("Idempotency-Key: back ", i%4))
 			})

@@ -151,7 +151,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		return sub, err
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
-		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(message.Said(err), "challenge") {
+		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(message.Sentence(err), "challenge") {
 			t.Errorf("subscribing %s, which does not answer the challenge: %v, want an error that says so", foreign, err)
 		}
 	}

@@ -51,7 +51,7 @@ type entry struct {
 }
 
 func readEntry(n *node) (e entry, err error) {
-	e = entry{node: n, details: n.all("NtryDtls/TxDtls"), status: told(n.value("Sts/Cd", "Sts"), 35)}
+	e = entry{node: n, details: n.all("NtryDtls/TxDtls"), status: shortText(n.value("Sts/Cd", "Sts"), 35)}
 	if err := n.unique("Amt", "CdtDbtInd", "RvslInd", "Sts"); err != nil {
 		return e, err
 	}
@@ -111,10 +111,10 @@ func direction(n, parent *node) (debit bool, err error) {
 
 // answers are what an entry reports about payments.
 func (e entry) answers() (answers []Answer, err error) {
-	if batch := told(e.value("NtryDtls/Btch/MsgId"), 35); len(e.details) == 0 && batch != "" && e.debit {
+	if batch := shortText(e.value("NtryDtls/Btch/MsgId"), 35); len(e.details) == 0 && batch != "" && e.debit {
 		return []Answer{{
 			Whole: true, Batch: batch, Outcome: Pending, Amount: e.amount, At: e.at, Code: e.status, Line: e.line,
-			BankReference: told(e.value("AcctSvcrRef"), 35), Message: "the bank booked the batch as one sum and names no lines",
+			BankReference: shortText(e.value("AcctSvcrRef"), 35), Message: "the bank booked the batch as one sum and names no lines",
 		}}, nil
 	}
 	sum, known := int64(0), true
@@ -174,9 +174,9 @@ func (e entry) answer(d *node) (a Answer, is bool, err error) {
 	returns := d.all("RtrInf")
 	code, text := why(returns)
 	a = Answer{
-		Reference: reference(d.value("Refs/EndToEndId"), d.value("Refs/InstrId")), Batch: told(d.value("Refs/MsgId"), 35),
+		Reference: reference(d.value("Refs/EndToEndId"), d.value("Refs/InstrId")), Batch: shortText(d.value("Refs/MsgId"), 35),
 		Outcome: Pending, At: e.at, Code: e.status, Text: text, Line: d.line,
-		BankReference: told(firstOf(d.value("Refs/AcctSvcrRef"), e.value("AcctSvcrRef"), d.value("Refs/TxId")), 35),
+		BankReference: shortText(firstOf(d.value("Refs/AcctSvcrRef"), e.value("AcctSvcrRef"), d.value("Refs/TxId")), 35),
 	}
 	family := firstOf(d.value("BkTxCd/Domn/Fmly/SubFmlyCd"), e.value("BkTxCd/Domn/Fmly/SubFmlyCd"))
 	back := !debit && (len(returns) > 0 || e.reversal)

@@ -116,15 +116,15 @@ var own = map[string]map[string]occurrence{
 	},
 }
 
-// said is the combined meaning of a record's occurrences.
-type said struct {
+// meaning is the combined meaning of a record's occurrences.
+type meaning struct {
 	outcome             Outcome
 	reason, code, means string
 }
 
 // occurred reads positions 231 to 240: up to five codes. Codes that contradict each other,
 // or are not documented, leave the payment pending.
-func occurred(bank, field string) said {
+func occurred(bank, field string) meaning {
 	var codes, means []string
 	reason, found := OtherReason, map[class]bool{}
 	for i := 0; i < len(field); i += 2 {
@@ -145,7 +145,7 @@ func occurred(bank, field string) said {
 		}
 		codes, means = append(codes, code), append(means, code+": "+o.means)
 	}
-	s := said{Pending, "", strings.Join(codes, " "), strings.Join(means, "; ")}
+	s := meaning{Pending, "", strings.Join(codes, " "), strings.Join(means, "; ")}
 	delete(found, remark)
 	switch {
 	case len(codes) == 0:

@@ -188,7 +188,7 @@ func (r *cnabReader) detail(row row) error {
 	case "A":
 		return r.segmentA(row)
 	case "Z":
-		if proof := told(row.at(15, 78), 128); proof != "" && r.group.open >= 0 {
+		if proof := shortText(row.at(15, 78), 128); proof != "" && r.group.open >= 0 {
 			r.answers[r.group.open].BankReference = proof
 		}
 	case "J", "O", "N", "W":
@@ -233,8 +233,8 @@ func (r *cnabReader) segmentA(row row) error {
 		s.means += "; the paid amount differs from the ordered one"
 	}
 	a := Answer{
-		Reference: told(row.at(74, 93), 40), Outcome: s.outcome, BankReference: told(row.at(135, 154), 40), At: at,
-		Reason: s.reason, Code: told(s.code, 14), Message: told(s.means, longest), Line: row.line,
+		Reference: shortText(row.at(74, 93), 40), Outcome: s.outcome, BankReference: shortText(row.at(135, 154), 40), At: at,
+		Reason: s.reason, Code: shortText(s.code, 14), Message: shortText(s.means, longest), Line: row.line,
 	}
 	if moved != 0 {
 		a.Amount = money.New(moved, "BRL")

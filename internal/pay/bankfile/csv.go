@@ -149,7 +149,7 @@ func csvCheck(_ Payer, l Line) error {
 // harmless is free text that no spreadsheet reads as a formula. Other cells are checked,
 // and keep a leading sign, such as that of a telephone number.
 func harmless(text string) string {
-	text = told(text, longest)
+	text = shortText(text, longest)
 	if first, _ := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", first) {
 		return "'" + text
 	}

@@ -60,7 +60,7 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 	const name = "the file"
 	table, err := reconcile.OpenTable(name, bytes.NewReader(file), c.Separator, find, "name the columns")
 	if err != nil {
-		return nil, fault(0, "%s", told(strings.TrimPrefix(err.Error(), name+" "), longest))
+		return nil, fault(0, "%s", shortText(strings.TrimPrefix(err.Error(), name+" "), longest))
 	}
 	for {
 		row, line, err := table.Next()
@@ -71,7 +71,7 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 		case errors.As(err, &bad):
 			return nil, fault(bad.Number, "%s", bad.Why)
 		case err != nil:
-			return nil, fault(0, "cannot be read: %s", told(err.Error(), longest))
+			return nil, fault(0, "cannot be read: %s", shortText(err.Error(), longest))
 		case len(row) != table.Width():
 			return nil, fault(line, "there are %d cells, but the header has %d", len(row), table.Width())
 		}
@@ -146,12 +146,12 @@ func (c CSV) answer(t *reconcile.Table, row []string, words map[string]Outcome) 
 	if a.At, _, err = format.ReadDate(cell("date")); err != nil {
 		return a, err
 	}
-	a.Reference, a.Destination, a.BankReference = cell("reference"), cell("destination"), told(cell("bank_reference"), 100)
+	a.Reference, a.Destination, a.BankReference = cell("reference"), cell("destination"), shortText(cell("bank_reference"), 100)
 	a.Text = cell("message")
-	status, code := cell("status"), told(cell("code"), 35)
+	status, code := cell("status"), shortText(cell("code"), 35)
 	outcome, known := words[reconcile.Normal(status)]
-	if a.Outcome, a.Code = outcome, told(strings.TrimSpace(status+" "+code), 100); !known {
-		a.Outcome, a.Message, a.Unclear = Pending, "the meaning of this status is not known", told(cmp.Or(status, "nothing"), 100)
+	if a.Outcome, a.Code = outcome, shortText(strings.TrimSpace(status+" "+code), 100); !known {
+		a.Outcome, a.Message, a.Unclear = Pending, "the meaning of this status is not known", shortText(cmp.Or(status, "nothing"), 100)
 		return a, nil
 	}
 	if outcome == Rejected || outcome == Returned {

@@ -52,7 +52,7 @@ func message(root *node) (Format, *node, error) {
 		}
 		return m.format, body, nil
 	}
-	return "", nil, fault(body.line, "the message %q is neither pain.002 nor camt.054", told(body.name, 40))
+	return "", nil, fault(body.line, "the message %q is neither pain.002 nor camt.054", shortText(body.name, 40))
 }
 
 func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
@@ -109,7 +109,7 @@ func reference(candidates ...string) string {
 	if i < 0 {
 		return ""
 	}
-	return told(candidates[i], 35)
+	return shortText(candidates[i], 35)
 }
 
 // isoReason is our code for a reason, and what it means.
@@ -181,7 +181,7 @@ func why(infos []*node) (code, text string) {
 	var texts []string
 	for _, info := range infos {
 		if code == "" {
-			code = told(info.value("Rsn/Cd", "Rsn/Prtry"), 35)
+			code = shortText(info.value("Rsn/Cd", "Rsn/Prtry"), 35)
 		}
 		for _, t := range info.all("AddtlInf") {
 			if len(texts) < 5 {
@@ -189,5 +189,5 @@ func why(infos []*node) (code, text string) {
 			}
 		}
 	}
-	return code, told(strings.Join(texts, " "), longest)
+	return code, shortText(strings.Join(texts, " "), longest)
 }

@@ -66,7 +66,7 @@ func (r Reader) readPain002(body *node) ([]Answer, error) {
 	if err := group.unique("OrgnlMsgId", "OrgnlNbOfTxs", "GrpSts"); err != nil {
 		return nil, err
 	}
-	batch := told(group.value("OrgnlMsgId"), 35)
+	batch := shortText(group.value("OrgnlMsgId"), 35)
 	switch batch {
 	case "":
 		return nil, fault(group.line, "OrgnlMsgId is missing")
@@ -114,7 +114,7 @@ func (p *pain002) within(told *node, lines int) error {
 // overall adds the answer for all lines of a file or a block: if they are refused together,
 // or if no line is reported.
 func (p *pain002) overall(n *node, element string, infos []*node, silent bool) {
-	status := told(n.value(element), 35)
+	status := shortText(n.value(element), 35)
 	code, text := why(infos)
 	a := p.created
 	a.Outcome, a.Reason, a.Message = p.verdict(status, code)
@@ -160,7 +160,7 @@ func (p *pain002) transaction(block, t *node) error {
 	if err := t.unique("OrgnlEndToEndId", "OrgnlInstrId", "TxSts", "AcctSvcrRef"); err != nil {
 		return err
 	}
-	status, refused := told(t.value("TxSts"), 35), p.group.value("GrpSts") == "RJCT" || block.value("PmtInfSts") == "RJCT"
+	status, refused := shortText(t.value("TxSts"), 35), p.group.value("GrpSts") == "RJCT" || block.value("PmtInfSts") == "RJCT"
 	if status == "" && refused {
 		status = "RJCT"
 	}
@@ -171,7 +171,7 @@ func (p *pain002) transaction(block, t *node) error {
 	code, text := why(infos)
 	a := p.created
 	a.Reference, a.Line, a.Text = reference(t.value("OrgnlEndToEndId"), t.value("OrgnlInstrId")), t.line, text
-	a.BankReference = told(t.value("AcctSvcrRef", "ClrSysRef"), 35)
+	a.BankReference = shortText(t.value("AcctSvcrRef", "ClrSysRef"), 35)
 	if a.Outcome, a.Reason, a.Message = p.verdict(status, code); refused && a.Outcome != Rejected {
 		a.Outcome, a.Reason, a.Message = Pending, "", "the file is refused, but this line is not: ask the bank"
 	}

@@ -55,8 +55,8 @@ func named(name, written string) error {
 	return nil
 }
 
-// told is a short text of the bank's, without control characters for a terminal.
-func told(text string, length int) string {
+// shortText is a short text of the bank's, without control characters for a terminal.
+func shortText(text string, length int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

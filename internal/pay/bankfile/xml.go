@@ -49,9 +49,9 @@ func parseXML(file []byte) (*node, error) {
 		case errors.Is(err, io.EOF):
 			return nil, fault(0, "has no element")
 		case errors.As(err, &syntax):
-			return nil, fault(syntax.Line, "the XML is broken: %s", told(syntax.Msg, 200))
+			return nil, fault(syntax.Line, "the XML is broken: %s", shortText(syntax.Msg, 200))
 		case err != nil:
-			return nil, fault(line, "the XML cannot be read: %s", told(err.Error(), 200))
+			return nil, fault(line, "the XML cannot be read: %s", shortText(err.Error(), 200))
 		}
 		switch t := token.(type) {
 		case xml.Directive:
@@ -89,7 +89,7 @@ func parseXML(file []byte) (*node, error) {
 			}
 			n := open[len(open)-1]
 			if n.text != "" && len(n.text)+len(text) > pieces { // joining them would take long
-				return nil, fault(line, "the text of %s is long and in pieces", told(n.name, 40))
+				return nil, fault(line, "the text of %s is long and in pieces", shortText(n.name, 40))
 			}
 			n.text += text
 		}

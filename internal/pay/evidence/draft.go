@@ -63,7 +63,7 @@ func Draft(f Facts, language merchants.Language) string {
 	}
 	parts := []string{d.texts["open_"+string(d.reason)]}
 	lines := map[string]func() []string{
-		"payment": d.payment, "shopper": d.shopper, "checkout": d.checkout, "others": d.others, "refunds": d.refunds, "told": d.told, "fill": d.fill,
+		"payment": d.payment, "shopper": d.shopper, "checkout": d.checkout, "others": d.others, "refunds": d.refunds, "told": d.deliveryLines, "fill": d.fill,
 	}
 	for _, section := range sections[d.reason] {
 		if list := lines[section](); len(list) > 0 {
@@ -205,7 +205,7 @@ func (d drafter) refunds() (lines []string) {
 	return lines
 }
 
-func (d drafter) told() []string {
+func (d drafter) deliveryLines() []string {
 	for _, told := range d.Deliveries {
 		if told.EventType == webhooks.PaymentCompleted && !told.DeliveredAt.IsZero() {
 			return []string{d.line("told", "{told}", moment(told.DeliveredAt))}

@@ -199,21 +199,21 @@ type Step struct {
 	Offer Offer
 }
 
-// Asked is what a request says about installments. The zero value leaves it to the merchant's terms.
-type Asked struct {
+// Request is what a request says about installments. The zero value leaves it to the merchant's terms.
+type Request struct {
 	Max          int    `json:"max,omitempty"`          // 0: as granted; 1: the shopper pays at once
 	InterestFree int    `json:"interestFree,omitempty"` // 0: as granted; 1: the shopper bears the interest
 	Min          string `json:"min,omitempty"`          // of one installment, in major units of whatever currency the shopper pays in; "": any
 }
 
 // IsZero reports whether the request says nothing.
-func (a Asked) IsZero() bool { return a == Asked{} }
+func (a Request) IsZero() bool { return a == Request{} }
 
 // Wants reports whether the request asks for installments, and not only for fewer.
-func (a Asked) Wants() bool { return a.Max > 1 || a.Max == 0 && !a.IsZero() }
+func (a Request) Wants() bool { return a.Max > 1 || a.Max == 0 && !a.IsZero() }
 
 // Terms are those of a payment of an amount: what is asked, within what is granted.
-func (a Asked) Terms(granted Terms, local money.Amount) Terms {
+func (a Request) Terms(granted Terms, local money.Amount) Terms {
 	t := granted
 	if a.Max > 0 {
 		t.Max = min(t.Max, a.Max)
@@ -250,7 +250,7 @@ func unit(c money.Currency) money.Amount {
 // Check returns an error if more is asked than is granted.
 //
 // Errors: invalid_request.
-func (a Asked) Check(granted Terms) error {
+func (a Request) Check(granted Terms) error {
 	for _, f := range []struct {
 		param        string
 		asked, least int

@@ -46,18 +46,18 @@ func TestGrantsAreReadAndApplied(t *testing.T) {
 func TestAskedLowersWhatIsGranted(t *testing.T) {
 	granted := installment.Terms{Max: 12, InterestFree: 6}
 	for _, c := range []struct {
-		asked installment.Asked
+		asked installment.Request
 		local money.Amount
 		want  installment.Terms
 	}{
-		{installment.Asked{}, mxn(1200), granted},
-		{installment.Asked{Max: 1}, mxn(1200), installment.Terms{}},
-		{installment.Asked{Max: 4}, mxn(1200), installment.Terms{Max: 4, InterestFree: 4}},
-		{installment.Asked{InterestFree: 1}, mxn(1200), installment.Terms{Max: 12}},
-		{installment.Asked{Min: "300"}, mxn(1200), installment.Terms{Max: 4, InterestFree: 4, Min: mxn(300)}},
-		{installment.Asked{Min: "299.5"}, money.New(1200, "CLP"), installment.Terms{Max: 4, InterestFree: 4, Min: money.New(300, "CLP")}},
-		{installment.Asked{Min: "0.001"}, money.New(1200, "CLP"), installment.Terms{Max: 12, InterestFree: 6, Min: money.New(1, "CLP")}},
-		{installment.Asked{Min: "9e99"}, mxn(1200), installment.Terms{}},
+		{installment.Request{}, mxn(1200), granted},
+		{installment.Request{Max: 1}, mxn(1200), installment.Terms{}},
+		{installment.Request{Max: 4}, mxn(1200), installment.Terms{Max: 4, InterestFree: 4}},
+		{installment.Request{InterestFree: 1}, mxn(1200), installment.Terms{Max: 12}},
+		{installment.Request{Min: "300"}, mxn(1200), installment.Terms{Max: 4, InterestFree: 4, Min: mxn(300)}},
+		{installment.Request{Min: "299.5"}, money.New(1200, "CLP"), installment.Terms{Max: 4, InterestFree: 4, Min: money.New(300, "CLP")}},
+		{installment.Request{Min: "0.001"}, money.New(1200, "CLP"), installment.Terms{Max: 12, InterestFree: 6, Min: money.New(1, "CLP")}},
+		{installment.Request{Min: "9e99"}, mxn(1200), installment.Terms{}},
 	} {
 		if got := c.asked.Terms(granted, c.local); got != c.want {
 			t.Errorf("%+v of %s: got %+v, want %+v", c.asked, c.local, got, c.want)

@@ -86,14 +86,14 @@ func (r Reading) Check() error {
 	return problem.Field(problem.InvalidRequest, "rate", rateImpossible.With(r.Rate, r.Currency, accounts.MaxAmountText))
 }
 
-// Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use
+// Accept decides about a reading. It never replaces a newer rate. If it differs from the rate in use
 // by more than the limits allow, it is held, and the rate in use stays. If none is in use, it is
 // compared with builtIn; zero means no comparison. With force, an operator's command, it is always
 // applied.
 //
 // Errors: invalid_request for US dollars, for a time in the future, and for a rate at which amounts cannot be held
 // (Check), even with force.
-func (q KnownRate) Take(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
+func (q KnownRate) Accept(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
 		return q, "", problem.Field(problem.InvalidRequest, "currency", rateOfUSD)

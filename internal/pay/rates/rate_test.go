@@ -48,7 +48,7 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		{"5.2", "operator", time.Hour, true, rates.Applied, "5.2", "", 9}, // the operator may go back
 	} {
 		r := rates.Reading{Currency: money.BRL, Rate: rateOf(t, c.rate), Source: c.source, At: now.Add(-c.age)}
-		next, verdict, err := q.Take(r, rateOf(t, "5.4"), rateLimits, c.force, now)
+		next, verdict, err := q.Accept(r, rateOf(t, "5.4"), rateLimits, c.force, now)
 		if verdict != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%d: %s is %q (%v), want %q", i, c.rate, verdict, err, c.want)
 		}
@@ -63,12 +63,12 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		}
 		q = next
 	}
-	if _, _, err := q.Take(rates.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateLimits, true, now); err == nil {
+	if _, _, err := q.Accept(rates.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateLimits, true, now); err == nil {
 		t.Error("a rate of 2 for the US dollar was accepted")
 	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}
-	if _, verdict, err := (rates.KnownRate{}).Take(rates.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateLimits, false, now); verdict != rates.Applied || err != nil {
+	if _, verdict, err := (rates.KnownRate{}).Accept(rates.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateLimits, false, now); verdict != rates.Applied || err != nil {
 		t.Errorf("a currency without a built-in rate has nothing to jump from: %q, %v", verdict, err)
 	}
 }
@@ -106,7 +106,7 @@ func TestAbsurdRateIsRefusedEvenByForce(t *testing.T) {
 		{"LBP", "89500", true}, {"KWD", "0.306", true}, {"CLF", "0.024", true}, {"JPY", "0.9", false}, {"VND", "26000", true},
 	} {
 		r := rates.Reading{Currency: c.currency, Rate: rateOf(t, c.rate), Source: "operator", At: now}
-		_, verdict, err := rates.KnownRate{}.Take(r, money.Rate{}, rateLimits, true, now)
+		_, verdict, err := rates.KnownRate{}.Accept(r, money.Rate{}, rateLimits, true, now)
 		if refused := new(problem.Error); (err == nil) != c.want || err != nil && (!errors.As(err, &refused) || refused.Code != problem.InvalidRequest || refused.Param != "rate") {
 			t.Errorf("%s of %s: %q, %v, want accepted: %v", c.rate, c.currency, verdict, err, c.want)
 		}

@@ -276,8 +276,8 @@ func there(c pay.Claim) bool {
 	return c.Call.ByHand == "" && c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
 }
 
-// asked lists the refunds of a charge that the provider was asked for or made by itself.
-func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
+// refundsAt lists the refunds of a charge that the provider was asked for or made by itself.
+func (s *Sale) refundsAt(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
 		from, ok := c.Taker(s.Payment)
@@ -311,7 +311,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 
 // refundOf matches a line about a refund that names the charge.
 func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
-	list := sale.asked(taker)
+	list := sale.refundsAt(taker)
 	for _, c := range list {
 		if c.Call.Ref != "" && c.Call.Ref == l.RefundProviderRef {
 			m.pair(l, sale, c)
@@ -361,7 +361,7 @@ func (m *Matcher) Lines() (waiting bool) {
 }
 
 func (m *Matcher) odd(u refundLine) {
-	for _, c := range u.sale.asked(u.taker) {
+	for _, c := range u.sale.refundsAt(u.taker) {
 		if _, taken := m.seen[c.Reference()]; !taken && !(c.Status.Terminal() && !c.Status.Pays()) {
 			m.pair(u.line, u.sale, c)
 			return
@@ -418,24 +418,24 @@ func (m *Matcher) byTheirs(sale *Sale) {
 		if taker.Provider != m.Account {
 			continue
 		}
-		for _, c := range sale.asked(taker) {
+		for _, c := range sale.refundsAt(taker) {
 			for _, i := range m.byRef[c.Call.Ref] {
 				if m.waiting[i].Kind == Refund {
-					m.pair(m.take(i), sale, c)
+					m.pair(m.remove(i), sale, c)
 				}
 			}
 		}
 		for _, i := range m.byRef[taker.ProviderRef] {
 			if m.waiting[i].Kind != "" {
-				m.of(m.take(i), sale, taker)
+				m.of(m.remove(i), sale, taker)
 			}
 		}
 	}
 	m.rest()
 }
 
-// take removes a line from those that wait.
-func (m *Matcher) take(i int) Line {
+// remove removes a line from those that wait.
+func (m *Matcher) remove(i int) Line {
 	l := m.waiting[i]
 	m.waiting[i] = Line{}
 	return l

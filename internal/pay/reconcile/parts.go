@@ -123,7 +123,7 @@ func (l refundLine) with(other refundLine) bool {
 
 // unlisted is a refund that no line names, of the amount of several lines.
 func (m *Matcher) unlisted(of refundLine, lines []Line) (pay.Claim, bool) {
-	for _, c := range of.sale.asked(of.taker) {
+	for _, c := range of.sale.refundsAt(of.taker) {
 		_, listed := m.seen[c.Reference()]
 		same := !slices.ContainsFunc(lines, func(l Line) bool {
 			return l.Amount.Currency != c.Local.Currency || l.Amount.Minor >= c.Local.Minor || l.ProviderRef == ""

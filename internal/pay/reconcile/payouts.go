@@ -196,7 +196,7 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, part int, at time.Time) {
 	}
 	for _, ref := range theirs {
 		for _, kind := range []Kind{Payout, Return} {
-			if l, ok := m.take(ref, kind, w); ok {
+			if l, ok := m.remove(ref, kind, w); ok {
 				round, _ := l.named(w, m.Account)
 				m.match(l, w, round)
 			}
@@ -220,9 +220,9 @@ func missing(what Discrepancy, w pay.Withdrawal, amount money.Amount, at time.Ti
 		Note: "of " + at.Format(time.DateTime)}
 }
 
-// take removes a line that waits under a reference, preferably one with the withdrawal's
+// remove removes a line that waits under a reference, preferably one with the withdrawal's
 // amount, or that of a part that came back: a bank may use one reference for all payouts of a file.
-func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
+func (m *PayoutMatcher) remove(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
 	found := -1
 	for _, i := range m.byRef[ref] {
 		l := &m.waiting[i]

@@ -22,9 +22,9 @@ type Circuit struct {
 	ProbeAt  time.Time // while open: when the next delivery may be tried
 }
 
-// Heard records answers of the endpoint. success: one succeeded. failures counts those that failed
+// Record records answers of the endpoint. success: one succeeded. failures counts those that failed
 // after it, or all if none succeeded. It reports whether something has changed and must be written.
-func (s Subscription) Heard(success bool, failures int, now time.Time) (Subscription, bool) {
+func (s Subscription) Record(success bool, failures int, now time.Time) (Subscription, bool) {
 	before := s.Circuit
 	c := before
 	if success {

@@ -16,23 +16,23 @@ func TestCircuitOpensAfterTenFailuresInARow(t *testing.T) {
 		if s.Circuit.Open {
 			t.Fatalf("the circuit is open after %d failures", n-1)
 		}
-		s, _ = s.Heard(false, 1, monday.Add(time.Duration(n)*time.Second))
+		s, _ = s.Record(false, 1, monday.Add(time.Duration(n)*time.Second))
 	}
 	want := Circuit{Open: true, Failures: 10, Since: monday.Add(time.Second), ProbeAt: monday.Add(10*time.Second + time.Minute)}
 	if s.Circuit != want || s.Version != 11 {
 		t.Fatalf("after ten failures the circuit is %+v, want %+v", s.Circuit, want)
 	}
-	if well, changed := s.Heard(true, 0, monday.Add(time.Hour)); !changed || well.Circuit != (Circuit{}) {
+	if well, changed := s.Record(true, 0, monday.Add(time.Hour)); !changed || well.Circuit != (Circuit{}) {
 		t.Errorf("a success leaves %+v", well.Circuit)
 	}
-	if mixed, changed := s.Heard(true, 3, monday.Add(time.Hour)); !changed || mixed.Circuit.Open || mixed.Circuit.Failures != 3 {
+	if mixed, changed := s.Record(true, 3, monday.Add(time.Hour)); !changed || mixed.Circuit.Open || mixed.Circuit.Failures != 3 {
 		t.Errorf("a success and three failures leave %+v", mixed.Circuit)
 	}
 	// An endpoint's answer is not a change by its owner.
 	if !s.UpdatedAt.IsZero() {
 		t.Errorf("the failures changed updatedAt to %s", s.UpdatedAt)
 	}
-	if _, changed := (Subscription{}).Heard(true, 0, monday); changed {
+	if _, changed := (Subscription{}).Record(true, 0, monday); changed {
 		t.Error("a success of a healthy endpoint is written")
 	}
 }

@@ -12,7 +12,7 @@ func TestALinkShowsThePurchaseInTheShoppersLanguage(t *testing.T) {
 		r := request(rail, "01M7ZBVYT4-1")
 		r.OrderID, r.Purchase.Description, r.Buyer.Phone = strings.Repeat("8", 120), strings.Repeat("ñ", 500), "+55 (11) 98765-4321"
 		r.Buyer.Document = "529.982.247-25"
-		got := providertest.Told(t, Adapter(), credentials(), newFake(), r)
+		got := providertest.SentFields(t, Adapter(), credentials(), newFake(), r)
 		description, document := "", ""
 		if _, hosted := method(rail); hosted {
 			description = strings.Repeat("ñ", 280) + "; "
@@ -29,7 +29,7 @@ func TestALinkShowsThePurchaseInTheShoppersLanguage(t *testing.T) {
 			}
 		}
 		r.Lang, r.Buyer.Phone = "en", "11 98765-4321" // of which country it is, is not said
-		if got := providertest.Told(t, Adapter(), credentials(), newFake(), r); got["shopperLocale"] != "en-US; " || got["telephoneNumber"] != "" {
+		if got := providertest.SentFields(t, Adapter(), credentials(), newFake(), r); got["shopperLocale"] != "en-US; " || got["telephoneNumber"] != "" {
 			t.Errorf("%s: Adyen is told %v", rail, got)
 		}
 	}

@@ -258,7 +258,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 		}
 		if refused {
-			return provider.Kept(a.outcome(o, "", r.PageURL))
+			return provider.RefusedCancel(a.outcome(o, "", r.PageURL))
 		}
 	}
 	return provider.Ended(a.outcome(o, "", r.PageURL))

@@ -311,7 +311,7 @@ const pageTime = 11 * time.Minute
 func (a *account) request(r provider.Request) orderRequest {
 	q := orderRequest{
 		Currency:     string(r.Local.Currency),
-		CustomerInfo: customer{provider.Words(r.Buyer.Name, longest), r.Buyer.Email, phone(r), r.Company()},
+		CustomerInfo: customer{provider.Words(r.Buyer.Name, longest), r.Buyer.Email, phone(r), r.IsCompany()},
 		LineItems:    lines(r),
 		Metadata:     map[string]string{"cascada_reference": r.Reference},
 	}

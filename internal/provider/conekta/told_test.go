@@ -29,7 +29,7 @@ func TestLinesMakeUpTheOrder(t *testing.T) {
 		for _, rail := range []string{spei, card} {
 			r := request(rail)
 			r.Purchase = pay.Purchase{Description: "Dos boletos", Items: c.items}
-			got := providertest.Told(t, Adapter(), credentials(), newFake(), r)
+			got := providertest.SentFields(t, Adapter(), credentials(), newFake(), r)
 			if got["line_items[].name"] != c.names || got["line_items[].unit_price"] != c.each {
 				t.Errorf("%s on %s: %q at %q", what, rail, got["line_items[].name"], got["line_items[].unit_price"])
 			}
@@ -41,14 +41,14 @@ func TestAnOrderSaysWhoBuys(t *testing.T) {
 	for document, want := range map[string]string{"ABC561231GR8": "true; ", "GODE561231GR8": "false; ", "": "false; "} {
 		r := request(card)
 		r.OrderID, r.Buyer.Document, r.Buyer.IP, r.Buyer.Phone = "order-8412", document, "203.0.113.9", "+52 (55) 2299-7233"
-		got := providertest.Told(t, Adapter(), credentials(), newFake(), r)
+		got := providertest.SentFields(t, Adapter(), credentials(), newFake(), r)
 		if got["customer_info.corporate"] != want || got["metadata.order"] != "order-8412; " || got["customer_info.phone"] != "+525522997233; " || got["checkout.name"] != "order-8412; " {
 			t.Errorf("%q: Conekta is told %v", document, got)
 		}
 	}
 	r := request(spei)
 	r.OrderID = "7" // too short for a line
-	if got := providertest.Told(t, Adapter(), credentials(), newFake(), r); got["line_items[].name"] != r.Reference+"; " || got["metadata.order"] != "7; " {
+	if got := providertest.SentFields(t, Adapter(), credentials(), newFake(), r); got["line_items[].name"] != r.Reference+"; " || got["metadata.order"] != "7; " {
 		t.Errorf("an order without a description: %v", got)
 	}
 }

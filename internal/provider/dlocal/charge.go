@@ -174,7 +174,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (payment, pay.Ou
 		PaymentID string `json:"payment_id"`
 	}
 	if !reply.read(&o) {
-		return payment{}, asked(reply)
+		return payment{}, queryFailed(reply)
 	}
 	o.ID = o.PaymentID
 	outcome := a.outcome(r, o.payment)
@@ -194,14 +194,14 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	}
 	var p payment
 	if !reply.read(&p) {
-		o := asked(reply)
+		o := queryFailed(reply)
 		return payment{}, &o
 	}
 	return p, nil
 }
 
-// asked is the outcome of a failed query: it proves nothing.
-func asked(reply reply) pay.Outcome {
+// queryFailed is the outcome of a failed query: it proves nothing.
+func queryFailed(reply reply) pay.Outcome {
 	if reply.Status < http.StatusBadRequest {
 		return provider.Unknown("broken_answer")
 	}
@@ -219,7 +219,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		r.ProviderRef = found.ID
 	}
 	if strings.HasPrefix(r.Rail, "card.") || strings.HasPrefix(r.Rail, "wallet.") {
-		return provider.Kept(a.Query(ctx, r))
+		return provider.RefusedCancel(a.Query(ctx, r))
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(r.ProviderRef)+"/cancel", r.Reference+"-cancel", nil)
 	if failed != nil {
@@ -230,7 +230,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case reply.read(&p):
 		return provider.Ended(a.outcome(r, p))
 	case provider.Refused(reply.Status).Kind == pay.Errored: // it may have ended already
-		return provider.Kept(a.Query(ctx, r))
+		return provider.RefusedCancel(a.Query(ctx, r))
 	}
 	return provider.Ended(a.Query(ctx, r))
 }

@@ -206,7 +206,7 @@ func (a *account) refund(ctx context.Context, id string) (refund, *pay.Outcome) 
 	case reply.Status == http.StatusNotFound && reply.code() == 4001:
 		return refund{}, &pay.Outcome{Kind: pay.Missing, Decline: "refund_not_found"}
 	case !reply.read(&f) || f.ID != id:
-		o := asked(reply)
+		o := queryFailed(reply)
 		return refund{}, &o
 	}
 	return f, nil

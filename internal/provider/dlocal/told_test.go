@@ -12,7 +12,7 @@ import (
 // told is what dLocal is told of a charge.
 func told(t *testing.T, r provider.Request) map[string]string {
 	t.Helper()
-	return providertest.Told(t, Adapter(), credentials, newFake(), r)
+	return providertest.SentFields(t, Adapter(), credentials, newFake(), r)
 }
 
 func TestABasketHasWhatIsBought(t *testing.T) {

@@ -77,8 +77,8 @@ func (s *stage) upstream(fake http.Handler) http.Handler {
 	})
 }
 
-// Told is what the service answered to a notification.
-type Told struct {
+// Answered is what the service answered to a notification.
+type Answered struct {
 	Status int
 	Answer string
 	Sent   string // the notification's body
@@ -275,8 +275,8 @@ func (s *stage) stranger(ctx context.Context, reference string) error {
 }
 
 // deliver sends notifications as the provider does. One that the provider's document does not allow is a complaint.
-func (s *stage) deliver(ctx context.Context, from any, to string, news []provider.Notification) []Told {
-	told := []Told{}
+func (s *stage) deliver(ctx context.Context, from any, to string, news []provider.Notification) []Answered {
+	told := []Answered{}
 	for _, n := range news {
 		if n.Body == nil && len(n.Query) == 0 {
 			continue // the provider sends none
@@ -293,12 +293,12 @@ func (s *stage) deliver(ctx context.Context, from any, to string, news []provide
 		request.Header = n.Header.Clone()
 		reply, err := http.DefaultClient.Do(request)
 		if err != nil {
-			told = append(told, Told{Answer: err.Error(), Sent: string(n.Body)})
+			told = append(told, Answered{Answer: err.Error(), Sent: string(n.Body)})
 			continue
 		}
 		answer, _ := io.ReadAll(reply.Body) // for people
 		_ = reply.Body.Close()
-		told = append(told, Told{Status: reply.StatusCode, Answer: string(answer), Sent: string(n.Body)})
+		told = append(told, Answered{Status: reply.StatusCode, Answer: string(answer), Sent: string(n.Body)})
 	}
 	return told
 }

@@ -90,7 +90,7 @@ func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer
 	if list := items(r); len(list) > 0 {
 		payment["items"] = list
 	}
-	if m.company(r) {
+	if m.isCompany(r) {
 		payment["person_type"] = "business"
 		payment["responsible"] = map[string]any{"name": payment["name"], "document": document}
 	}
@@ -110,7 +110,7 @@ func (a *account) page(r provider.Request, m method) url.Values {
 			form.Set(field, value)
 		}
 	}
-	if m.company(r) {
+	if m.isCompany(r) {
 		form.Set("person_type", "business")
 	}
 	if most := a.Installments(r.Rail, r.Local, r.Installments).Max(); most > 1 {
@@ -128,8 +128,8 @@ func number(r provider.Request) string {
 	return number
 }
 
-// company reports whether the payer is a company, which EBANX distinguishes in Brazil.
-func (m method) company(r provider.Request) bool { return m.country == "br" && r.Company() }
+// isCompany reports whether the payer is a company, which EBANX distinguishes in Brazil.
+func (m method) isCompany(r provider.Request) bool { return m.country == "br" && r.IsCompany() }
 
 // items are what is bought, for the risk analysis.
 func items(r provider.Request) (list []map[string]any) {
@@ -191,7 +191,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case failed != nil:
 		return provider.Unknown(failed.Decline)
 	case got.Status == "ERROR": // it may have ended already
-		return provider.Kept(a.Query(ctx, r))
+		return provider.RefusedCancel(a.Query(ctx, r))
 	case !got.good(r.Reference, r.ProviderRef):
 		return provider.Ended(a.Query(ctx, r))
 	}

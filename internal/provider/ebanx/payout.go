@@ -149,7 +149,7 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	}
 	defer done()
 	first := r.Calls == 1 && r.ProviderRef == ""
-	got := heard(p.account.sendJSON(ctx, "/ws/payout/create", body))
+	got := readAnswer(p.account.sendJSON(ctx, "/ws/payout/create", body))
 	switch {
 	case got.is == idle && first && provider.MayLeave(ctx):
 		return payouts.Unavailable(got.Code, got.why)
@@ -197,7 +197,7 @@ func (p *payer) goOn(ctx context.Context, r payouts.Request, found payoutReply) 
 		o.Kind, o.Message = pay.PayoutUnknown, foreign
 		return o
 	}
-	got := heard(p.account.sendJSON(ctx, "/ws/payout/commit", map[string]any{"uid": found.UID}))
+	got := readAnswer(p.account.sendJSON(ctx, "/ws/payout/commit", map[string]any{"uid": found.UID}))
 	switch got.is {
 	case agreed:
 		o.Message = ""
@@ -252,7 +252,7 @@ func (p *payer) Check(ctx context.Context) error {
 //
 // Errors: in words for the operator.
 func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
-	got := heard(p.account.sendForm(ctx, "/ws/payout/balance", url.Values{}))
+	got := readAnswer(p.account.sendForm(ctx, "/ws/payout/balance", url.Values{}))
 	if got.is == denied {
 		return money.Amount{}, fmt.Errorf("the provider refuses the query of the balance (%s)", got.Code)
 	}

@@ -62,8 +62,8 @@ type payoutReply struct {
 	why string // the code of the cancellation's reason
 }
 
-// heard reads the answer to a call.
-func heard(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
+// readAnswer reads the answer to a call.
+func readAnswer(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
 	if failed != nil {
 		got := payoutAnswer{why: "there is no answer (" + failed.Decline + ")"}
 		if failed.Kind == pay.Unavailable || failed.Kind == pay.Errored { // it never left
@@ -141,7 +141,7 @@ const (
 
 // find reads a payout by EBANX's uid or by our external_reference.
 func (p *payer) find(ctx context.Context, by, value string) (payoutReply, presence) {
-	got := heard(p.account.sendForm(ctx, "/ws/payout/retrieve", url.Values{by: {value}}))
+	got := readAnswer(p.account.sendForm(ctx, "/ws/payout/retrieve", url.Values{by: {value}}))
 	switch {
 	case got.is == agreed && payoutUID.MatchString(got.Payout.UID):
 		return got.Payout, there

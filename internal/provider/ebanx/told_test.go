@@ -29,7 +29,7 @@ func TestAPurchaseIsShown(t *testing.T) {
 		},
 		"card.BRA": {"order_number": "order-8412" + strings.Repeat("0", 30) + "; ", "phone_number": "+5511987654321; ", "person_type": "", "items[].name": ""},
 	} {
-		got := providertest.Told(t, Adapter(), credentials, newFake(), purchase(rail))
+		got := providertest.SentFields(t, Adapter(), credentials, newFake(), purchase(rail))
 		for field, want := range fields {
 			if got[field] != want {
 				t.Errorf("%s: %s is %q, want %q", rail, field, got[field], want)
@@ -42,7 +42,7 @@ func TestAPurchaseIsShown(t *testing.T) {
 func TestACompanyHasAPersonResponsible(t *testing.T) {
 	r := purchase("pix.BRA")
 	r.Buyer.Name, r.Buyer.Document = "Comercial do Sul Ltda\x00", "12.abc.345/01de-35"
-	got := providertest.Told(t, Adapter(), credentials, newFake(), r)
+	got := providertest.SentFields(t, Adapter(), credentials, newFake(), r)
 	for field, want := range map[string]string{
 		"payment.person_type": "business; ", "payment.document": "12ABC34501DE35; ", "payment.responsible.document": "12ABC34501DE35; ",
 		"payment.responsible.name": "Comercial do Sul Ltda; ", "payment.name": "Comercial do Sul Ltda; ",
@@ -53,7 +53,7 @@ func TestACompanyHasAPersonResponsible(t *testing.T) {
 	}
 	r = providertest.Under(request(), "spei.MEX", "01M7Z-2")
 	r.Country, r.Local, r.Buyer.Document = "MEX", money.New(120_000, money.MXN), "ABC561231GR8"
-	if got := providertest.Told(t, Adapter(), credentials, newFake(), r); got["payment.document"] != "ABC561231GR8; " || got["payment.person_type"] != "" {
+	if got := providertest.SentFields(t, Adapter(), credentials, newFake(), r); got["payment.document"] != "ABC561231GR8; " || got["payment.person_type"] != "" {
 		t.Errorf("a company of Mexico: %v", got)
 	}
 }

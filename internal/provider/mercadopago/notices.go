@@ -132,7 +132,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 			return nil, provider.ErrUnreachable
 		}
 		n.ID += "/" + provider.Digest(n.Outcome)
-		return told(n, a.refundNotices(funds{p}, body)), nil
+		return withOthers(n, a.refundNotices(funds{p}, body)), nil
 	}
 	came, lost := a.cameOnPage(ctx, p)
 	if lost != nil {
@@ -151,7 +151,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		n.Outcome.Tries = a.tries(came.rest)
 		n.ID += "/" + provider.Digest(n.Outcome) // the state of a refund may change while the payment's stays
 	}
-	return told(n, a.refundNotices(f, body)), nil
+	return withOthers(n, a.refundNotices(f, body)), nil
 }
 
 // claimNotice is about the payment that a claim is about.
@@ -170,8 +170,8 @@ func (a *account) claimNotice(ctx context.Context, id string, body []byte) ([]pa
 	return a.paymentNotice(ctx, string(claim.ResourceID), body)
 }
 
-// told is a notice with others, unless it tells nothing: the data to pay with is not a notice's.
-func told(n pay.Notice, others []pay.Notice) []pay.Notice {
+// withOthers is a notice with others, unless it tells nothing: the data to pay with is not a notice's.
+func withOthers(n pay.Notice, others []pay.Notice) []pay.Notice {
 	if n.Outcome.Kind == pay.Awaiting && len(n.Outcome.Tries) == 0 {
 		return others
 	}

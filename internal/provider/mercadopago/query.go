@@ -23,16 +23,16 @@ const (
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
 	if !isID(r.ProviderRef) {
-		return asked(a.byReference(ctx, r))
+		return queried(a.byReference(ctx, r))
 	}
 	p, lost := a.payment(ctx, r.ProviderRef)
 	switch {
 	case lost != nil:
-		return asked(*lost)
+		return queried(*lost)
 	case p.ExternalReference != text(r.Reference):
 		return pay.Outcome{Kind: pay.Unknown, Decline: "another_payment"}
 	case way.hosted():
-		return asked(a.byReference(ctx, r, p))
+		return queried(a.byReference(ctx, r, p))
 	}
 	o := usable(a.outcome(p, r.PageURL))
 	o.Tries = a.tries([]payment{p})
@@ -58,8 +58,8 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 // noPage is the reason of an outcome if a payment was made on a page, and no search finds the page.
 const noPage = "page_not_found"
 
-// asked is the outcome of a query. A refused query proves nothing.
-func asked(o pay.Outcome) pay.Outcome {
+// queried is the outcome of a query. A refused query proves nothing.
+func queried(o pay.Outcome) pay.Outcome {
 	return usable(o.AsQueried())
 }
 

@@ -223,7 +223,7 @@ func (s Suite) words(t *testing.T, sample payouts.Request) {
 			if unknown := b.line.Words(); len(unknown) > 0 {
 				t.Errorf("the adapter does not know the documented word: %v", unknown)
 			}
-			if b.line.gate.Said(w.Call) && o.Kind == pay.PayoutPaid && !w.Paid {
+			if b.line.gate.Gave(w.Call) && o.Kind == pay.PayoutPaid && !w.Paid {
 				t.Errorf("the query is %s", o.Kind)
 			}
 		})

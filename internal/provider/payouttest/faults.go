@@ -82,7 +82,7 @@ func (s Suite) callFault(t *testing.T, sample payouts.Request, f Fault, at int, 
 	r := b.order(sample, "01M7ZFAULT")
 	b.line.Fail(f, at)
 	r.Calls++
-	o := b.heard(t, "the call", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Send(ctx, r) }))
+	o := b.checkAnswer(t, "the call", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Send(ctx, r) }))
 	want(t, "the call", o, pay.PayoutUnknown, pay.PayoutAccepted, pay.PayoutUnavailable, pay.PayoutPaid)
 	b.line.Fail(NoFault, 0)
 
@@ -122,7 +122,7 @@ func (s Suite) questionFaults(t *testing.T, sample payouts.Request) {
 					prepare(b, &r)
 					b.line.Fail(f, at)
 					r.Now = b.line.Time()
-					o := b.heard(t, "the question", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Query(ctx, r) }))
+					o := b.checkAnswer(t, "the question", &r, brief(t, f, func(ctx context.Context) pay.PayoutOutcome { return b.Query(ctx, r) }))
 					if at == 0 {
 						want(t, "the question", o, pay.PayoutUnknown)
 					} else if !sent {

@@ -41,8 +41,8 @@ func (s Suite) notifications(t *testing.T, sample payouts.Request) {
 
 func (b *bench) listener() provider.PayoutListener { return b.Provider.(provider.PayoutListener) }
 
-// told returns the one notice of a payout, which arrives again and again with one id.
-func (b *bench) told(t *testing.T, r payouts.Request) pay.PayoutNotice {
+// notice returns the one notice of a payout, which arrives again and again with one id.
+func (b *bench) notice(t *testing.T, r payouts.Request) pay.PayoutNotice {
 	t.Helper()
 	var first pay.PayoutNotice
 	for delivery := range 2 {
@@ -69,7 +69,7 @@ func (b *bench) told(t *testing.T, r payouts.Request) pay.PayoutNotice {
 // id.
 func (b *bench) learn(t *testing.T, r *payouts.Request) pay.PayoutOutcome {
 	t.Helper()
-	n := b.told(t, *r)
+	n := b.notice(t, *r)
 	if n.ProviderRef == "" || n.ProviderRef != n.Outcome.ProviderRef {
 		t.Errorf("the notice does not contain the id: %+v", n)
 	}
@@ -90,22 +90,22 @@ func (s Suite) toldPaid(t *testing.T, sample payouts.Request) {
 	b := s.connect(t)
 	r := b.sent(t, sample, "01M7ZTOLD", Slow)
 	b.Complete(r.Reference)
-	n := b.told(t, r)
+	n := b.notice(t, r)
 	want(t, "the notice", n.Outcome, pay.PayoutPaid)
 	want(t, "the question after it", b.ask(t, "the question after it", &r), pay.PayoutPaid)
 	other := b.sent(t, sample, "01M7ZTOLD-2", Slow)
 	b.Complete(other.Reference)
-	if twin := b.told(t, other); twin.ID == n.ID {
+	if twin := b.notice(t, other); twin.ID == n.ID {
 		t.Errorf("news of two payouts have the id %q", n.ID)
 	}
 	b.line.Pass(72 * time.Hour)
-	if late := b.told(t, r); late.ID != n.ID {
+	if late := b.notice(t, r); late.ID != n.ID {
 		t.Errorf("the same news has the ids %q and, days later, %q", n.ID, late.ID)
 	}
 	if s.Without[PaysLess] == "" {
 		less := b.sent(t, sample, "01M7ZTOLD-3", PaysLess)
 		e, _ := b.entry(t, less.Reference)
-		if told := b.told(t, less); told.Outcome.Local != e.Paid || told.Outcome.Local == less.Local {
+		if told := b.notice(t, less); told.Outcome.Local != e.Paid || told.Outcome.Local == less.Local {
 			t.Errorf("%s was paid, the notice is %+v", e.Paid, told.Outcome)
 		}
 	}
@@ -119,7 +119,7 @@ func (s Suite) toldRefused(t *testing.T, sample payouts.Request) {
 		b := s.connect(t)
 		r := b.sent(t, sample, "01M7ZTOLDNO", Slow)
 		b.Fail(r.Reference, why)
-		n := b.told(t, r)
+		n := b.notice(t, r)
 		if n.Outcome.Kind != pay.PayoutRejected || n.Outcome.Code != string(why) {
 			t.Errorf("%s: the notice is %+v", why, n.Outcome)
 		}
@@ -136,9 +136,9 @@ func (s Suite) toldReturned(t *testing.T, sample payouts.Request) {
 	r := b.sent(t, sample, "01M7ZTOLDBACK", Slow)
 	b.Complete(r.Reference)
 	b.ask(t, "the question", &r)
-	paid := b.told(t, r)
+	paid := b.notice(t, r)
 	b.Return(r.Reference, AccountClosed)
-	n := b.told(t, r)
+	n := b.notice(t, r)
 	want(t, "the notice", n.Outcome, pay.PayoutReturned)
 	if n.ID == paid.ID {
 		t.Errorf("the notices that it was paid and that it came back both have the id %q", n.ID)
@@ -174,7 +174,7 @@ func (s Suite) toldEarly(t *testing.T, sample payouts.Request) {
 	want(t, "the call", b.send(t, "the call", &r), pay.PayoutUnknown, pay.PayoutAccepted)
 	b.line.Fail(NoFault, 0)
 	b.Complete(r.Reference)
-	want(t, "the notice", b.told(t, r).Outcome, pay.PayoutPaid)
+	want(t, "the notice", b.notice(t, r).Outcome, pay.PayoutPaid)
 }
 
 // forged sends what a stranger could. Either it is refused, or the provider is queried and
@@ -229,7 +229,7 @@ func (s Suite) toldUnasked(t *testing.T, sample payouts.Request) {
 	r := b.sent(t, sample, "01M7ZUNASKED", Slow)
 	b.Complete(r.Reference)
 	b.line.Fail(NoFault, 0)
-	b.told(t, r)
+	b.notice(t, r)
 	if b.line.Count() == 0 {
 		t.Skip("the notification is accepted without a query")
 	}
@@ -241,5 +241,5 @@ func (s Suite) toldUnasked(t *testing.T, sample payouts.Request) {
 		}
 	}
 	b.line.Fail(NoFault, 0)
-	want(t, "the notice at last", b.told(t, r).Outcome, pay.PayoutPaid)
+	want(t, "the notice at last", b.notice(t, r).Outcome, pay.PayoutPaid)
 }

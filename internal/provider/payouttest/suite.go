@@ -173,7 +173,7 @@ func (b *bench) send(t *testing.T, what string, r *payouts.Request) pay.PayoutOu
 	t.Helper()
 	r.Sent, r.Now = b.line.Time(), b.line.Time()
 	r.Calls++
-	return b.heard(t, what, r, b.Send(within(t), *r))
+	return b.checkAnswer(t, what, r, b.Send(within(t), *r))
 }
 
 // ask queries a payout as the core does. That moves no money, and learns nothing if the
@@ -182,7 +182,7 @@ func (b *bench) ask(t *testing.T, what string, r *payouts.Request) pay.PayoutOut
 	t.Helper()
 	r.Now = b.line.Time()
 	before := b.Books()
-	o := b.heard(t, what, r, b.Query(within(t), *r))
+	o := b.checkAnswer(t, what, r, b.Query(within(t), *r))
 	if after := b.Books(); !slices.Equal(before, after) {
 		t.Errorf("%s changes the books from %+v to %+v", what, before, after)
 	}
@@ -192,7 +192,7 @@ func (b *bench) ask(t *testing.T, what string, r *payouts.Request) pay.PayoutOut
 	return o
 }
 
-func (b *bench) heard(t *testing.T, what string, r *payouts.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
+func (b *bench) checkAnswer(t *testing.T, what string, r *payouts.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
 	t.Helper()
 	b.prove(t, what, *r, o)
 	if o.ProviderRef != "" {

@@ -283,7 +283,7 @@ func (c *client) QueryRefund(context.Context, provider.RefundRequest) pay.Outcom
 // order without effect.
 func (c *client) Check(ctx context.Context) error {
 	var reply struct {
-		said
+		status
 		Methods *[]any `json:"paymentMethods"`
 	}
 	failed := c.call(ctx, paymentsPath, request{Command: "GET_PAYMENT_METHODS"}, &reply)

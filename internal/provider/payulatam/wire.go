@@ -101,8 +101,8 @@ func (c *client) order(r provider.Request, m method) request {
 	}}
 }
 
-// said is what every answer has: SUCCESS, or ERROR and why.
-type said struct {
+// status is what every answer has: SUCCESS, or ERROR and why.
+type status struct {
 	Code  string `json:"code"`
 	Error string `json:"error"`
 }
@@ -110,7 +110,7 @@ type said struct {
 // refuses is the outcome if PayU does not accept the account's credentials, nil otherwise: nothing was done, and
 // every other call would fail too. The words for credentials were recorded by ActiveMerchant; those for a wrong
 // signature are unproved.
-func (s said) refuses() *pay.Outcome {
+func (s status) refuses() *pay.Outcome {
 	text := strings.ToLower(s.Error)
 	switch {
 	case s.Code != "ERROR":
@@ -123,7 +123,7 @@ func (s said) refuses() *pay.Outcome {
 }
 
 type submitReply struct {
-	said
+	status
 	Response *response `json:"transactionResponse"`
 }
 
@@ -154,7 +154,7 @@ type found struct {
 // none. If the call fails, the outcome says what that proves.
 func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Outcome) {
 	var reply struct {
-		said
+		status
 		Result *struct {
 			Payload []found `json:"payload"`
 		} `json:"result"`

@@ -89,7 +89,7 @@ func (s Suite) words(t *testing.T, rail string) {
 			if unknown := b.line.Unmapped(); len(unknown) > 0 {
 				t.Errorf("the adapter does not know the documented word: %v", unknown)
 			}
-			if paid := o.Kind == pay.Approved || o.Kind == pay.Reversed; b.line.gate.Said(w.Call) && paid && !w.Paid {
+			if paid := o.Kind == pay.Approved || o.Kind == pay.Reversed; b.line.gate.Gave(w.Call) && paid && !w.Paid {
 				t.Errorf("the query is %s", o.Kind)
 			}
 		})

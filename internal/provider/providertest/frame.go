@@ -27,14 +27,14 @@ type Frame[C Charge] struct {
 	Refusing   bool     // refunds
 	Changed    func(C)  // called, if set, for a charge with a new ending
 	Conflict   Conflict // the answer if a key was used for another request; nil: the first answer
-	kept       map[string]kept
+	kept       map[string]storedAnswer
 }
 
 // Conflict is an answer.
 type Conflict func() (status int, reply any)
 
-// kept is the answer kept for an idempotency key.
-type kept struct {
+// storedAnswer is the answer kept for an idempotency key.
+type storedAnswer struct {
 	request string
 	status  int
 	reply   json.RawMessage
@@ -163,9 +163,9 @@ func (f *Frame[C]) Once(key, request string, do func() (int, any)) (int, any) {
 	status, reply := do()
 	if status < http.StatusMultipleChoices || status == http.StatusPaymentRequired {
 		if f.kept == nil {
-			f.kept = map[string]kept{}
+			f.kept = map[string]storedAnswer{}
 		}
-		f.kept[key] = kept{request, status, JSON(reply)}
+		f.kept[key] = storedAnswer{request, status, JSON(reply)}
 	}
 	return status, reply
 }

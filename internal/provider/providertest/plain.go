@@ -136,7 +136,7 @@ func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
 func (p plain) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	reply, none := p.call(ctx, http.MethodDelete, "/charges/"+r.Reference, nil)
 	if none == nil && reply.Status == http.StatusMethodNotAllowed {
-		return provider.Kept(p.Query(ctx, r))
+		return provider.RefusedCancel(p.Query(ctx, r))
 	}
 	o := p.outcome(reply, none)
 	if o.Kind != pay.Lapsed && o.Kind != pay.Approved {

@@ -105,7 +105,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
 	t.Run("a try on a page", s.page)
 	t.Run("amounts", s.amounts)
-	t.Run("fields of the document", s.told)
+	t.Run("fields of the document", s.fieldsAreDocumented)
 	t.Run("a shop that is renamed", s.asStored)
 	t.Run("odd texts", s.odd)
 	t.Run("nothing to tell", s.bare)

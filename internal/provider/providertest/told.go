@@ -75,9 +75,9 @@ func (s Suite) whole(rail string) provider.Request {
 	return r
 }
 
-// told fails the test unless the document's table names the fields by which the adapter tells the provider of a purchase and its shopper,
+// fieldsAreDocumented fails the test unless the document's table names the fields by which the adapter tells the provider of a purchase and its shopper,
 // and no others.
-func (s Suite) told(t *testing.T) {
+func (s Suite) fieldsAreDocumented(t *testing.T) {
 	row, told := Rows(t, "told")[s.Adapter.Name], map[string]map[string]bool{}
 	for column := range toldOf {
 		told[column] = map[string]bool{}
@@ -188,12 +188,12 @@ func (s Suite) bare(t *testing.T) {
 // tell charges, and returns what the provider was told, by field.
 func (s Suite) tell(t *testing.T, r provider.Request) map[string]string {
 	t.Helper()
-	return Told(t, s.Adapter, s.Credentials, s.New(t), r)
+	return SentFields(t, s.Adapter, s.Credentials, s.New(t), r)
 }
 
-// Told charges at a fake, and returns the fields of all that it was told: of an object in a list, lines[].name. A field that is there more than once has
+// SentFields charges at a fake, and returns the fields of all that it was told: of an object in a list, lines[].name. A field that is there more than once has
 // its values after one another, each with "; ". It fails the test if a field has no value.
-func Told(t *testing.T, a provider.Adapter, credentials map[string]string, fake Fake, r provider.Request) map[string]string {
+func SentFields(t *testing.T, a provider.Adapter, credentials map[string]string, fake Fake, r provider.Request) map[string]string {
 	t.Helper()
 	b := Suite{Adapter: a, Credentials: credentials, New: func(*testing.T) Fake { return fake }}.tapped(t)
 	want(t, "a charge on "+r.Rail, b.Charge(within(t), r), pay.Awaiting)

@@ -133,7 +133,7 @@ func (c *purse) lots(unknown func(kind string)) (lots []lot) {
 		if m.Net > 0 {
 			lots = append(lots, came)
 		} else {
-			c.take(lots, m)
+			c.spend(lots, m)
 		}
 	}
 	for i := range lots {
@@ -144,8 +144,8 @@ func (c *purse) lots(unknown func(kind string)) (lots []lot) {
 	return lots
 }
 
-// take takes a movement's money from the lots. What an open payment took of a lot was never loose.
-func (c *purse) take(lots []lot, m movement) {
+// spend takes a movement's money from the lots. What an open payment took of a lot was never loose.
+func (c *purse) spend(lots []lot, m movement) {
 	rest, to := -m.Net, c.intent(m.Applied.Intent)
 	from := func(l *lot) {
 		n := min(rest, l.left)

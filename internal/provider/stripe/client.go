@@ -21,8 +21,8 @@ type failure struct {
 	kind    string      // the error's type: card_error, idempotency_error, …
 }
 
-// asked is what a failed query proves: nothing.
-func (f *failure) asked() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
+// queryFailed is what a failed query proves: nothing.
+func (f *failure) queryFailed() pay.Outcome { return provider.Unknown(f.outcome.Decline) }
 
 // apiError is an error of Stripe's.
 type apiError struct {

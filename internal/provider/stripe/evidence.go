@@ -16,7 +16,7 @@ type toll struct {
 	Status string `json:"status"`
 }
 
-func (t toll) asked() bool { return t.Status == "requires_fee_acknowledgement" }
+func (t toll) required() bool { return t.Status == "requires_fee_acknowledgement" }
 
 // CanDefend implements provider.Defender: a dispute is answered by its id.
 func (*Provider) CanDefend(r provider.DisputeRequest) bool { return id(r.ID) }
@@ -117,7 +117,7 @@ func (p *Provider) answered(d dispute, r provider.EvidenceRequest) (a pay.Defens
 	switch {
 	case d.Evidence.DueBy == 0:
 		return refused("no_response", "the bank takes no answer to this dispute")
-	case d.Evidence.Enhanced.Visa.asked(), d.Evidence.Enhanced.Mastercard.asked():
+	case d.Evidence.Enhanced.Visa.required(), d.Evidence.Enhanced.Mastercard.required():
 		return refused("fee", "an answer has a fee, which has to be agreed to first")
 	}
 	return a, false

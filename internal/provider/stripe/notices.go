@@ -111,7 +111,7 @@ func (p *Provider) intentNotice(_ context.Context, e event, n pay.Notice) ([]pay
 	if hosted {
 		n.Outcome.ProviderRef = "" // we query by the session's id
 	}
-	return told(n)
+	return chargeNotice(n)
 }
 
 // refundNotice reports the result of a refund. A successful refund may fail later: the
@@ -129,7 +129,7 @@ func (p *Provider) refundNotice(ctx context.Context, e event, n pay.Notice) ([]p
 	if n.Outcome.Kind == pay.Approved && made.kind() == pay.Declined { // a query tells the operator
 		n.Outcome = pay.Outcome{Kind: pay.Unknown, Decline: "refund_" + made.Status, ProviderRef: made.ID}
 	}
-	return told(n)
+	return chargeNotice(n)
 }
 
 // panelRefund reports the refunds of a payment of which one was made at Stripe.
@@ -176,12 +176,12 @@ func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]
 		return nil, nil
 	}
 	n.Outcome = p.session(s, provider.Request{})
-	return told(n)
+	return chargeNotice(n)
 }
 
-// told is the notice of a charge that ended, or of a try on its page. It skips a charge that still waits, of which there is no
+// chargeNotice is the notice of a charge that ended, or of a try on its page. It skips a charge that still waits, of which there is no
 // other news; a query finds the data to pay with.
-func told(n pay.Notice) ([]pay.Notice, error) {
+func chargeNotice(n pay.Notice) ([]pay.Notice, error) {
 	if n.Outcome.Kind == pay.Awaiting && len(n.Outcome.Tries) == 0 {
 		return nil, nil
 	}

@@ -198,5 +198,5 @@ func (f *unanswered) operator(right string) error {
 	case f.why == unreadable:
 		return errors.New("the answer is not the provider's: is the address right?")
 	}
-	return fmt.Errorf("the provider does not answer the query for %s now: %s", right, f.said())
+	return fmt.Errorf("the provider does not answer the query for %s now: %s", right, f.reason())
 }

@@ -43,8 +43,8 @@ var endings = payouts.Reasons(map[payouts.Reason]string{
 	payouts.NotHere("provider_error", "the payout failed on its way"):                                          "fx_rate_drift_exceeded_after_review unknown_failure",
 })
 
-// said is why there is no usable answer, for the operator.
-func (f *unanswered) said() string {
+// reason is why there is no usable answer, for the operator.
+func (f *unanswered) reason() string {
 	switch {
 	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
 		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", f.status)
@@ -67,9 +67,9 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 	switch {
 	case known:
 	case f.status == 0 || f.status >= 500:
-		why = payouts.NotHere("unreachable", "the account does not answer: "+f.said())
+		why = payouts.NotHere("unreachable", "the account does not answer: "+f.reason())
 	default:
-		why = payouts.NotHere("refused", "the account does not accept the payout: "+f.said())
+		why = payouts.NotHere("refused", "the account does not accept the payout: "+f.reason())
 	}
 	return why.Outcome()
 }
@@ -79,7 +79,7 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 // earlier call.
 func unbegun(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 	if r.Calls != 1 || f.taken() {
-		return payouts.Unknown("the payout is not started again: " + f.said())
+		return payouts.Unknown("the payout is not started again: " + f.reason())
 	}
 	return f.refused()
 }
@@ -99,7 +99,7 @@ func unpaid(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 		proof = f.kind != "" && f.kind != "api_error"
 	}
 	if f.taken() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
-		return payouts.Unknown("the payment was not confirmed: " + f.said())
+		return payouts.Unknown("the payment was not confirmed: " + f.reason())
 	}
 	return f.refused()
 }

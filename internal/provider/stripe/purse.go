@@ -26,7 +26,7 @@ func (p *Provider) purse(ctx context.Context, customer ident) (c purse, f *failu
 		if m.Type != returned {
 			continue
 		}
-		if m.given, f = p.given(ctx, customer, m, named); f != nil {
+		if m.given, f = p.refundOfReturn(ctx, customer, m, named); f != nil {
 			return c, f
 		}
 		named[m.given.ID], c.moves[i] = true, m
@@ -57,9 +57,9 @@ func (p *Provider) moves(ctx context.Context, customer ident) (list []movement, 
 	return list, f
 }
 
-// given finds the refund with which we made a return; zero if somebody else did. A return does not name its refund, so it is one of
+// refundOfReturn finds the refund with which we made a return; zero if somebody else did. A return does not name its refund, so it is one of
 // the same customer, amount and minute, the nearest that no other return has.
-func (p *Provider) given(ctx context.Context, customer ident, m movement, named map[string]bool) (made refund, f *failure) {
+func (p *Provider) refundOfReturn(ctx context.Context, customer ident, m movement, named map[string]bool) (made refund, f *failure) {
 	at := func(seconds int64) []string { return []string{strconv.FormatInt(m.Created+seconds, 10)} }
 	away := func(r refund) int64 { return max(r.Created-m.Created, m.Created-r.Created) }
 	f = walk(ctx, p, "/v1/refunds", url.Values{"created[gte]": at(-60), "created[lte]": at(60)}, func(r refund) bool {
@@ -80,7 +80,7 @@ func (p *Provider) withLoose(ctx context.Context, i intent, o pay.Outcome) pay.O
 	}
 	c, f := p.purse(ctx, i.Customer)
 	if f != nil && o.Kind == pay.Lapsed {
-		return f.asked() // it does not prove that nobody paid
+		return f.queryFailed() // it does not prove that nobody paid
 	}
 	if f != nil {
 		return o

@@ -36,7 +36,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case r.ProviderRef != "":
 		var i intent
 		if f := p.get(ctx, "/v1/payment_intents/"+url.PathEscape(r.ProviderRef), nil, &i); f != nil {
-			return f.asked() // also 404: what was there once cannot be proven missing
+			return f.queryFailed() // also 404: what was there once cannot be proven missing
 		}
 		if i.reference() != r.Reference {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
@@ -53,7 +53,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 func (p *Provider) readSession(ctx context.Context, id string, r provider.Request) pay.Outcome {
 	s, f := p.loadSession(ctx, id)
 	if f != nil {
-		return f.asked()
+		return f.queryFailed()
 	}
 	return p.loaded(ctx, s, r)
 }
@@ -90,7 +90,7 @@ func find[T listed](ctx context.Context, p *Provider, path, reference string, pa
 	})
 	switch {
 	case f != nil:
-		asked := f.asked()
+		asked := f.queryFailed()
 		return found, &asked
 	case !there:
 		return found, &pay.Outcome{Kind: pay.Missing}
@@ -144,7 +144,7 @@ func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case f == nil:
 		return provider.Ended(p.intent(i, r))
 	case f.outcome.Kind == pay.Errored: // also if it had ended before
-		return provider.Kept(p.Query(ctx, r))
+		return provider.RefusedCancel(p.Query(ctx, r))
 	}
 	return provider.Ended(p.Query(ctx, r))
 }
@@ -156,12 +156,12 @@ func (p *Provider) expire(ctx context.Context, r provider.Request) pay.Outcome {
 	if failed != nil { // also if it had ended before
 		var f *failure
 		if s, f = p.loadSession(ctx, r.ProviderRef); f != nil {
-			return provider.Ended(f.asked())
+			return provider.Ended(f.queryFailed())
 		}
 	}
 	o := p.loaded(ctx, s, r)
 	if failed != nil && failed.outcome.Kind == pay.Errored {
-		return provider.Kept(o)
+		return provider.RefusedCancel(o)
 	}
 	return provider.Ended(o)
 }

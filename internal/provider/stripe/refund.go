@@ -210,7 +210,7 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	if r.RefundRef != "" {
 		var made refund
 		if f := p.get(ctx, "/v1/refunds/"+url.PathEscape(r.RefundRef), nil, &made); f != nil {
-			return f.asked()
+			return f.queryFailed()
 		}
 		return p.refunded(ctx, made)
 	}
@@ -223,7 +223,7 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	}
 	customer, f := p.customerOf(ctx, of)
 	if f != nil {
-		return f.asked()
+		return f.queryFailed()
 	}
 	return p.findReturn(ctx, customer, r)
 }
@@ -240,7 +240,7 @@ func (p *Provider) findRefund(ctx context.Context, of, reference string) pay.Out
 	})
 	switch {
 	case f != nil:
-		return f.asked()
+		return f.queryFailed()
 	case found == nil:
 		return pay.Outcome{Kind: pay.Missing}
 	}
@@ -267,7 +267,7 @@ func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o 
 	}
 	s, f := p.loadSession(ctx, r.ProviderRef)
 	if f != nil {
-		asked := f.asked()
+		asked := f.queryFailed()
 		return "", &asked
 	}
 	if s.Object != "checkout.session" {

@@ -94,7 +94,7 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	case answer.Status == http.StatusBadRequest:
 		return p.refused(ctx, r, answer)
 	case !good(answer):
-		return payouts.Unknown(said(answer))
+		return payouts.Unknown(problemOf(answer))
 	}
 	found, ok := read(answer, r.Reference)
 	if !ok {
@@ -176,7 +176,7 @@ func (p *payer) goOn(ctx context.Context, r payouts.Request, found paymentReply)
 	if again, state := p.get(ctx, r.Reference); state == there && again.Payment.Status != "CREATED" {
 		return p.outcome(again) // a person in the panel was faster
 	}
-	o.Kind, o.Message = pay.PayoutUnknown, "the approval was refused: "+said(answer)
+	o.Kind, o.Message = pay.PayoutUnknown, "the approval was refused: "+problemOf(answer)
 	return o
 }
 

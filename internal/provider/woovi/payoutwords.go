@@ -12,8 +12,8 @@ import (
 
 const unreadable = "the provider's answer cannot be read"
 
-// said is what an answer says that is not about a payment.
-func said(answer provider.Reply) string {
+// problemOf is what an answer says that is not about a payment.
+func problemOf(answer provider.Reply) string {
 	switch answer.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", answer.Status)

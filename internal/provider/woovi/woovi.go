@@ -350,7 +350,7 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case o.Kind != pay.Awaiting:
 		return o
 	case provider.Refused(answer.Status).Kind == pay.Errored:
-		return provider.Kept(o)
+		return provider.RefusedCancel(o)
 	}
 	return provider.Unknown("not_canceled")
 }

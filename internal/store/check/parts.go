@@ -163,7 +163,7 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 			if !some { // every invariant of a part begins with its rows
 				return nil
 			}
-			if broken, err = c.look(ask, p, from, before); err != nil {
+			if broken, err = c.prove(ask, p, from, before); err != nil {
 				return err
 			}
 			for _, t := range p.tallies {
@@ -192,7 +192,7 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 		broken = nil
 		for _, suffix := range suffixes { // "." follows the hyphen
-			found, err := c.look(ask, p, p.prefix+suffix, p.prefix+suffix+".")
+			found, err := c.prove(ask, p, p.prefix+suffix, p.prefix+suffix+".")
 			broken = append(broken, found...)
 			if err != nil {
 				return err
@@ -204,10 +204,10 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	return err
 }
 
-// look runs the invariants of a part on some of its rows, after their hashes: those name the row whatever happened to it.
-func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
+// prove runs the invariants of a part on some of its rows, after their hashes: those name the row whatever happened to it.
+func (c *checker) prove(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
 	if p.hash != nil {
-		if broken, err = p.hash.look(c, ask, from, before); err != nil {
+		if broken, err = p.hash.prove(c, ask, from, before); err != nil {
 			return broken, err
 		}
 	}

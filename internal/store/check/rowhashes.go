@@ -23,8 +23,8 @@ func newRowHash(s *table.Hashing) *rowHash {
 	return &rowHash{s, engine.Statement("SELECT " + s.List("t") + " FROM " + s.Table + " AS t WHERE {part t.id}")}
 }
 
-// look proves the rows of a part of the table.
-func (s *rowHash) look(c *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
+// prove proves the rows of a part of the table.
+func (s *rowHash) prove(c *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
 	read := s.Reader(c.key)
 	err = ask(s.text, []any{from, before}, func(r engine.Row) error {
 		row, err := read(r)

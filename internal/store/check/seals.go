@@ -221,7 +221,7 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 				got, err = c.blocks(ask, of)
 				return err
 			})
-			c.take(of, got)
+			c.keepPage(of, got)
 			if err != nil {
 				return err
 			}
@@ -230,8 +230,8 @@ func (c *checker) walk(ctx context.Context, snapshot func(func(engine.Asking) er
 	}
 }
 
-// take keeps the results of a chain's page.
-func (c *checker) take(of books.Purse, got page) {
+// keepPage keeps the results of a chain's page.
+func (c *checker) keepPage(of books.Purse, got page) {
 	w := &c.walked
 	c.addAll(got.broken)
 	delete(w.known, of)

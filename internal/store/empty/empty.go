@@ -120,7 +120,7 @@ func (p *Pass) remove(ctx context.Context, n noun, ids []string) (deleted int, e
 		return 0, err
 	}
 	var gone []string
-	steps := []engine.Step{{Text: p.b.Text(n.remove), Args: p.given(ids), Each: func(r engine.Row) error {
+	steps := []engine.Step{{Text: p.b.Text(n.remove), Args: p.arguments(ids), Each: func(r engine.Row) error {
 		id, err := base.ScanID(r)
 		gone = append(gone, id)
 		return err
@@ -128,7 +128,7 @@ func (p *Pass) remove(ctx context.Context, n noun, ids []string) (deleted int, e
 	err = p.b.DB.Transact(ctx, steps, func() (more []engine.Step, _ error) {
 		for _, text := range n.with {
 			if len(gone) > 0 {
-				more = append(more, engine.Step{Text: p.b.Text(text), Args: p.given(gone)})
+				more = append(more, engine.Step{Text: p.b.Text(text), Args: p.arguments(gone)})
 			}
 		}
 		return more, nil
@@ -139,8 +139,8 @@ func (p *Pass) remove(ctx context.Context, n noun, ids []string) (deleted int, e
 	return len(gone), err
 }
 
-// given are the arguments of a statement on the rows with ids of the merchant.
-func (p *Pass) given(ids []string) []any { return append(p.b.IDs(ids), p.merchant) }
+// arguments are the arguments of a statement on the rows with ids of the merchant.
+func (p *Pass) arguments(ids []string) []any { return append(p.b.IDs(ids), p.merchant) }
 
 // Sums deletes what counted the rows.
 func (p *Pass) Sums(ctx context.Context) error {

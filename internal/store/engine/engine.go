@@ -49,7 +49,7 @@ type DB interface {
 	// Pools reports the use of connections, without querying the database.
 	Pools() []Pool
 	// Room proves that rows can be added; a commit that changes one proves less.
-	Room(ctx context.Context) error
+	HasRoom(ctx context.Context) error
 	// Ready fails if the schema lacks what this program's statements need besides tables.
 	Ready(ctx context.Context) error
 	// Claim makes this process the only one that serves the database, where possible. Alone reports whether

@@ -185,8 +185,8 @@ const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat
 // insufficientPrivilege is the code for a missing right: here, to create temporary tables.
 const insufficientPrivilege = "42501"
 
-// Room implements DB: a changed row fits into an existing page, a new row may not.
-func (db *Postgres) Room(ctx context.Context) error {
+// HasRoom implements DB: a changed row fits into an existing page, a new row may not.
+func (db *Postgres) HasRoom(ctx context.Context) error {
 	pools := db.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()

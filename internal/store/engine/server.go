@@ -71,7 +71,7 @@ func newServer(ctx context.Context, config *pgxpool.Config, log *slog.Logger) (*
 	v := &server{hosts: hostsOf(config.ConnConfig), log: log, at: -1, begin: func() {}, poke: make(chan struct{}, 1)}
 	v.life, v.end = context.WithCancel(context.Background())
 	v.era, v.endEra = context.WithCancel(v.life)
-	best := v.look(ctx)
+	best := v.findPrimary(ctx)
 	if best.err != nil {
 		v.end()
 		return nil, best.err
@@ -191,20 +191,20 @@ func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) 
 // primary. So such a look is repeated.
 func (v *server) find(ctx context.Context) standing {
 	began := time.Now()
-	best := v.look(ctx)
+	best := v.findPrimary(ctx)
 	if best.err != nil || time.Since(began) < lookPause {
 		return best
 	}
-	if next := v.look(ctx); next.err == nil {
+	if next := v.findPrimary(ctx); next.err == nil {
 		hangUp(best.conn)
 		return next
 	}
 	return best
 }
 
-// look asks all hosts at once, and returns the primary of the newest timeline with a connection to it. Once
+// findPrimary asks all hosts at once, and returns the primary of the newest timeline with a connection to it. Once
 // a host has answered well, it waits only briefly for hanging hosts.
-func (v *server) look(ctx context.Context) standing {
+func (v *server) findPrimary(ctx context.Context) standing {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	v.mu.Lock()

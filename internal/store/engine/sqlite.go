@@ -122,8 +122,8 @@ func (db *Lite) Ping(ctx context.Context) error {
 // room is about what a batch of changes may need on the disk, in bytes.
 const room = 1 << 20
 
-// Room implements DB: a small commit may fit into what the log has already, a larger one may not.
-func (db *Lite) Room(context.Context) error {
+// HasRoom implements DB: a small commit may fit into what the log has already, a larger one may not.
+func (db *Lite) HasRoom(context.Context) error {
 	if db.readers == nil {
 		return nil
 	}

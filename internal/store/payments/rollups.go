@@ -147,7 +147,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	if counted && !all {
 		// More facts may wait than were read, some of them of the page's payments. Those are counted first.
 		step, counted = newAdded(at.next), false
-		step.take(rows, r.unread)
+		step.addRows(rows, r.unread)
 	}
 	if len(rows) == 0 && !counted {
 		return false, nil
@@ -179,7 +179,7 @@ func (r *Rollups) oldest(ctx context.Context, into *added) (rows []factRow, all 
 		if all = len(page) < factRows; len(page) > 0 {
 			last = page[len(page)-1]
 		}
-		rows = into.take(page, r.unread)
+		rows = into.addRows(page, r.unread)
 	}
 	return rows, all, nil
 }
@@ -278,8 +278,8 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 	return true, nil
 }
 
-// take counts facts, except of payments that the backfill counts. It returns the rows that it could read.
-func (s *added) take(rows []factRow, unread func(factRow, error)) (read []factRow) {
+// addRows counts facts, except of payments that the backfill counts. It returns the rows that it could read.
+func (s *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
 	var facts []factLine
 	for _, row := range rows {
 		var err error

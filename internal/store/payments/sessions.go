@@ -43,16 +43,16 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 })
 
 type sessionDoc struct {
-	Customer     pay.Customer      `json:"customer"`
-	IP           string            `json:"ip,omitempty"`
-	ReturnURL    string            `json:"returnUrl,omitempty"`
-	RateFrom     string            `json:"rateFrom,omitempty"`
-	RateAt       int64             `json:"rateAt,omitempty"`
-	After        string            `json:"after,omitempty"`
-	Purchase     *purchaseDoc      `json:"purchase,omitempty"`
-	Strict       bool              `json:"strict,omitempty"`
-	Closed       int64             `json:"closed,omitempty"`
-	Installments installment.Asked `json:"installments,omitzero"`
+	Customer     pay.Customer        `json:"customer"`
+	IP           string              `json:"ip,omitempty"`
+	ReturnURL    string              `json:"returnUrl,omitempty"`
+	RateFrom     string              `json:"rateFrom,omitempty"`
+	RateAt       int64               `json:"rateAt,omitempty"`
+	After        string              `json:"after,omitempty"`
+	Purchase     *purchaseDoc        `json:"purchase,omitempty"`
+	Strict       bool                `json:"strict,omitempty"`
+	Closed       int64               `json:"closed,omitempty"`
+	Installments installment.Request `json:"installments,omitzero"`
 }
 
 func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {

@@ -54,7 +54,7 @@ func (r *Rollups) Days(ctx context.Context, shop string, live bool, from, to tim
 			return err
 		}
 		if doc != "" {
-			fresh.take([]factRow{{doc: doc}}, func(factRow, error) {}) // AddUp logs it
+			fresh.addRows([]factRow{{doc: doc}}, func(factRow, error) {}) // AddUp logs it
 			return nil
 		}
 		t.Day = dayAt(day)
@@ -84,7 +84,7 @@ func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytic
 			return err
 		}
 		if doc != "" {
-			fresh.take([]factRow{{doc: doc}}, func(factRow, error) {}) // AddUp logs it
+			fresh.addRows([]factRow{{doc: doc}}, func(factRow, error) {}) // AddUp logs it
 			return nil
 		}
 		list = append(list, t)

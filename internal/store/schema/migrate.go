@@ -90,8 +90,8 @@ func (done versions) known(newest int, query engine.QueryFunc) error {
 	return nil
 }
 
-// left lists the migrations not done yet.
-func (done versions) left(known Known) (left []migration) {
+// missing lists the migrations not done yet.
+func (done versions) missing(known Known) (left []migration) {
 	for _, m := range known {
 		if !done[m.version] {
 			left = append(left, m)
@@ -115,13 +115,13 @@ func (known Known) migrate(ctx context.Context, db engine.DB, log *slog.Logger) 
 		if err := done.known(len(known), m.Query); err != nil {
 			return err
 		}
-		left = done.left(known)
+		left = done.missing(known)
 		fresh := len(done) == 0
 		for fresh && len(left) > 0 { // nobody uses the database
 			if err := m.Exec(db.Dialect().SQL(strings.ReplaceAll(left[0].text, "{concurrently}", ""))); err != nil {
 				return fmt.Errorf("%s: %w", left[0], err)
 			}
-			if err := m.Exec(left[0].note()); err != nil {
+			if err := m.Exec(left[0].record()); err != nil {
 				return err
 			}
 			left = left[1:]
@@ -154,8 +154,8 @@ func (known Known) Bring(ctx context.Context, db engine.DB, mode Mode, log *slog
 	return known.migrate(ctx, db, log)
 }
 
-// note is the statement that records a migration as done.
-func (m migration) note() string {
+// record is the statement that records a migration as done.
+func (m migration) record() string {
 	return fmt.Sprintf(insertMigration, m.version, m.contract)
 }
 
@@ -176,7 +176,7 @@ func (m migration) expand(ctx context.Context, db engine.DB, log *slog.Logger) e
 			if err != nil {
 				return err
 			}
-			return to.Exec(m.note())
+			return to.Exec(m.record())
 		})
 	})
 	if err != nil {
@@ -260,7 +260,7 @@ func (m migration) contractAlone(ctx context.Context, db engine.DB, log *slog.Lo
 			if err := m.older(to.Query); err != nil {
 				return err
 			}
-			for _, text := range []string{db.Dialect().SQL(m.text), m.note(), fmt.Sprintf(barOlder, m.version)} {
+			for _, text := range []string{db.Dialect().SQL(m.text), m.record(), fmt.Sprintf(barOlder, m.version)} {
 				if err := to.Exec(text); err != nil {
 					return err
 				}
@@ -283,7 +283,7 @@ func (known Known) contract(ctx context.Context, db engine.DB, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	for _, m := range done.left(known) {
+	for _, m := range done.missing(known) {
 		if !m.contract {
 			return fmt.Errorf("%s is not done", m)
 		}
@@ -351,7 +351,7 @@ func List(ctx context.Context, database string, more fs.FS) ([]Migration, error)
 	if err != nil {
 		return nil, err
 	}
-	db, done, err := look(ctx, database, list)
+	db, done, err := openReadOnly(ctx, database, list)
 	if err != nil {
 		return nil, err
 	}
@@ -374,8 +374,8 @@ func List(ctx context.Context, database string, more fs.FS) ([]Migration, error)
 	return told, nil
 }
 
-// look opens a database read-only; db is nil if there is none yet, or it has no tables.
-func look(ctx context.Context, database string, list Known) (db engine.DB, done versions, err error) {
+// openReadOnly opens a database read-only; db is nil if there is none yet, or it has no tables.
+func openReadOnly(ctx context.Context, database string, list Known) (db engine.DB, done versions, err error) {
 	if err := engine.CheckAddress(database); err != nil {
 		return nil, nil, err
 	}
@@ -432,7 +432,7 @@ func (known Known) Suits(query engine.QueryFunc) error {
 	if err := done.known(len(known), query); err != nil {
 		return err
 	}
-	for _, m := range done.left(known) {
+	for _, m := range done.missing(known) {
 		if !m.contract {
 			return fmt.Errorf("%w: %s is not done: run cascada migrate, or start the new cascada serve", engine.ErrOldSchema, m)
 		}
@@ -450,7 +450,7 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 	if err != nil {
 		return false, err
 	}
-	db, _, err := look(ctx, database, list)
+	db, _, err := openReadOnly(ctx, database, list)
 	if err != nil {
 		return false, err
 	}

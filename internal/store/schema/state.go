@@ -16,7 +16,7 @@ func (known Known) State(query engine.QueryFunc) (s State, err error) {
 	for n := range done {
 		s.Done = max(s.Done, n)
 	}
-	for _, m := range done.left(known) {
+	for _, m := range done.missing(known) {
 		s.Waiting = append(s.Waiting, m.String())
 	}
 	return s, err

@@ -82,18 +82,18 @@ type Batch struct {
 	Behind  map[string]struct{} // the ids with a lost guard, as found by Look
 }
 
-func (b *Batch) win(r engine.Row) error { return note(b.Won, r) }
+func (b *Batch) win(r engine.Row) error { return addID(b.Won, r) }
 
 // foresee adds a query for rows whose guard would be lost. SQLite does not need it: it logs nothing.
 func (b *Batch) foresee(text string, args func() []any) {
 	if b.Dialect == engine.SQLite {
 		return
 	}
-	b.Look = append(b.Look, engine.Step{Text: b.Texts.Of(text), Args: args(), Each: func(r engine.Row) error { return note(b.Behind, r) }})
+	b.Look = append(b.Look, engine.Step{Text: b.Texts.Of(text), Args: args(), Each: func(r engine.Row) error { return addID(b.Behind, r) }})
 }
 
-// note adds a row's id, its only column.
-func note(ids map[string]struct{}, r engine.Row) error {
+// addID adds a row's id, its only column.
+func addID(ids map[string]struct{}, r engine.Row) error {
 	var id string
 	err := r.Scan(&id)
 	ids[id] = struct{}{}

@@ -53,8 +53,8 @@ var (
 
 const askedSpec = "merchant TEXT, shop TEXT, live BOOLEAN, type TEXT"
 
-// Asked are the arguments of AskWanted for events.
-func Asked(d engine.Dialect, events []*pay.Event) []any {
+// WantedArguments are the arguments of AskWanted for events.
+func WantedArguments(d engine.Dialect, events []*pay.Event) []any {
 	type kind struct {
 		merchants.Scope
 		webhooks.EventType

@@ -19,8 +19,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -30,7 +30,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	a := &room{d, uses}
+	a := &pages{d, uses}
 	site.HandleOperator("GET /console/accounts", a.list)
 	site.HandleOperator("GET /console/accounts/new", a.blank, frame.Beforehand())
 	site.HandleOperator("POST /console/accounts", a.open)
@@ -70,7 +70,7 @@ type score struct {
 }
 
 // byAccount gathers the health of all accounts.
-func (a *room) byAccount() map[string]health {
+func (a *pages) byAccount() map[string]health {
 	now := a.Uses.Now()
 	all := map[string]health{}
 	worst := map[routing.State]int{routing.StateClosed: 1, routing.StateTrial: 2, routing.StateOpen: 3}
@@ -106,7 +106,7 @@ type listView struct {
 	Adapters []frame.Option
 }
 
-func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	list, err := a.Uses.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
 	if err != nil {
 		return err
@@ -147,12 +147,12 @@ type accountView struct {
 	Said   string
 }
 
-func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.page(w, r, v, http.StatusOK, accountView{})
 }
 
 // page shows an account, with what view has besides.
-func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
+func (a *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
 	s, err := a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 }
 
 // check asks the provider. If the credentials do not work, that is a result, not an error.
-func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	proof, said, err := a.Uses.Accounts.Prove(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return a.refused(w, r, v, err)
@@ -174,7 +174,7 @@ func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // refused shows the account with what an action was refused for.
-func (a *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+func (a *pages) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	var view accountView
 	status, fault := view.Refused(v, err)
 	if fault != nil {
@@ -186,15 +186,15 @@ func (a *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 	return a.page(w, r, v, status, view)
 }
 
-func (a *room) enable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) enable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.turn(w, r, v, true, "account_enabled")
 }
 
-func (a *room) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return a.turn(w, r, v, false, "account_disabled")
 }
 
-func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
+func (a *pages) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
 	account, err := a.Uses.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
 	if err != nil {
 		return a.refused(w, r, v, err)
@@ -203,7 +203,7 @@ func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on b
 }
 
 // remove requires that the id is typed, because it cannot be undone.
-func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	if r.FormValue("confirm") != id {
 		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", typeTheAccountsID.With(id)))

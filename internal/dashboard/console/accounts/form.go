@@ -36,7 +36,7 @@ type formView struct {
 }
 
 // adapter finds an adapter by its name.
-func (a *room) adapter(name string) (provider.Adapter, bool) {
+func (a *pages) adapter(name string) (provider.Adapter, bool) {
 	list := a.Uses.Adapters
 	if i := slices.IndexFunc(list, func(of provider.Adapter) bool { return of.Name == name }); i >= 0 {
 		return list[i], true
@@ -45,12 +45,12 @@ func (a *room) adapter(name string) (provider.Adapter, bool) {
 }
 
 // adapters lists them by name.
-func (a *room) adapters() []provider.Adapter {
+func (a *pages) adapters() []provider.Adapter {
 	return slices.SortedFunc(slices.Values(a.Uses.Adapters), func(x, y provider.Adapter) int { return strings.Compare(x.Name, y.Name) })
 }
 
 // blank is the page that opens an account: first its provider is chosen.
-func (a *room) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := formView{Adapters: a.adapters(), All: true}
 	if name := r.FormValue("adapter"); name != "" {
 		adapter, known := a.adapter(name)
@@ -167,7 +167,7 @@ func typed(r *http.Request, adapter provider.Adapter) map[string]string {
 }
 
 // open opens an account.
-func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	adapter, known := a.adapter(r.FormValue("adapter"))
 	if !known {
 		return problem.Field(problem.InvalidRequest, "adapter", chooseProvider)
@@ -192,7 +192,7 @@ func (a *room) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	return a.Room.ShowStatus(w, r, v, status, "new", view)
 }
 
-func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
+func (a *pages) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
 	n := appaccounts.NewAccount{
 		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(merchants.Production), Merchant: view.Value("merchant"),
 		BaseURL: view.Value("baseUrl"), Credentials: typed(r, view.Adapter), Disabled: view.Value("enabled") == "",
@@ -211,7 +211,7 @@ func (a *room) add(r *http.Request, v *frame.Visit, view formView, terms []shape
 }
 
 // edit is the page that changes an account's settings.
-func (a *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, adapter, err := a.present(r)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (a *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 // present reads the account of a page, with its adapter.
 //
 // Errors: conflict_state if the account was removed.
-func (a *room) present(r *http.Request) (s appaccounts.AccountStatus, adapter provider.Adapter, err error) {
+func (a *pages) present(r *http.Request) (s appaccounts.AccountStatus, adapter provider.Adapter, err error) {
 	if s, err = a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
 		return s, adapter, err
 	}
@@ -239,7 +239,7 @@ func (a *room) present(r *http.Request) (s appaccounts.AccountStatus, adapter pr
 }
 
 // change changes an account's settings, if nobody has changed it since the form was shown.
-func (a *room) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, adapter, err := a.present(r)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (a *room) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
-func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
+func (a *pages) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
 	version, err := strconv.ParseInt(view.Value("version"), 10, 64)
 	if err != nil {
 		return accounts.Account{}, problem.New(problem.InvalidRequest, accountVersionMissing)
@@ -289,7 +289,7 @@ func (a *room) save(r *http.Request, v *frame.Visit, view formView, typed []shap
 }
 
 // credentials is the page that replaces credentials.
-func (a *room) credentials(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) credentials(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, adapter, err := a.present(r)
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (a *room) credentials(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return a.Room.Show(w, r, v, "credentials", formView{Adapter: adapter, Account: s.Account, Held: s.Fields})
 }
 
-func (a *room) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (a *pages) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	s, adapter, err := a.present(r)
 	if err != nil {
 		return err

@@ -26,8 +26,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -37,7 +37,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	b := &room{d, uses}
+	b := &pages{d, uses}
 	site.HandleOperator("GET /console/rates", b.rates)
 	site.HandleOperator("POST /console/rates/import", b.importRates, frame.Files(maxFile, fileWithin))
 	site.HandleOperator("GET /console/rates/{currency}", b.rate)
@@ -67,11 +67,11 @@ type ratesView struct {
 	Jumps bool // the file may be sent again, although rates jump
 }
 
-func (b *room) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.showRates(w, r, v, http.StatusOK, ratesView{})
 }
 
-func (b *room) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
+func (b *pages) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
 	var err error
 	if view.Rates, err = b.Uses.Rates.RateList(r.Context()); err != nil {
 		return err
@@ -85,11 +85,11 @@ func jumped(err error, field string) (told error, jumps bool) {
 	if jumps {
 		return problem.Field(problem.ConflictState, field, ratesJump.With(jump.Rates, strconv.FormatInt(jump.Most, 10))), true
 	}
-	return desk.Told(err, field), false
+	return desk.Shown(err, field), false
 }
 
 // importRates sets the rates of a file, all or none.
-func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name, content, err := file(r, "file")
 	var view ratesView
 	var changes []apprates.RateChange
@@ -134,11 +134,11 @@ type rateView struct {
 	Jumps   bool
 }
 
-func (b *room) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.showRate(w, r, v, http.StatusOK, rateView{})
 }
 
-func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
+func (b *pages) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
 	list, err := b.Uses.Rates.RateList(r.Context())
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func charted(history []store.PastReading, name string) frame.Chart {
 }
 
 // setRate sets the rate of a currency.
-func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := rateView{Form: desk.Typed(r, "rate", "source")}
 	currency, err := money.ParseCurrency(r.PathValue("currency"))
 	if err != nil {
@@ -221,7 +221,7 @@ type pool struct {
 }
 
 // health shows the state of this node and its database.
-func (b *room) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := healthView{Open: b.Uses.Providers.OpenCircuits(), Engine: b.Uses.Engine()}
 	var err error
 	if view.Mails, err = b.Uses.Mails.WaitingMails(r.Context()); err != nil {

@@ -50,7 +50,7 @@ type pastCheck struct {
 }
 
 // checking is what the check does on this node now.
-func (b *room) checking(ctx context.Context) (checkView, error) {
+func (b *pages) checking(ctx context.Context) (checkView, error) {
 	s := b.Uses.Checks.State()
 	view := checkView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	by := s.By
@@ -68,7 +68,7 @@ func (b *room) checking(ctx context.Context) (checkView, error) {
 		by = s.Last.By
 		view.Last, view.Began, view.Ended, view.Stopped, view.Broken = true, s.Last.Began, s.Last.At, s.Last.Stopped, s.Last.Result.Broken
 		if s.Last.Err != nil {
-			view.Failed = desk.Sentence(message.Said(s.Last.Err))
+			view.Failed = desk.Sentence(message.Sentence(s.Last.Err))
 		}
 	default:
 		return view, nil
@@ -82,7 +82,7 @@ func (b *room) checking(ctx context.Context) (checkView, error) {
 }
 
 // check is the page of the check. The last results are of all nodes.
-func (b *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, err := b.checking(r.Context())
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (b *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 // past lists the last checks of all nodes.
-func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
+func (b *pages) past(ctx context.Context) (list []pastCheck, err error) {
 	past, err := b.Uses.Checks.Past(ctx, pastChecks)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
 }
 
 // checkLive sends how far the check is.
-func (b *room) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
 		view, err := b.checking(ctx)
 		return view.Mark, func() (string, error) {
@@ -125,14 +125,14 @@ func (b *room) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 // startCheck starts a check on this node.
-func (b *room) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if err := b.Uses.Checks.Start(v.Actor(), app.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
 		return err
 	}
 	return b.Done(w, r, "check", "check_started")
 }
 
-func (b *room) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+func (b *pages) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	if !b.Uses.Checks.Stop() {
 		return problem.New(problem.ConflictState, noCheckRuns)
 	}
@@ -160,11 +160,11 @@ type chain struct {
 // shownChains is how many chains the page lists; the file of heads has all.
 const shownChains = 100
 
-func (b *room) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.showSeals(w, r, v, http.StatusOK, sealsView{})
 }
 
-func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
+func (b *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
 	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		if view.Count++; view.Count <= shownChains {
 			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, merchants.MerchantPrefix)})
@@ -187,7 +187,7 @@ func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 }
 
 // heads is the file of the newest blocks, as cascada seal head prints it.
-func (b *room) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+func (b *pages) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	var file strings.Builder
 	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		fmt.Fprintln(&file, n.String())
@@ -201,12 +201,12 @@ func (b *room) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) err
 }
 
 // compareHeads proves that the chains continue from a file of heads, as cascada check --heads does.
-func (b *room) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	_, content, err := file(r, "heads")
 	var view sealsView
 	if err == nil {
 		view.Broken, view.Compared, err = b.Uses.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
-		err = desk.Told(err, "heads")
+		err = desk.Shown(err, "heads")
 	}
 	if err == nil {
 		return b.showSeals(w, r, v, http.StatusOK, view)

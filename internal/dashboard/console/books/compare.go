@@ -55,11 +55,11 @@ type kind struct {
 	N       int
 }
 
-func (b *room) comparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) comparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.showComparisons(w, r, v, http.StatusOK, compareView{Form: desk.Typed(r, "account")})
 }
 
-func (b *room) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view compareView) error {
+func (b *pages) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view compareView) error {
 	list, err := b.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (b *room) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.
 }
 
 // compare compares a report with the books.
-func (b *room) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (b *pages) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	web.Allow(w, compareTime)
 	view := compareView{Form: desk.Typed(r, "account", "from", "to", "shared", "dry")}
 	done, err := b.reconcile(w, r, v, view.Form)
@@ -89,7 +89,7 @@ func (b *room) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return b.showComparisons(w, r, v, status, view)
 }
 
-func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form) (*compared, error) {
+func (b *pages) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form) (*compared, error) {
 	name, content, err := file(r, "report")
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	}
 	c.From, c.To = period.From, period.To
 	if told.Compared, err = b.Uses.Reconciliation.Reconcile(r.Context(), c); err != nil {
-		return nil, desk.Told(err, "report")
+		return nil, desk.Shown(err, "report")
 	}
 	told.Charged, told.Refunded = amounts(told.Compared.Charged), amounts(told.Compared.Refunded)
 	for _, d := range reconcile.Discrepancies() {

@@ -41,7 +41,7 @@ type adjustmentsView struct {
 }
 
 // adjustments lists what operators booked by hand, of every merchant or of one. Those that wait come first.
-func (u *room) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx, merchant := r.Context(), strings.TrimSpace(r.FormValue("merchant"))
 	var list []pay.Adjustment
 	var err error
@@ -62,7 +62,7 @@ func (u *room) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 // waitingFirst lists adjustments that wait for a second operator, and then the others, newest first.
-func (u *room) waitingFirst(ctx context.Context, merchant string) ([]pay.Adjustment, error) {
+func (u *pages) waitingFirst(ctx context.Context, merchant string) ([]pay.Adjustment, error) {
 	list, err := u.Uses.Adjustments.List(ctx, merchant, pay.AdjustmentPending, desk.Most)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ type newAdjustmentView struct {
 }
 
 // newAdjustment shows the form. Its address may fill fields in.
-func (u *room) newAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) newAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := typedAdjustment(r)
 	if typed.Values["environment"] == "" {
 		typed.Values["environment"] = string(merchants.Production)
@@ -99,7 +99,7 @@ func typedAdjustment(r *http.Request) desk.Form {
 // lines is a text of a form with the line ends of the API.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-func (u *room) showNewAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showNewAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	view := newAdjustmentView{Form: typed}
 	for _, reason := range pay.AdjustmentReasons() {
 		view.Reasons = append(view.Reasons, frame.Option{Value: string(reason), Label: u.Room.Text(v, "adjust_"+string(reason))})
@@ -109,7 +109,7 @@ func (u *room) showNewAdjustment(w http.ResponseWriter, r *http.Request, v *fram
 
 // createAdjustment books an adjustment, or keeps it for a second operator. The form sent twice leads to the same one: its
 // reference is booked once.
-func (u *room) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/new") { // the merchant may withdraw it (DASH-6)
 		return nil
 	}
@@ -125,7 +125,7 @@ func (u *room) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 	return u.showNewAdjustment(w, r, v, status, typed)
 }
 
-func (u *room) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
+func (u *pages) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
 	environment := merchants.Environment(typed.Value("environment"))
 	if environment != merchants.Production && environment != merchants.Sandbox {
 		return made, problem.Field(problem.InvalidRequest, "environment", chooseEnvironment)
@@ -184,11 +184,11 @@ type adjustmentView struct {
 	At             string // the page of what it is about, "" if the console has none
 }
 
-func (u *room) adjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) adjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showAdjustment(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *room) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
 	a, err := u.Uses.Adjustments.Any(ctx, r.PathValue("id"))
 	if err != nil {
@@ -222,7 +222,7 @@ func pageOf(about string) string {
 
 // adjustmentDone leads on to an adjustment, or shows what was wrong. An error about a field that its forms do not have is shown
 // above them.
-func (u *room) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, id, done string, err error) error {
+func (u *pages) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, id, done string, err error) error {
 	if err == nil {
 		return u.Done(w, r, "adjustments/"+id, done)
 	}
@@ -240,7 +240,7 @@ func (u *room) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 // approveAdjustment moves the money of an adjustment that waits for a second operator.
-func (u *room) approveAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) approveAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
 		return nil
@@ -250,7 +250,7 @@ func (u *room) approveAdjustment(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 // rejectAdjustment ends an adjustment that waits for a second operator. The audit log keeps the note.
-func (u *room) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, note := r.PathValue("id"), typedAdjustment(r)
 	err := short(note)
 	if err == nil {
@@ -260,7 +260,7 @@ func (u *room) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 // reverseAdjustment takes an adjustment back, by another one, and leads on to that.
-func (u *room) reverseAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) reverseAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), typedAdjustment(r)
 	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
 		return nil

@@ -28,11 +28,11 @@ type step struct {
 	Text   string
 }
 
-func (u *room) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showClaim(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 }
 
 // ends are the ends that a claim can have by the operator's word.
-func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
+func (u *pages) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 	for _, word := range []struct {
 		outcome claims.Outcome
 		text    string
@@ -73,7 +73,7 @@ func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 	return list
 }
 
-func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	verb, known := claims.Verbs[claims.Outcome(r.FormValue("outcome"))]
 	if !known {
 		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", chooseClaimEnd))
@@ -82,13 +82,13 @@ func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Vis
 }
 
 // askClaim asks the merchant for evidence about an inquiry.
-func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.word(w, r, v, pay.AskEvidence)
 }
 
 // carriedClaim records that the operator submitted the evidence in the provider's panel.
-func (u *room) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	note, err := desk.Note(r)
+func (u *pages) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.ReadNote(r)
 	if err == nil {
 		_, err = u.Uses.Claims.Carried(r.Context(), v.Actor(), r.PathValue("id"), note)
 	}
@@ -98,8 +98,8 @@ func (u *room) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return u.Done(w, r, "claims/"+r.PathValue("id"), "decided")
 }
 
-func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
-	note, err := desk.Note(r)
+func (u *pages) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
+	note, err := desk.ReadNote(r)
 	if err == nil {
 		_, err = u.Uses.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{
 			ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != "",
@@ -112,7 +112,7 @@ func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb
 	return u.Done(w, r, "claims/"+r.PathValue("id"), "decided")
 }
 
-func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+func (u *pages) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	typed := desk.Typed(r, "outcome", "note", "keep", "complete", "byHand")
 	status, fault := refused(v, &typed, err)
 	if fault != nil {
@@ -122,7 +122,7 @@ func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Vis
 }
 
 // evidenceFile serves a file of evidence.
-func (u *room) evidenceFile(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+func (u *pages) evidenceFile(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err

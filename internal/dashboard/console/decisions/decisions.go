@@ -19,8 +19,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -30,7 +30,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	u := &room{d, uses}
+	u := &pages{d, uses}
 	site.HandleOperator("GET /console/decisions", u.decisions)
 	site.HandleOperator("GET /console/decisions.csv", u.decidedFile)
 	site.HandleOperator("GET /console/payments/{id}", u.payment)
@@ -91,7 +91,7 @@ func dollars(list []pay.Withdrawal) (rows []inUSD) {
 }
 
 // decisions lists what waits for an operator: one kind at a time.
-func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Names: u.Names(r.Context()), Most: desk.Most}
 	var err error
 	switch view.Kind {
@@ -143,11 +143,11 @@ type verificationView struct {
 	Of   merchants.Merchant
 }
 
-func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showVerification(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	read, err := u.Uses.Verifications.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 // decide verifies a merchant, or rejects what it handed in with a reason that the merchant reads.
-func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "outcome", "code", "message")
 	to := merchants.VerificationStatus(typed.Value("outcome"))
 	var err error
@@ -194,11 +194,11 @@ type noticeView struct {
 	Pages      *desk.Accounts
 }
 
-func (u *room) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showNotice(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	n, err := u.Uses.Notices.Notification(r.Context(), r.FormValue("id"))
 	if err != nil {
 		return err
@@ -211,11 +211,11 @@ func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	return u.Room.ShowStatus(w, r, v, status, "notice", view)
 }
 
-func (u *room) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "note")
-	note, err := desk.Note(r)
+	note, err := desk.ReadNote(r)
 	if err == nil {
-		err = desk.Told(u.Uses.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
+		err = desk.Shown(u.Uses.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
 	}
 	if err == nil {
 		return u.Done(w, r, "decisions?kind=notices", "notice_closed")

@@ -22,7 +22,7 @@ func outcome(e audit.Entry) string {
 }
 
 // decidedFile is what people decided as a file, newest first: when, who, what, and why.
-func (u *room) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	said := func(key string) string { return u.Room.Text(v, key) }
 	file, err := u.NewCSV(w, r, v, "decisions", "id", said("decided_at"), said("who"), said("decision"), said("object"), said("outcome"), said("why"), said("merchant"), said("environment"))
 	if err != nil {

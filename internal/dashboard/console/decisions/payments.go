@@ -33,12 +33,12 @@ type attempt struct {
 	Took int64 // milliseconds; -1: not known
 }
 
-func (u *room) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showPayment(w, r, v, http.StatusOK, desk.Form{})
 }
 
 // showPayment shows the story of a payment, with providers' names.
-func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (u *pages) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	if !base.Storable(id) {
 		return problem.New(problem.NotFound, base.NoPayment)
@@ -73,7 +73,7 @@ func resolvable(p pay.Payment) bool {
 }
 
 // resolvePayment resolves a payment whose provider does not report how it ended.
-func (u *room) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), desk.Typed(r, "outcome", "note")
 	err := u.tryPayment(r, v, id, typed)
 	if err == nil {
@@ -86,8 +86,8 @@ func (u *room) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.V
 	return u.showPayment(w, r, v, status, typed)
 }
 
-func (u *room) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk.Form) error {
-	note, err := desk.Note(r)
+func (u *pages) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk.Form) error {
+	note, err := desk.ReadNote(r)
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,11 @@ type withdrawalView struct {
 	Shown      *payouts.ToPay // with its destination, which was asked for
 }
 
-func (u *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{})
 }
 
-func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
+func (u *pages) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
 	e, err := u.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	return u.Room.ShowStatus(w, r, v, status, "withdrawal", view)
 }
 
-func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+func (u *pages) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	view := withdrawalView{Form: desk.Typed(r, "outcome", "amount", "note", "reference")}
 	status, fault := refused(v, &view.Form, err)
 	if fault != nil {
@@ -76,8 +76,8 @@ func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 // approve lets a withdrawal pass the limits.
-func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	note, err := desk.Note(r)
+func (u *pages) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.ReadNote(r)
 	if err == nil {
 		_, err = u.Uses.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
 	}
@@ -88,8 +88,8 @@ func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 // resolveWithdrawal resolves a withdrawal whose payout provider does not report how it ended.
-func (u *room) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	note, err := desk.Note(r)
+func (u *pages) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.ReadNote(r)
 	word := pay.Word(r.FormValue("outcome"))
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (u *room) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *fram
 }
 
 // endWithdrawal records how a withdrawal ended, and which part of it came back.
-func (u *room) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, note string) error {
+func (u *pages) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, note string) error {
 	part, err := u.part(r, v)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (u *room) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, not
 // part reads the part of a payout that came back, as people of the visitor's language write it; "" is all that is left.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
+func (u *pages) part(r *http.Request, v *frame.Visit) (string, error) {
 	text := strings.TrimSpace(r.FormValue("amount"))
 	if text == "" {
 		return "", nil
@@ -136,7 +136,7 @@ func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
 }
 
 // reveal shows the destination, to pay it by hand. The audit log has that the operator saw it.
-func (u *room) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	shown, err := u.Uses.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err

@@ -30,25 +30,25 @@ const Most = 100
 // Late is how long work may be due before a page shows it as late: loops look every few seconds.
 const Late = 5 * time.Minute
 
-// Desk is a room of the console.
-type Desk struct {
+// Pages is a room of the console.
+type Pages struct {
 	*frame.Site
-	Room *frame.Room
+	Room *frame.Pages
 }
 
 // New reads the pages and texts of a room.
-func New(site *frame.Site, files fs.FS) (*Desk, error) {
-	room, err := site.Room(files)
-	return &Desk{site, room}, err
+func New(site *frame.Site, files fs.FS) (*Pages, error) {
+	room, err := site.NewPages(files)
+	return &Pages{site, room}, err
 }
 
 // Page is the address of a page of the console: "accounts/stripe-mx".
-func (d *Desk) Page(path string) string {
+func (d *Pages) Page(path string) string {
 	return strings.TrimSuffix(d.At("/console/"+path), "/")
 }
 
 // Done leads on to a page of the console, which shows a message.
-func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
+func (d *Pages) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
 	d.Flash(w, key, args...)
 	d.Site.Go(w, r, d.Page(path))
 	return nil
@@ -58,7 +58,7 @@ func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, ar
 // what was typed is not lost.
 //
 // Errors: forbidden.
-func (d *Desk) Late(v *frame.Visit) error {
+func (d *Pages) Late(v *frame.Visit) error {
 	if !v.User.HasFactor() || v.SignIn.Fresh(d.Uses.Now()) {
 		return nil
 	}
@@ -93,14 +93,14 @@ func (f *Form) Refused(v *frame.Visit, err error) (status int, fault error) {
 		return 0, err
 	}
 	if f.Wrong = frame.FieldErrors(v.Language(), err); f.Wrong == nil {
-		f.Error = frame.Said(v.Language(), shown)
+		f.Error = frame.ErrorText(v.Language(), shown)
 	}
 	return message.ShownOf(shown.Code).Status, nil
 }
 
-// Told turns an error that a use case wrote for operators into one that they see. Those of the database and of
+// Shown turns an error that a use case wrote for operators into one that they see. Those of the database and of
 // the request itself stay as they are. field is what it is about, "" if it is about no field.
-func Told(err error, field string) error {
+func Shown(err error, field string) error {
 	if err == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func Told(err error, field string) error {
 	if shown {
 		return err
 	}
-	return message.FieldRefusal(problem.InvalidRequest, field, message.Said(err))
+	return message.FieldRefusal(problem.InvalidRequest, field, message.Sentence(err))
 }
 
 // Under gathers the errors of all fields whose names begin with a prefix, for a field that holds them all.
@@ -134,10 +134,10 @@ func Sentence(message string) string {
 	return string(unicode.ToUpper(first)) + message[size:]
 }
 
-// Note reads the note that a decision needs.
+// ReadNote reads the note that a decision needs.
 //
 // Errors: invalid_request if it is missing or too long.
-func Note(r *http.Request) (string, error) {
+func ReadNote(r *http.Request) (string, error) {
 	note := strings.TrimSpace(r.FormValue("note"))
 	if note == "" || utf8.RuneCountInString(note) > pay.MaxNote {
 		return note, problem.Field(problem.InvalidRequest, "note", noteMissing)
@@ -147,7 +147,7 @@ func Note(r *http.Request) (string, error) {
 
 // Who is the name of who did something: a user's e-mail address. Others, and a removed user, who has no address left, are
 // named by their id. known has the names that were read before.
-func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (string, error) {
+func (d *Pages) Who(ctx context.Context, known map[string]string, id string) (string, error) {
 	if name, read := known[id]; read || !strings.HasPrefix(id, people.UserPrefix) {
 		return cmp.Or(name, id), nil
 	}
@@ -166,7 +166,7 @@ type Names struct {
 }
 
 // Names returns the names of merchants, for one page.
-func (d *Desk) Names(ctx context.Context) *Names {
+func (d *Pages) Names(ctx context.Context) *Names {
 	return &Names{func(id string) (merchants.Merchant, error) { return d.Uses.AnyMerchant(ctx, id) }, map[string]string{}}
 }
 

@@ -19,8 +19,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses  Uses
 	loops func() []work.Done
 }
@@ -31,7 +31,7 @@ func Register(site *frame.Site, uses Uses, loops func() []work.Done) error {
 	if err != nil {
 		return err
 	}
-	m := &room{d, uses, loops}
+	m := &pages{d, uses, loops}
 	site.HandleOperator("GET /console/machine", m.machine)
 	return nil
 }
@@ -58,7 +58,7 @@ type machineView struct {
 }
 
 // machine shows what runs.
-func (m *room) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (m *pages) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := machineView{Engine: m.Uses.Engine(), Version: m.Version}
 	var err error
 	if view.Machine, err = m.Uses.Machine(r.Context()); err != nil {

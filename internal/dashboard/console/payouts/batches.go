@@ -36,7 +36,7 @@ type row struct {
 	By, Approver string
 }
 
-func (p *room) named(ctx context.Context, known map[string]string, b pay.Batch) (one row, err error) {
+func (p *pages) named(ctx context.Context, known map[string]string, b pay.Batch) (one row, err error) {
 	one.Batch = b
 	if one.By, err = p.Who(ctx, known, b.MadeBy); err == nil {
 		one.Approver, err = p.Who(ctx, known, b.ApprovedBy)
@@ -44,11 +44,11 @@ func (p *room) named(ctx context.Context, known map[string]string, b pay.Batch) 
 	return one, err
 }
 
-func (p *room) batches(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) batches(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return p.showBatches(w, r, v, http.StatusOK, batchesView{})
 }
 
-func (p *room) showBatches(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view batchesView) error {
+func (p *pages) showBatches(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view batchesView) error {
 	view.Accounts, view.Most = p.Uses.Batches.Accounts(), desk.Most
 	list, err := p.Uses.Batches.List(r.Context(), "", desk.Most)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *room) showBatches(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return p.Room.ShowStatus(w, r, v, status, "batches", view)
 }
 
-func (p *room) batchesRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error) error {
+func (p *pages) batchesRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error) error {
 	view := batchesView{Form: typed}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
@@ -75,7 +75,7 @@ func (p *room) batchesRefused(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 // make gathers the payouts that wait at an account into batches.
-func (p *room) make(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) make(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "account")
 	made, err := p.Uses.Batches.Make(r.Context(), v.Actor(), typed.Value("account"))
 	switch {
@@ -96,11 +96,11 @@ type batchView struct {
 	Own   bool // the visitor made it, and cannot approve it
 }
 
-func (p *room) batch(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) batch(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return p.showBatch(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (p *room) showBatch(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (p *pages) showBatch(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	if !base.Storable(r.PathValue("id")) {
 		return problem.New(problem.NotFound, noBatch)
 	}
@@ -116,7 +116,7 @@ func (p *room) showBatch(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 }
 
 // moved leads on to a batch after something was done with it, or shows why not.
-func (p *room) moved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, done string) error {
+func (p *pages) moved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, done string) error {
 	if err == nil {
 		return p.Done(w, r, "payouts/batches/"+r.PathValue("id"), done)
 	}
@@ -129,7 +129,7 @@ func (p *room) moved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 }
 
 // approve allows the export of a batch's file. The operator must not be the one who made the batch.
-func (p *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, page("/batches/"+r.PathValue("id"))) { // it moves money out (DASH-6)
 		return nil
 	}
@@ -137,13 +137,13 @@ func (p *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return p.moved(w, r, v, err, "batch_approved")
 }
 
-func (p *room) dissolve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) dissolve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	_, err := p.Uses.Batches.Dissolve(r.Context(), v.Actor(), r.PathValue("id"))
 	return p.moved(w, r, v, err, "batch_dissolved")
 }
 
 // export gives the file to the operator. From then on the bank may have it.
-func (p *room) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, page("/batches/"+r.PathValue("id"))) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func extension(layout string) string {
 }
 
 // answers reads the bank's answer: payouts that arrived, were refused or came back.
-func (p *room) answers(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) answers(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, page("/batches")) { // what is not paid can be withdrawn again
 		return nil
 	}
@@ -183,7 +183,7 @@ func (p *room) answers(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	}
 	done, err := p.Uses.Batches.ImportAnswers(r.Context(), v.Actor(), typed.Value("answered"), content)
 	if err != nil {
-		return p.batchesRefused(w, r, v, typed, desk.Told(err, "answer"))
+		return p.batchesRefused(w, r, v, typed, desk.Shown(err, "answer"))
 	}
 	return p.showBatches(w, r, v, http.StatusOK, batchesView{Form: typed, Answer: &done})
 }

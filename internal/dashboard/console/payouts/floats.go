@@ -25,11 +25,11 @@ type floatsView struct {
 	Insist   bool           // the form may be sent again, to do it anyway
 }
 
-func (p *room) floats(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) floats(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return p.showFloats(w, r, v, http.StatusOK, floatsView{})
 }
 
-func (p *room) showFloats(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view floatsView) error {
+func (p *pages) showFloats(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view floatsView) error {
 	list, err := p.Uses.Floats.List(r.Context())
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *room) showFloats(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 // topUp books money that the operator put into a payout account, or took out of it.
-func (p *room) topUp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) topUp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, page("/floats")) { // more may leave (DASH-6)
 		return nil
 	}
@@ -68,7 +68,7 @@ func (p *room) topUp(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return p.showFloats(w, r, v, status, view)
 }
 
-func (p *room) enter(r *http.Request, v *frame.Visit, typed desk.Form) error {
+func (p *pages) enter(r *http.Request, v *frame.Visit, typed desk.Form) error {
 	currency, err := money.ParseCurrency(strings.ToUpper(typed.Value("currency")))
 	if err != nil {
 		return problem.Field(problem.InvalidRequest, "currency", floatCurrencyMissing)
@@ -87,7 +87,7 @@ func (p *room) enter(r *http.Request, v *frame.Visit, typed desk.Form) error {
 	if typed.Value("account") == "" {
 		return problem.Field(problem.InvalidRequest, "account", floatAccountMissing)
 	}
-	note, err := desk.Note(r)
+	note, err := desk.ReadNote(r)
 	if err != nil {
 		return err
 	}

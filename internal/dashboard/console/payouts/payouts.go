@@ -21,8 +21,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -32,7 +32,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	p := &room{d, uses}
+	p := &pages{d, uses}
 	site.HandleOperator("GET /console/payouts", p.limits)
 	site.HandleOperator("POST /console/payouts/limits", p.setLimits)
 	site.HandleOperator("POST /console/payouts/stop", p.stop, frame.Calm())
@@ -97,12 +97,12 @@ func here(r *http.Request) string {
 	return "payouts?environment=" + string(merchants.EnvironmentOf(live)) + "&merchant=" + merchant
 }
 
-func (p *room) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return p.showLimits(w, r, v, http.StatusOK, desk.Form{})
 }
 
 // showLimits shows all limits, and a form for those of one merchant or of all together.
-func (p *room) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (p *pages) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
 	view := limitsView{Form: typed, Names: p.Names(ctx)}
 	view.Merchant, view.Live = of(r)
@@ -154,7 +154,7 @@ func dollars(v *frame.Visit, typed desk.Form, field string) (int64, error) {
 
 // setLimits changes limits, if nobody has changed them since the form was opened: otherwise it would bring old ones
 // back. It leaves a stop as it is: a form that was opened before the stop must not end it.
-func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) { // more may leave (DASH-6)
 		return nil
 	}
@@ -186,7 +186,7 @@ func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 // limitsDone leads on to the limits, or shows what was wrong.
-func (p *room) limitsDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error, done string) error {
+func (p *pages) limitsDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error, done string) error {
 	if err == nil {
 		return p.Done(w, r, here(r), done)
 	}
@@ -198,7 +198,7 @@ func (p *room) limitsDone(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 // stop holds all payouts back, or those of one merchant. It asks for no second factor: it must be quick.
-func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	merchant, live := of(r)
 	reason := strings.TrimSpace(r.FormValue("reason"))
 	var err error
@@ -213,7 +213,7 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 
 // resume sends payouts again. The form names the stop that the operator saw: an old page does not end one that
 // another operator began for another reason.
-func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // replay starts to run past payments through the file.
-func (u *room) replay(ctx context.Context, v *frame.Visit, e editView) error {
+func (u *pages) replay(ctx context.Context, v *frame.Visit, e editView) error {
 	rules, err := u.file(ctx, e.File)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ type replayView struct {
 	Result   *result
 }
 
-func (u *room) replayView(ctx context.Context) (replayView, error) {
+func (u *pages) replayView(ctx context.Context) (replayView, error) {
 	s := u.Uses.Rehearsals.State()
 	view := replayView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	asked := s.Progress
@@ -58,7 +58,7 @@ func (u *room) replayView(ctx context.Context) (replayView, error) {
 		asked = s.Last.Result.Rehearsal
 		view.Last, view.Began, view.Ended, view.Stopped = true, s.Last.Began, s.Last.At, s.Last.Stopped
 		if s.Last.Err != nil {
-			view.Failed = desk.Sentence(message.Said(s.Last.Err))
+			view.Failed = desk.Sentence(message.Sentence(s.Last.Err))
 		}
 		if s.Last.Err == nil && !s.Last.Stopped {
 			view.Result = newResult(asked.Asked, s.Last.Result.Rerouted)
@@ -73,7 +73,7 @@ func (u *room) replayView(ctx context.Context) (replayView, error) {
 	return view, err
 }
 
-func (u *room) replayed(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) replayed(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, err := u.replayView(r.Context())
 	if err != nil {
 		return err
@@ -82,14 +82,14 @@ func (u *room) replayed(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 // live sends how far the replay is.
-func (u *room) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
 		view, err := u.replayView(ctx)
 		return view.Mark, func() (string, error) { return u.Room.Block(r, v, "replay", "state", view) }, err
 	})
 }
 
-func (u *room) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+func (u *pages) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
 	if !u.Uses.Rehearsals.Stop() {
 		return problem.New(problem.ConflictState, noReplayRuns)
 	}

@@ -22,8 +22,8 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
+type pages struct {
+	*desk.Pages
 	Uses Uses
 }
 
@@ -33,7 +33,7 @@ func Register(site *frame.Site, uses Uses) error {
 	if err != nil {
 		return err
 	}
-	u := &room{d, uses}
+	u := &pages{d, uses}
 	site.HandleOperator("GET /console/routing", u.show)
 	site.HandleOperator("GET /console/routing/edit", u.edit, frame.Beforehand())
 	site.HandleOperator("POST /console/routing/edit", u.work, frame.Calm()) // what applies the rules asks by itself
@@ -60,7 +60,7 @@ type rulesView struct {
 	History []version
 }
 
-func (u *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	present, err := u.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func written(v approuting.RulesVersion) (version, error) {
 }
 
 // reset withdraws the rules: each node uses its configuration.
-func (u *room) reset(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) reset(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if _, _, err := u.Uses.Rules.Reset(r.Context(), v.Actor()); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (e editView) Lines() (lines []numbered) {
 }
 
 // edit is the page with the form and the file side by side. A past version may be its beginning.
-func (u *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	present, err := u.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (e *editView) fill(rules routing.Rules) error {
 }
 
 // page shows the form and the file, with what may be chosen in them.
-func (u *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view editView) error {
+func (u *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view editView) error {
 	list, err := u.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
@@ -301,7 +301,7 @@ func number(field, text string) (*int, error) {
 }
 
 // work does with the form and the file what the pressed button says.
-func (u *room) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := typed(r)
 	var err error
 	switch r.FormValue("do") {
@@ -332,7 +332,7 @@ func (u *room) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 }
 
 // write writes the form into the file.
-func (u *room) write(ctx context.Context, e *editView) error {
+func (u *pages) write(ctx context.Context, e *editView) error {
 	text, err := e.asText()
 	if err != nil {
 		return err
@@ -342,7 +342,7 @@ func (u *room) write(ctx context.Context, e *editView) error {
 		err = u.Uses.Rules.Check(ctx, rules)
 	}
 	if err != nil {
-		return desk.Told(err, "")
+		return desk.Shown(err, "")
 	}
 	if err := e.fill(rules); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (u *room) write(ctx context.Context, e *editView) error {
 }
 
 // read reads the file into the form.
-func (u *room) read(ctx context.Context, e *editView) error {
+func (u *pages) read(ctx context.Context, e *editView) error {
 	rules, err := u.file(ctx, e.File)
 	if err != nil {
 		return err
@@ -366,19 +366,19 @@ func (u *room) read(ctx context.Context, e *editView) error {
 }
 
 // file reads and checks rules.
-func (u *room) file(ctx context.Context, text string) (routing.Rules, error) {
+func (u *pages) file(ctx context.Context, text string) (routing.Rules, error) {
 	file, err := rulefile.Read([]byte(text))
 	switch {
 	case err != nil:
-		return file.Rules, desk.Told(err, "file")
+		return file.Rules, desk.Shown(err, "file")
 	case file.Accounts != nil:
 		return file.Rules, problem.Field(problem.InvalidRequest, "file", fileHasAccounts)
 	}
-	return file.Rules, desk.Told(u.Uses.Rules.Check(ctx, file.Rules), "file")
+	return file.Rules, desk.Shown(u.Uses.Rules.Check(ctx, file.Rules), "file")
 }
 
 // apply puts the file in force, if the rules in force are still those that were edited.
-func (u *room) apply(ctx context.Context, v *frame.Visit, e editView) error {
+func (u *pages) apply(ctx context.Context, v *frame.Visit, e editView) error {
 	rules, err := u.file(ctx, e.File)
 	if err != nil {
 		return err

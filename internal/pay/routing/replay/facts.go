@@ -165,8 +165,8 @@ func end(p pay.Payment) time.Time {
 	return time.Time{}
 }
 
-// note adds a payment's tries to the timeline.
-func (t *timeline) note(p pay.Payment, rail accounts.Rail) {
+// add adds a payment's tries to the timeline.
+func (t *timeline) add(p pay.Payment, rail accounts.Rail) {
 	band := routing.Band(p.Price.Amount)
 	for i, a := range p.Attempts {
 		began := time.UnixMicro(a.Started).UTC()

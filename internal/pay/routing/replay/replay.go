@@ -73,7 +73,7 @@ func (r *Replay) Add(p pay.Payment, rail accounts.Rail) {
 	if !now.Before(r.config.Since) {
 		r.compare(p, rail, now)
 	}
-	r.timeline.note(p, rail)
+	r.timeline.add(p, rail)
 }
 
 func (r *Replay) compare(p pay.Payment, rail accounts.Rail, now time.Time) {

@@ -174,8 +174,8 @@ func (g *Gate) Say(call, word string) {
 	g.said[call] = word
 }
 
-// Said reports whether an answer to a call had the word from Say.
-func (g *Gate) Said(call string) bool {
+// Gave reports whether an answer to a call had the word from Say.
+func (g *Gate) Gave(call string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.heard[call]

@@ -205,7 +205,7 @@ func TestStatusesAreSaid(t *testing.T) {
 			t.Errorf("the answer has %s: %t, want %t", word, got, want)
 		}
 	}
-	if !g.Said("read an order") || g.Said("pay") {
+	if !g.Gave("read an order") || g.Gave("pay") {
 		t.Error("want one answer with the word")
 	}
 }
