@@ -45,7 +45,7 @@ func TestCancelDecides(t *testing.T) {
 		switch {
 		case want == Failed && next.Work.DueAt != now.Add(looks[0]):
 			t.Errorf("%s: the query for late money is due at %s", kind, next.Work.DueAt)
-		case want == Pending && (!next.Work.DueAt.After(now) || next.Work.DueAt.After(now.Add(unknownPauses.first))):
+		case want == Pending && (!next.Work.DueAt.After(now) || next.Work.DueAt.After(now.Add(queryPauses.first))):
 			t.Errorf("%s: the next query is due at %s", kind, next.Work.DueAt)
 		case len(change.Transfers) > 0 != (want == Completed):
 			t.Errorf("%s: %d transfers", kind, len(change.Transfers))

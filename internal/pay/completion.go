@@ -9,15 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
-// unknownPauses are between queries about a charge or a refund whose outcome is unknown. The first is short: most providers
+// queryPauses are between queries about a charge or a refund whose outcome is unknown. The first is short: most providers
 // know a moment later, and a shopper may be waiting. After an hour more queries would only load a provider that is down.
-var unknownPauses = backoff{first: 30 * time.Second, most: time.Hour}
+var queryPauses = backoff{first: 30 * time.Second, most: time.Hour}
 
-// After hourlyQuestions of the longest of them, a payment is queried with lastUnknownPause: a day has shown that the provider
+// After hourlyQuestions of the longest of them, a payment is queried with lastQueryPause: a day has shown that the provider
 // will not know soon.
 const (
-	hourlyQuestions  = 24
-	lastUnknownPause = 6 * time.Hour
+	hourlyQuestions = 24
+	lastQueryPause  = 6 * time.Hour
 )
 
 // unknownLimit is how long a payment stays open after its window if its provider does not say
@@ -38,10 +38,10 @@ const completedLook = 2
 
 // pause is how long to wait before the next query about an attempt.
 func (a Attempt) pause() time.Duration {
-	if unknownPauses.after(a.Unanswered-hourlyQuestions) == unknownPauses.most {
-		return lastUnknownPause
+	if queryPauses.after(a.Unanswered-hourlyQuestions) == queryPauses.most {
+		return lastQueryPause
 	}
-	return unknownPauses.after(a.Unanswered)
+	return queryPauses.after(a.Unanswered)
 }
 
 // unsure is when it became unknown whether the shopper paid, after the answer o; zero if it is known.

@@ -231,7 +231,7 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 }
 
 // pause is how long to wait before the next query.
-func (r RefundCall) pause() time.Duration { return unknownPauses.after(r.Tries) }
+func (r RefundCall) pause() time.Duration { return queryPauses.after(r.Tries) }
 
 // Taker returns the attempt of the payment that took the claim's money, with the provider's ids of
 // that money: an attempt may have been paid several times.

@@ -35,7 +35,7 @@ type FX struct {
 
 // DefaultFX has the documented defaults.
 func DefaultFX() FX {
-	return FX{Every: time.Hour, Limits: rates.Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
+	return FX{Every: time.Hour, Limits: rates.DefaultLimits()}
 }
 
 // Rates has the exchange rates. It is safe for use by many goroutines.

@@ -69,6 +69,11 @@ type Limits struct {
 	MaxJumpBps int64         // a larger step, in 1/10,000 of the rate in use, waits for the operator
 }
 
+// DefaultLimits has the documented defaults.
+func DefaultLimits() Limits {
+	return Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}
+}
+
 // mostLocal is the largest payment in the smallest units of a currency that a rate may make: sums of thousands of them
 // fit an amount.
 const mostLocal = 1_000_000_000_000_000
