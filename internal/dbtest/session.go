@@ -151,7 +151,7 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 	return s.rest()
 }
 
-// rewrite notes a client's message, and returns what is sent in its place.
+// rewrite records a client's message, and returns what is sent in its place.
 func (s *session) rewrite(kind byte, message []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,7 +43,7 @@ func NewLocal() *Local {
 // Spend takes a token from a bucket, if there is one.
 func (l *Local) Spend(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, true) }
 
-// Peek reports what Take would return, and takes nothing.
+// Peek reports what Spend would return, and takes nothing.
 func (l *Local) Peek(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, false) }
 
 func (l *Local) ask(k Key, r Bucket, now time.Time, keep bool) State {

@@ -83,7 +83,7 @@ func (r *Redis) Up() bool { return !r.down.Load() }
 // which are used while Redis does not answer.
 func (r *Redis) Spend(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, true) }
 
-// Peek reports what Take would return, and takes nothing.
+// Peek reports what Spend would return, and takes nothing.
 func (r *Redis) Peek(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, false) }
 
 func (r *Redis) ask(k Key, rule Bucket, now time.Time, keep bool) State {

@@ -162,7 +162,7 @@ func (n UnknownNotice) Stored(account string, now time.Time) KeptNotice {
 	return KeptNotice{ID: "/unknown/" + account + "/" + n.ID, Account: account, Verdict: Ignored, Body: body, At: now}
 }
 
-// KeptWhole is Kept with all that the provider sent.
+// KeptWhole is Stored with all that the provider sent.
 func (n UnknownNotice) KeptWhole(account string, now time.Time) KeptNotice {
 	kept := n.Stored(account, now)
 	kept.Body = n.Body

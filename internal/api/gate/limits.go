@@ -29,7 +29,7 @@ import (
 
 // Limiter counts requests: in this process, or in a Redis that all nodes share. It never fails.
 type Limiter interface {
-	// Take takes a token from a bucket if one is left. Peek only looks.
+	// Spend takes a token from a bucket if one is left. Peek only looks.
 	Spend(limit.Key, limit.Bucket, time.Time) limit.State
 	Peek(limit.Key, limit.Bucket, time.Time) limit.State
 }

@@ -125,7 +125,7 @@ func (q *Lanes) may(l *askLane) bool {
 }
 
 // May reports whether an account is queried now. A query that it permits may be the one that finds out whether the account answers again:
-// the caller tells its result to Heard.
+// the caller tells its result to Record.
 func (q *Lanes) May(account string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

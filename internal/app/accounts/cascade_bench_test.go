@@ -22,7 +22,7 @@ import (
 // bookkeeping around the call, a soft decline by the first account, the same steps again, and the
 // approval by the second. CPU is the time of the whole process, including garbage collection.
 //
-//	go test ./internal/app/acquiring -run '^$' -bench Cascade
+//	go test ./internal/app/accounts -run '^$' -bench Cascade
 func BenchmarkCascade(b *testing.B) {
 	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
 		b.Run(string(order), func(b *testing.B) { cascades(b, order) })

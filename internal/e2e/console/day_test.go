@@ -35,7 +35,7 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 	do(chromedp.Navigate(op.URL+consolePath+"payouts/batches"), chromedp.Click(`form[action$="/payouts/batches"] button.primary`), chromedp.WaitVisible(`form[action$="/dissolve"] button`))
 	harness.CheckPage(t, tab, "console-batch")
 	for name, path := range map[string]string{
-		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "pay/routing/replay",
+		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "routing/replay",
 		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators", "console-machine": "machine", "console-merchant": "merchants/" + o.Merchant.ID,
 	} {
 		do(chromedp.Navigate(op.URL+consolePath+path), chromedp.WaitVisible("main h1"))

@@ -108,7 +108,7 @@ func Warnings(t *testing.T, o Client) string {
 	return strings.Join(codes, ", ")
 }
 
-// Paid50 is the fields of a Note: 183.50 MXN is paid, which is 10 USD at the tests' rate.
+// Paid50 is the fields of a NoticeBody: 183.50 MXN is paid, which is 10 USD at the tests' rate.
 const Paid50 = `"status":"paid","amount":"183.5","currency":"MXN"`
 
 // RateInUse returns a currency's rate as the operator sees it. It is zero if no rate is known.

@@ -1,5 +1,5 @@
-// Package payments reads payments with their lists and totals, refunds and disputes with their evidence,
-// checkout sessions, and providers' notices. It describes their tables.
+// Package payments reads payments with their lists and totals, checkout sessions, and providers' notices. It describes
+// their tables.
 //
 // It writes only leases and the purge of old rows: changes go through the queue.
 package payments

@@ -30,7 +30,7 @@ const Most = 100
 // Late is how long work may be due before a page shows it as late: loops look every few seconds.
 const Late = 5 * time.Minute
 
-// Pages is a room of the console.
+// Pages are the pages of one room of the console.
 type Pages struct {
 	*frame.Site
 	Room *frame.Pages

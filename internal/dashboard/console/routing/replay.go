@@ -93,5 +93,5 @@ func (u *pages) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) err
 	if !u.Uses.Rehearsals.Stop() {
 		return problem.New(problem.ConflictState, noReplayRuns)
 	}
-	return u.Done(w, r, "pay/routing/replay", "replay_stopping")
+	return u.Done(w, r, "routing/replay", "replay_stopping")
 }

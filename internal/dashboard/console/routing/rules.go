@@ -309,7 +309,7 @@ func (u *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		err = u.write(r.Context(), &view)
 	case "replay":
 		if err = u.replay(r.Context(), v, view); err == nil {
-			return u.Done(w, r, "pay/routing/replay", "replay_started")
+			return u.Done(w, r, "routing/replay", "replay_started")
 		}
 	case "apply":
 		if err = u.Late(v); err == nil {
