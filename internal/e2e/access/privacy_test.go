@@ -290,8 +290,10 @@ func TestPersonalDataEnds(t *testing.T) {
 			t.Error("after 11 days the audit log has no address, want them for 20 days")
 		}
 		at("after 21 days", 10*day, "payments", "claims", "files")
-		if n := addresses(); n != 0 {
-			t.Errorf("after 21 days %d entries have an address, want none", n)
+		for _, e := range harness.AuditActs(t, p.Client) { // a loop may have written the use of a key since
+			if e.By.IP != "" && e.At.Before(s.Clock.Now().Add(-20*day)) {
+				t.Errorf("after 21 days the entry %s of %s has an address, want none", e.Act, e.ID)
+			}
 		}
 		at("after 41 days", 20*day, "payments", "no files", "no claims")
 		awaitLetGo(t, s, p.pending)
