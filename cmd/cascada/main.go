@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli/payments"
 	"github.com/cascadapay/cascada/internal/cli/payouts"
 	"github.com/cascadapay/cascada/internal/cli/people"
+	"github.com/cascadapay/cascada/internal/cli/plans"
 	"github.com/cascadapay/cascada/internal/cli/rates"
 	"github.com/cascadapay/cascada/internal/cli/routing"
 	"github.com/cascadapay/cascada/internal/cli/settings"
@@ -39,6 +40,7 @@ type commands struct {
 	Provider   accounts.Provider      `cmd:"" help:"Open, change, check and remove accounts at providers."`
 	Notices    accounts.Notification  `cmd:"" name:"notification" help:"List notifications from providers, and close those that need your attention."`
 	Route      routing.Route          `cmd:"" help:"Show and change routing rules, which choose the accounts of payments; replay past payments with other rules."`
+	Plan       plans.Plan             `cmd:"" help:"List, show and apply price plans; assign them to merchants; compute what a plan would have earned."`
 	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"List, add, rotate and remove the keys that encrypt secrets in the database."`
 	User       people.User            `cmd:"" help:"Manage who signs in to the dashboard."`
 	Operator   people.Operator        `cmd:"" help:"Manage who may use the admin API."`

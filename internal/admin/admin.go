@@ -61,6 +61,7 @@ func New(c Config) (http.Handler, error) {
 	a.huma.UseMiddleware(a.admit)
 	a.accountRoutes()
 	a.merchantRoutes()
+	a.planRoutes()
 	a.readRoutes()
 	a.rulingRoutes()
 	a.adjustmentRoutes()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	appplans "github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -29,10 +32,21 @@ type termsIn struct {
 // TermsBody changes the terms of a merchant.
 type TermsBody struct {
 	_          struct{}             `additionalProperties:"false"`
-	Tier       merchants.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
+	Tier       merchants.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the request limits, and the price plan of a merchant to which none was assigned"`
+	TrustScore *int                 `json:"trustScore,omitempty" minimum:"0" maximum:"1000" doc:"Needs a reason. A new tier brings its own score if this is left out"`
+	Plan       *PlanGiven           `json:"plan,omitempty"`
+	Reason     string               `json:"reason,omitempty" maxLength:"300" doc:"For the audit log" example:"A year without a dispute"`
 	RefundFees merchants.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
 
 	Installments *[]string `json:"installments,omitempty" maxItems:"50" example:"[\"card.MEX:12/6@MXN:3000\"]" doc:"What shoppers may be offered from now on, in place of all earlier terms, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM. card.* is all rails of a network, * all rails. An empty list grants none"`
+}
+
+// PlanGiven is the price plan that a merchant has from a time on.
+type PlanGiven struct {
+	_          struct{}        `additionalProperties:"false"`
+	Name       string          `json:"name" maxLength:"40" example:"gold"`
+	From       *time.Time      `json:"from,omitempty" doc:"In force from then on; now if it is left out. What was to come into force then or later is withdrawn"`
+	Exceptions *planfile.Terms `json:"exceptions,omitempty" doc:"What differs from the plan for this merchant, in the plan's currency; nothing if it is left out"`
 }
 
 type pauseIn struct {
@@ -59,8 +73,7 @@ func (a *API) merchantRoutes() {
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.Uses.AnyMerchant(ctx, in.ID)
-	return &merchantOut{shape.NewMerchant(m)}, err
+	return a.shown(a.Uses.AnyMerchant(ctx, in.ID))
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
@@ -69,19 +82,54 @@ func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (
 		text := strings.Join(*list, ",")
 		to.Installments = &text
 	}
-	if to == (appmerchants.Agreement{}) {
-		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, refundFees or installments")
+	to.TrustScore, to.Reason = in.Body.TrustScore, in.Body.Reason
+	if of := in.Body.Plan; of != nil {
+		given, err := a.assignment(*of, in.Body.Reason)
+		if err != nil {
+			return nil, err
+		}
+		to.Plan = &given
 	}
-	m, err := a.Uses.Onboarding.Agree(ctx, by, in.ID, to)
-	return &merchantOut{shape.NewMerchant(m)}, err
+	if to == (appmerchants.Agreement{Reason: to.Reason}) {
+		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, trustScore, plan, refundFees or installments")
+	}
+	return a.shown(a.Uses.Onboarding.Agree(ctx, by, in.ID, to))
 }
 
 func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*merchantOut, error) {
-	m, err := a.Uses.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason)
-	return &merchantOut{shape.NewMerchant(m)}, err
+	return a.shown(a.Uses.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason))
 }
 
 func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.Uses.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason)
-	return &merchantOut{shape.NewMerchant(m)}, err
+	return a.shown(a.Uses.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason))
+}
+
+// assignment is a plan with a merchant's exceptions, as a request says.
+//
+// Errors: invalid_request.
+func (a *API) assignment(of PlanGiven, reason string) (appplans.Assignment, error) {
+	to := appplans.Assignment{Plan: of.Name, From: given(of.From), Reason: reason}
+	if of.Exceptions == nil {
+		return to, nil
+	}
+	at := to.From
+	if at.IsZero() {
+		at = a.Uses.Now()
+	}
+	v, known := a.Uses.Plans.Book().At(of.Name, at)
+	if !known {
+		return to, appplans.Unknown(a.Uses.Plans.Book(), of.Name)
+	}
+	var err error
+	to.Own, err = of.Exceptions.Exceptions(v.Plan)
+	return to, err
+}
+
+// shown is the answer about a merchant, with the terms that are in force.
+func (a *API) shown(m merchants.Merchant, err error) (*merchantOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	terms, err := a.Uses.Plans.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
+	return &merchantOut{shape.NewMerchant(m, terms, a.Uses.Plans.Book())}, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -16,6 +17,7 @@ import (
 // Uses are the use cases that the endpoints call.
 type Uses struct {
 	*base.Base
+	Plans       *plans.Plans
 	Operators   *auth.Operators
 	Onboarding  *merchants.Onboarding
 	Providers   *accounts.Providers

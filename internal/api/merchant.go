@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/geo"
@@ -62,6 +63,11 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	if err != nil {
 		return nil, err
 	}
+	terms, err := a.uses.Plans.Terms(call.Scope, merchant)
+	if err != nil {
+		return nil, err
+	}
+	plan, _, _ := strings.Cut(terms.Plan, "/")
 	rails, _ := a.uses.Methods.RailList(call.Scope, methods.MethodFilter{})
 	methods := []string{}
 	for _, r := range rails {
@@ -71,7 +77,7 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	}
 	return &meOut{view.Profile{
 		ID: merchant.ID, Name: merchant.Name, Email: merchant.Email, Industry: merchant.Industry, Tier: merchant.Tier,
-		TrustScore: merchant.TrustScore, Environment: call.Environment(),
+		TrustScore: merchant.TrustScore, Plan: plan, Environment: call.Environment(),
 		Capabilities: view.Capabilities{Checkout: true, DirectCharge: true, Refunds: true, Webhooks: true, Crypto: []string{}, Methods: methods},
 		Balance:      view.NewBuckets(balances),
 	}}, nil
@@ -86,7 +92,10 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	terms := merchant.Terms()
+	terms, err := a.uses.Plans.Terms(call.Scope, merchant)
+	if err != nil {
+		return nil, err
+	}
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
 	stale, err := a.uses.Rates.StaleRates(ctx, call.Scope)
@@ -97,7 +106,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	return &balanceOut{view.Balance{
 		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
 		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
-		WithdrawalFeeUSD: view.USD(terms.WithdrawalFee), RefundFees: terms.RefundFees, FeeSummary: view.NewFeeSummary(account.Period),
+		WithdrawalFeeUSD: view.USD(terms.WithdrawalCost()), RefundFees: terms.RefundFees, FeeSummary: view.NewFeeSummary(account.Period),
 		Movements: view.NewMovements(account.Movements), ReserveSchedule: view.NewReleases(account.Releases, terms.ReserveBps, account.Now),
 	}}, nil
 }

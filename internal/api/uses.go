@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlements"
@@ -21,6 +22,7 @@ import (
 // Uses are the use cases that the endpoints call.
 type Uses struct {
 	*base.Base
+	Plans         *plans.Plans
 	Access        *auth.Access
 	Onboarding    *merchants.Onboarding
 	Rates         *apprates.Rates

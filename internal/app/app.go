@@ -24,6 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
@@ -121,6 +122,7 @@ type App struct {
 	Rules          *approuting.Rules
 	Rehearsals     *approuting.Rehearsals
 	Methods        *methods.Methods
+	Plans          *plans.Plans
 	Analytics      *payments.Analytics
 	Cascade        *cascade.Cascade
 	Payments       *payments.Payments
@@ -211,7 +213,6 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Requests = requests.New(a.Now())
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
-	a.Onboarding = merchants.NewOnboarding(a.Base, a.Keys, a.Mails)
 	a.Webhooks = webhooks.NewWebhooks(a.Base, webhooks.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
@@ -259,16 +260,18 @@ func (a *App) load(ctx context.Context) error {
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
 	a.Methods = methods.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Plans = plans.NewPlans(a.Base, a.Rates, a.catalog)
+	a.Onboarding = merchants.NewOnboarding(a.Base, a.Keys, a.Mails, a.Plans)
+	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade)
 	a.Analytics = &payments.Analytics{Base: a.Base}
-	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
+	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Config.Retention)
 	a.Verifications = verification.NewVerifications(a.Base)
 	a.Wallets = payouts.NewWallets(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Floats = payouts.NewFloats(a.Base, a.Providers)
-	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
+	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Plans, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBatches(a.Payouts)
-	a.Settlements = settlements.NewSettlements(a.Base, a.Payouts)
+	a.Settlements = settlements.NewSettlements(a.Base, a.Plans, a.Payouts)
 	a.Adjustments = settlements.NewAdjustments(a.Base)
 	a.Reconciliation = reconciliation.NewReconciliation(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	a.Recovery = recovery.NewRecovery(a.Base, a.Claims, a.Payouts)
@@ -282,6 +285,9 @@ func (a *App) load(ctx context.Context) error {
 		return err
 	}
 	if err = a.Rules.Read(ctx); err != nil {
+		return err
+	}
+	if err = a.Plans.Read(ctx); err != nil {
 		return err
 	}
 	if err = a.Access.ReadRevoked(ctx); err != nil {
@@ -401,6 +407,7 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(a.Polled("texts under another master key", auth.ReencryptEvery, a.Secrets.ReencryptTexts)),
 		a.Polled("provider accounts", accounts.AccountsEvery, a.Providers.ReadAccounts),
 		a.Polled("routing rules", accounts.AccountsEvery, a.Rules.Read),
+		a.Polled("price plans", accounts.AccountsEvery, a.Plans.Read),
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),
 		a.Polled("rates", rates.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", store.RollUpEvery, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),

@@ -28,6 +28,7 @@ func APIUses(a *app.App) api.Uses {
 		Payouts:       a.Payouts,
 		Verifications: a.Verifications,
 		Sandbox:       a.Sandbox,
+		Plans:         a.Plans,
 		RateLimits:    a.Config.FX.Limits,
 	}
 }
@@ -38,6 +39,7 @@ func AdminUses(a *app.App) admin.Uses {
 		Base:        a.Base,
 		Operators:   a.Operators,
 		Onboarding:  a.Onboarding,
+		Plans:       a.Plans,
 		Providers:   a.Providers,
 		Rules:       a.Rules,
 		Accounts:    a.Accounts,

@@ -56,7 +56,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return money.Register(site, money.Uses{
-				Base: a.Base, Settlements: a.Settlements, Wallets: a.Wallets, Payouts: a.Payouts,
+				Base: a.Base, Plans: a.Plans, Settlements: a.Settlements, Wallets: a.Wallets, Payouts: a.Payouts,
 			})
 		},
 		func() error {
@@ -68,7 +68,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return merchants.Register(site, merchants.Uses{
-				Base: a.Base, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Links: a.Links, Team: a.Team,
+				Base: a.Base, Plans: a.Plans, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Links: a.Links, Team: a.Team,
 			}, c.Preview)
 		},
 	}
@@ -80,7 +80,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 	return []func() error{
 		func() error {
 			return console.Register(site, console.Uses{
-				Base: a.Base, Service: a, Operators: a.Operators, Onboarding: a.Onboarding, Rates: a.Rates,
+				Base: a.Base, Plans: a.Plans, Service: a, Operators: a.Operators, Onboarding: a.Onboarding, Rates: a.Rates,
 				Providers: a.Providers, Payments: a.Payments, Claims: a.Claims, Notices: a.Notices,
 				Adjustments: a.Adjustments, Payouts: a.Payouts, Verifications: a.Verifications, People: a.People,
 				Links: a.Links, Team: a.Team,

@@ -19,7 +19,7 @@ const (
 // Kinds lists every kind of transfer. A test compares it with the constants.
 func Kinds() []Kind {
 	return []Kind{
-		Capture, RefundFreeze, RefundPaid, RefundRelease, RefundReturn, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
+		Capture, RefundFreeze, RefundPaid, RefundFee, RefundRelease, RefundReturn, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
 		LateCapture, LateRefund, LateReturn, LateAccepted, LateKept, LateReversal, LateApplied,
 		Settled, ReserveRelease, Adjusted, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
 		FloatEntered, FloatSent, FloatArrived, FloatBack, FloatReturned,

@@ -40,6 +40,7 @@ const (
 	ProviderFees   Account = "provider_fees"   // the providers' share of the amount
 	FlatFees       Account = "flat_fees"       // the providers' fixed price per payment
 	NetworkFees    Account = "network_fees"    // the fees of schemes and networks
+	FeeTaxes       Account = "fee_taxes"       // taxes on fees: the operator owes them to the tax office
 	ChargebackFees Account = "chargeback_fees" // the price of a dispute
 	Refunds        Account = "refunds"         // paid back to shoppers by refunds
 	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
@@ -81,7 +82,7 @@ func FloatOf(owner string) (account, currency string, ok bool) {
 func Accounts() []Account {
 	return []Account{
 		Pending, Available, Frozen, Reserve, Suspense,
-		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
+		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, FeeTaxes, ChargebackFees, Refunds, Chargebacks,
 		InTransit, PaidOut, WithdrawalFees, Rounding, Adjustments,
 		Float, FloatCommitted, FloatPaid, FloatFunding,
 	}
@@ -114,6 +115,7 @@ const (
 	Capture           Kind = "capture"            // a payment was completed
 	RefundFreeze      Kind = "refund_freeze"      // a refund opened: available, then pending, and reserve to frozen
 	RefundPaid        Kind = "refund"             // frozen and fees went back to the shopper
+	RefundFee         Kind = "refund_fee"         // the price of a refund, from available
 	RefundRelease     Kind = "refund_release"     // a refund was not made: frozen to available and reserve
 	RefundReturn      Kind = "refund_return"      // a refund came back after it was paid: refunds and fees to available
 	ChargebackHold    Kind = "chargeback_hold"    // a dispute opened: available to frozen

@@ -19,6 +19,7 @@ import (
 	_ "github.com/cascadapay/cascada/internal/cli/payments"
 	_ "github.com/cascadapay/cascada/internal/cli/payouts"
 	_ "github.com/cascadapay/cascada/internal/cli/people"
+	_ "github.com/cascadapay/cascada/internal/cli/plans"
 	_ "github.com/cascadapay/cascada/internal/cli/rates"
 	_ "github.com/cascadapay/cascada/internal/cli/routing"
 	_ "github.com/cascadapay/cascada/internal/cli/settlements"

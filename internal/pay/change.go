@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
@@ -72,6 +73,7 @@ type Change struct {
 	Secrets       []merchants.Encrypted   // ErrStale if the id of a new one is taken
 	KeyUses       []merchants.KeyUse      // ErrStale if the id of a new one is taken
 	Rules         []accounts.RoutingRules // new ones only; ErrStale if the version is taken
+	Plans         []plans.Version         // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.
 	Reconciliations []comparison.Result
 	Drifts          []comparison.Drift

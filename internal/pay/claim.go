@@ -148,7 +148,8 @@ type Claim struct {
 	Local     money.Amount
 	USD       int64 // cents
 	Frozen    int64 // USD cents held now
-	Fee       int64 // USD cents
+	Fee       int64 // USD cents, with the tax on it
+	Tax       int64 // USD cents
 	Reason    string
 	Network   string     // the card network's code of the reason, or ""
 	Attempt   int        // order of the attempt that took the money

@@ -266,7 +266,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 			}
 			status := map[OutcomeKind]string{Declined: "rejected", Approved: "approved"}[c.refund]
 			merchant := int64(net - fee - 10000)
-			for _, a := range []ledger.Account{ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees} {
+			for _, a := range []ledger.Account{ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees, ledger.FeeTaxes} {
 				merchant -= h.books[a] // the refund's part of each account
 			}
 			h.is(status+" 0 0, approved 0 2000", merchant+10000-net, 10000)

@@ -179,7 +179,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	}
 	back := int64(0)
 	if o.previous == nil {
-		claim.Fee = p.Terms.DisputeFee
+		claim.Fee, claim.Tax = p.Terms.Dispute.Total(), p.Terms.Dispute.Tax
 	} else {
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {
@@ -209,7 +209,8 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 				ledger.Posting{Account: ledger.Frozen, Amount: hold}),
 			claim.transfer("fee", ledger.ChargebackFee, now,
 				ledger.Posting{Account: ledger.Available, Amount: -claim.Fee},
-				ledger.Posting{Account: ledger.ChargebackFees, Amount: claim.Fee}),
+				ledger.Posting{Account: ledger.ChargebackFees, Amount: claim.Fee - claim.Tax},
+				ledger.Posting{Account: ledger.FeeTaxes, Amount: claim.Tax}),
 		),
 	}
 }

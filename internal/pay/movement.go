@@ -135,7 +135,7 @@ func MovementCount(t ledger.Transfer) int64 {
 			n++
 		case ledger.Reserve:
 			held = 2
-		case ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees:
+		case ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees, ledger.FeeTaxes:
 			fees = 1
 		}
 	}
@@ -143,7 +143,7 @@ func MovementCount(t ledger.Transfer) int64 {
 }
 
 func feesOf(t ledger.Transfer) int64 {
-	return t.Amount(ledger.PlatformFees) + t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees) + t.Amount(ledger.NetworkFees)
+	return t.Amount(ledger.PlatformFees) + t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees) + t.Amount(ledger.NetworkFees) + t.Amount(ledger.FeeTaxes)
 }
 
 // booking is how the merchant sees a kind of transfer.
@@ -164,6 +164,7 @@ var bookings = map[ledger.Kind]booking{
 	ledger.RefundPaid:    {movement: MovedRefund, line: LineRefund, text: "Refund paid"},
 	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund was not made"},
 
+	ledger.RefundFee:    {movement: MovedFee, line: LineRefundFee, text: "Fee of a refund"},
 	ledger.RefundReturn: {movement: MovedRefund, line: LineRefund, text: "A refund came back"},
 
 	ledger.ChargebackHold:    {movement: MovedFreeze, text: "Held for a dispute"},
@@ -225,11 +226,11 @@ func MovingKinds() []ledger.Kind {
 
 // KindsOf lists the kinds of transfers that have movements of a type; all that have some for "".
 func KindsOf(t MovementType) []ledger.Kind {
-	of := t
-	if t == MovedFee || t == MovedHold {
-		of = MovedCharge // of which they are parts
-	}
-	return slices.DeleteFunc(MovingKinds(), func(k ledger.Kind) bool { return t != "" && bookings[k].movement != of })
+	part := t == MovedFee || t == MovedHold // of a charge
+	return slices.DeleteFunc(MovingKinds(), func(k ledger.Kind) bool {
+		of := bookings[k].movement
+		return t != "" && of != t && !(part && of == MovedCharge)
+	})
 }
 
 // LineType is the type of a settlement line.
@@ -239,6 +240,7 @@ type LineType string
 const (
 	LineCharge        LineType = "charge"
 	LineRefund        LineType = "refund"
+	LineRefundFee     LineType = "refund_fee"
 	LineChargeback    LineType = "chargeback"
 	LineChargebackFee LineType = "chargeback_fee"
 	LineRelease       LineType = "reserve_release"
@@ -247,20 +249,20 @@ const (
 
 // LineTypes lists all types.
 func LineTypes() []LineType {
-	return []LineType{LineCharge, LineRefund, LineChargeback, LineChargebackFee, LineRelease, LineAdjustment}
+	return []LineType{LineCharge, LineRefund, LineRefundFee, LineChargeback, LineChargebackFee, LineRelease, LineAdjustment}
 }
 
 // Unsettled is a transfer that no settlement has collected.
 type Unsettled struct {
 	ledger.Transfer
-	Captured time.Time // when its payment was captured; zero if it was not
+	Day time.Time // whose reserve its payment's part is in (ReserveDay); zero if it was not captured
 }
 
 // SettlementLine is a transfer that a settlement has collected, in USD cents. Net is what it added
 // to the merchant's money: pending, available and frozen together. So a freeze, which only moves
 // money, adds nothing.
 //
-// Net is exactly Gross − Platform − Provider − Network − Refund − Chargeback − ChargebackFee −
+// Net is exactly Gross − Platform − Provider − Network − Tax − Refund − Chargeback − ChargebackFee −
 // Reserve + Adjustment, because the postings sum to zero.
 type SettlementLine struct {
 	Transfer        string
@@ -275,7 +277,7 @@ type SettlementLine struct {
 	At              time.Time
 	Day             time.Time // the day whose reserve it holds or returns; zero for none
 
-	Gross, Platform, Provider, Network, Refund, Chargeback, ChargebackFee int64
+	Gross, Platform, Provider, Network, Tax, Refund, Chargeback, ChargebackFee int64
 
 	Reserve    int64 // held; below zero: returned or released
 	Adjustment int64
@@ -290,12 +292,12 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 		Transfer: t.ID, Settlement: s.ID, Scope: s.Scope, Type: bookings[t.Kind].line,
 		Payment: t.Payment, Claim: t.Claim, Local: t.Local, At: t.At,
 		Gross: t.Gross(), Platform: t.Amount(ledger.PlatformFees),
-		Provider: t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees), Network: t.Amount(ledger.NetworkFees),
+		Provider: t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees), Network: t.Amount(ledger.NetworkFees), Tax: t.Amount(ledger.FeeTaxes),
 		Refund: t.Amount(ledger.Refunds), Chargeback: t.Amount(ledger.Chargebacks), ChargebackFee: t.Amount(ledger.ChargebackFees),
 		Reserve: t.Amount(ledger.Reserve), Pending: t.Amount(ledger.Pending),
 		Net: t.Amount(ledger.Pending) + t.Amount(ledger.Available) + t.Amount(ledger.Frozen),
 	}
-	l.Adjustment = l.Net - (l.Gross - l.Platform - l.Provider - l.Network - l.Refund - l.Chargeback - l.ChargebackFee - l.Reserve)
+	l.Adjustment = l.Net - (l.Gross - l.Platform - l.Provider - l.Network - l.Tax - l.Refund - l.Chargeback - l.ChargebackFee - l.Reserve)
 	switch {
 	case l.Net == 0 && bookings[t.Kind].quiet:
 		l.Type = ""
@@ -303,9 +305,8 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 		l.Type = LineAdjustment // every change of the merchant's money must be listed
 	}
 	if l.Reserve != 0 && t.Kind != ledger.ReserveRelease {
-		l.Day = DayOf(t.At)
-		if !u.Captured.IsZero() {
-			l.Day = DayOf(u.Captured)
+		if l.Day = u.Day; u.Day.IsZero() {
+			l.Day = DayOf(t.At)
 		}
 	}
 	return l
@@ -318,7 +319,7 @@ func (l SettlementLine) Amount() int64 { return l.Gross - l.Refund - l.Chargebac
 
 // Fees is the price of a payment as its settlement shows it, below zero if a refund returned it.
 func (l SettlementLine) Fees() merchants.Fees {
-	return merchants.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network}
+	return merchants.Fees{Platform: l.Platform, Provider: l.Provider, Network: l.Network, Tax: l.Tax}
 }
 
 // Totals is the sums of a settlement's lines, in USD cents (SETTLE-10).
@@ -328,6 +329,7 @@ type Totals struct {
 	Platform       int64
 	Provider       int64
 	Network        int64
+	Tax            int64 // on the fees
 	Refunds        int64
 	Chargebacks    int64
 	ChargebackFees int64
@@ -339,13 +341,13 @@ type Totals struct {
 
 // Fees is the sum of the payments' fees.
 func (t Totals) Fees() merchants.Fees {
-	return merchants.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network}
+	return merchants.Fees{Platform: t.Platform, Provider: t.Provider, Network: t.Network, Tax: t.Tax}
 }
 
 func (t Totals) add(l SettlementLine) Totals {
 	return Totals{
 		Lines: t.Lines + 1, Gross: t.Gross + l.Gross, Platform: t.Platform + l.Platform, Provider: t.Provider + l.Provider,
-		Network: t.Network + l.Network, Refunds: t.Refunds + l.Refund, Chargebacks: t.Chargebacks + l.Chargeback,
+		Network: t.Network + l.Network, Tax: t.Tax + l.Tax, Refunds: t.Refunds + l.Refund, Chargebacks: t.Chargebacks + l.Chargeback,
 		ChargebackFees: t.ChargebackFees + l.ChargebackFee, Held: t.Held + max(0, l.Reserve), Released: t.Released + max(0, -l.Reserve),
 		Adjustments: t.Adjustments + l.Adjustment, Net: t.Net + l.Net,
 	}

@@ -166,7 +166,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			if went < 0 || went > cents || stands != h.p.Refunds.Local || h.books[ledger.Frozen] != frozen || h.books[ledger.Reserve] < 0 {
 				rt.Fatalf("went %d of %d, stands %d, refunds %d, frozen %d want %d, reserve %d", went, cents, stands, h.p.Refunds.Local, h.books[ledger.Frozen], frozen, h.books[ledger.Reserve])
 			}
-			for _, a := range []ledger.Account{ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees} {
+			for _, a := range []ledger.Account{ledger.PlatformFees, ledger.ProviderFees, ledger.FlatFees, ledger.NetworkFees, ledger.FeeTaxes} {
 				if h.books[a] < 0 {
 					rt.Fatalf("%s is %d", a, h.books[a])
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"pgregory.net/rapid"
 )
@@ -32,7 +33,7 @@ func order(t interface{ Fatal(...any) }, rail accounts.Rail, cents int64) Order 
 	}
 	usd := money.New(cents, money.USD)
 	o := Order{ID: "TXN-1", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
-		Buyer: Buyer{Document: "52998224725"}, Terms: merchants.TermsOf(merchants.Standard), Rate: rate}
+		Buyer: Buyer{Document: "52998224725"}, Terms: plans.OfTier(merchants.Standard), Rate: rate}
 	if o.Local, err = rate.Price(usd, rail.Limits[0].Currency); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +359,7 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 				continue // worth nothing
 			}
 			whole += part
-			p, err := Create(Order{ID: "TXN-1", Scope: merchants.Scope{Merchant: "mer_1"}, Amount: usd, Local: local, Asked: local, Rate: rate, Rail: rail, Terms: merchants.TermsOf(tier)}, noon)
+			p, err := Create(Order{ID: "TXN-1", Scope: merchants.Scope{Merchant: "mer_1"}, Amount: usd, Local: local, Asked: local, Rate: rate, Rail: rail, Terms: plans.OfTier(tier)}, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -385,11 +386,11 @@ func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
 func TestFeesNeverExceedTheAmount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd := money.New(rapid.Int64Range(1, 100_000_00).Draw(t, "cents"), money.USD)
-		tier := rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier")
+		terms := anyTerms(t)
 		fee := money.Fee{Bps: rapid.Int64Range(0, 10_000).Draw(t, "bps"), Flat: rapid.Int64Range(0, 1000).Draw(t, "flat")}
-		fees, reserve := merchants.TermsOf(tier).Charge(usd, fee)
-		if net := usd.Minor - fees.Total() - reserve; net < 0 || reserve < 0 || min(fees.Platform, fees.Provider, fees.Flat) < 0 {
-			t.Fatalf("%s at %s with %+v: fees %+v, reserve %d, net %d", usd, tier, fee, fees, reserve, net)
+		fees, reserve := terms.Charge(merchants.Charged{USD: usd, Cost: fee, Converted: rapid.Bool().Draw(t, "converted")})
+		if net := usd.Minor - fees.Total() - reserve; net < 0 || reserve < 0 || min(fees.Platform, fees.Provider, fees.Flat, fees.Tax) < 0 {
+			t.Fatalf("%s at %s with %+v: fees %+v, reserve %d, net %d", usd, terms.Plan, fee, fees, reserve, net)
 		}
 	})
 }

@@ -1,10 +1,12 @@
 package pay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,12 +78,36 @@ type Way struct {
 
 // PaymentTerms is what was agreed with the merchant when the payment was made.
 type PaymentTerms struct {
+	Plan         string // the price plan and its version, such as gold/3
 	Fees         merchants.Fees
-	Reserve      int64 // USD cents held back on capture
+	TaxName      string // of the tax in Fees
+	Reserve      int64  // USD cents held back on capture
+	ReserveDays  int    // how long they are held; 0: merchants.DefaultReserveDays
 	Delay        time.Duration
-	DisputeFee   int64                // USD cents for a dispute, as agreed when the payment was made
+	Dispute      Charge               // for a dispute, as agreed when the payment was made
+	Refund       Charge               // for each refund, alike
 	RefundFees   merchants.RefundFees // the merchant's term when the payment was made
 	Installments installment.Terms    // that the shopper may choose; zero: pays at once
+}
+
+// Charge is what a service costs a merchant, in USD cents, and the tax on it.
+type Charge struct {
+	Fee int64 `json:"fee,omitempty"`
+	Tax int64 `json:"tax,omitempty"`
+}
+
+// Total is what the merchant pays.
+func (c Charge) Total() int64 { return c.Fee + c.Tax }
+
+// ChargeOf is a fee with the tax that the terms put on it.
+func ChargeOf(t merchants.Terms, fee int64) Charge { return Charge{fee, t.Tax(fee)} }
+
+// taxName is the name of the tax on fees, "" if there is none.
+func taxName(t merchants.Terms) string {
+	if t.TaxBps == 0 {
+		return ""
+	}
+	return t.TaxName
 }
 
 // PaymentPage is what the shopper sees of the payment, and where.
@@ -189,6 +215,7 @@ type Order struct {
 	ReturnURL  string
 	Lang       string // language that the shopper chose for our pages, or ""
 	Terms      merchants.Terms
+	Reserved   int64 // USD cents that the merchant's reserve holds, if the terms have a cap
 	Script     Script
 	After      string // the payment that this one tries again, or ""
 	// Installments that the shopper may choose, within the merchant's terms; zero: pays at once.
@@ -213,17 +240,21 @@ func Create(o Order, now time.Time) (Payment, error) {
 		return Payment{}, problem.Field(problem.MissingField, "documentId",
 			documentRequired.With(o.Rail.Document))
 	}
-	fees, reserve := o.Terms.Charge(o.Amount, o.Rail.Fee)
+	t := o.Terms
+	fees, reserve := t.Charge(merchants.Charged{USD: o.Amount, Cost: o.Rail.Fee, Converted: o.Local.Currency != money.USD, Held: o.Reserved})
 	asked := o.Asked
 	if asked.Currency == money.USD {
 		asked = money.Amount{} // the shop's amount is Amount
 	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Order:  PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After},
-		Price:  Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
-		Way:    Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
-		Terms:  PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees, Installments: o.Installments},
+		Order: PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After},
+		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
+		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
+		Terms: PaymentTerms{
+			Plan: t.Plan, Fees: fees, TaxName: taxName(t), Reserve: reserve, ReserveDays: t.ReserveDays, Delay: t.Delay,
+			Dispute: ChargeOf(t, t.ChargebackFee), Refund: ChargeOf(t, t.RefundFee), RefundFees: t.RefundFees, Installments: o.Installments,
+		},
 		Page:   PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang},
 		Script: o.Script,
 		Times:  Times{Created: now, Updated: now},
@@ -334,7 +365,7 @@ func (p *Payment) capture(now time.Time) ledger.Transfer {
 	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
 	return ledger.Transfer{
 		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay),
+		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay), Memo: p.reserveMemo(),
 		Postings: ledger.Post(
 			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
 			ledger.Posting{Account: ledger.Rounding, Amount: rounding},
@@ -342,6 +373,7 @@ func (p *Payment) capture(now time.Time) ledger.Transfer {
 			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Terms.Fees.Network},
+			ledger.Posting{Account: ledger.FeeTaxes, Amount: p.Terms.Fees.Tax},
 			ledger.Posting{Account: ledger.Reserve, Amount: p.Terms.Reserve},
 			ledger.Posting{Account: ledger.Pending, Amount: p.net()},
 		),
@@ -471,7 +503,21 @@ func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
 // ReserveOf is the id of the reserve that holds the payment's part.
 func ReserveOf(p Payment) string {
-	return ReserveID(p.Scope, DayOf(p.Times.Completed))
+	return ReserveID(p.Scope, ReserveDay(p.Times.Completed, p.Terms.ReserveDays))
+}
+
+// ReserveDay is the day of whose reserve a payment's part is: the day of its capture if the part is held for the usual
+// merchants.DefaultReserveDays, else the day whose reserve is released when the part is.
+func ReserveDay(captured time.Time, days int) time.Time {
+	return DayOf(captured).AddDate(0, 0, cmp.Or(days, merchants.DefaultReserveDays)-merchants.DefaultReserveDays)
+}
+
+// reserveMemo is the memo of a capture whose reserve is held for another time than the usual: the number of days.
+func (p *Payment) reserveMemo() string {
+	if days := p.Terms.ReserveDays; days != 0 && days != merchants.DefaultReserveDays && p.Terms.Reserve > 0 {
+		return strconv.Itoa(days)
+	}
+	return ""
 }
 
 // ReserveID is the id of a day's reserve.

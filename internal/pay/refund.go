@@ -188,16 +188,19 @@ type Parts struct {
 	Provider int64 `json:"provider,omitempty"`
 	Flat     int64 `json:"flat,omitempty"`
 	Network  int64 `json:"network,omitempty"`
+	Tax      int64 `json:"tax,omitempty"` // on the fees that go back
 }
 
 // held is the part in the merchant's own accounts, which is frozen.
 func (a Parts) held() int64 { return a.Net + a.Reserve }
 
-func (a Parts) platform() int64 { return a.USD - a.Net - a.Reserve - a.Provider - a.Flat - a.Network }
+func (a Parts) platform() int64 {
+	return a.USD - a.Net - a.Reserve - a.Provider - a.Flat - a.Network - a.Tax
+}
 
 func (a Parts) add(b Parts, sign int64) Parts {
 	return Parts{a.USD + sign*b.USD, a.Net + sign*b.Net, a.Reserve + sign*b.Reserve,
-		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
+		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network, a.Tax + sign*b.Tax}
 }
 
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
@@ -208,7 +211,7 @@ func (p *Payment) whole() Parts {
 	}
 	return Parts{
 		USD: p.Price.Amount.Minor, Net: p.net(), Reserve: p.Terms.Reserve,
-		Provider: p.Terms.Fees.Provider, Flat: p.Terms.Fees.Flat, Network: p.Terms.Fees.Network,
+		Provider: p.Terms.Fees.Provider, Flat: p.Terms.Fees.Flat, Network: p.Terms.Fees.Network, Tax: p.Terms.Fees.Tax,
 	}
 }
 
@@ -237,7 +240,7 @@ func (p *Payment) partsOf(local int64) Parts {
 	}{
 		{&parts.Net, whole.Net, given.Net}, {&parts.Reserve, whole.Reserve, given.Reserve},
 		{&platform, whole.platform(), given.platform()}, {&parts.Provider, whole.Provider, given.Provider},
-		{&parts.Flat, whole.Flat, given.Flat}, {&parts.Network, whole.Network, given.Network},
+		{&parts.Flat, whole.Flat, given.Flat}, {&parts.Network, whole.Network, given.Network}, {&parts.Tax, whole.Tax, given.Tax},
 	}
 	left := parts.USD
 	for _, s := range shares {
@@ -257,12 +260,13 @@ func (p *Payment) partsOf(local int64) Parts {
 // show the result.
 func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	if to.Pays() {
-		return p, Change{Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,
+		return p, Change{Transfers: moving(c.refundFee(p, now), c.transfer("refund", ledger.RefundPaid, now,
 			ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
 			ledger.Posting{Account: ledger.PlatformFees, Amount: -c.Parts.platform()},
 			ledger.Posting{Account: ledger.ProviderFees, Amount: -c.Parts.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: -c.Parts.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: -c.Parts.Network},
+			ledger.Posting{Account: ledger.FeeTaxes, Amount: -c.Parts.Tax},
 			ledger.Posting{Account: ledger.Refunds, Amount: c.Parts.USD}))}
 	}
 	from := p
@@ -274,6 +278,15 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
 		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
 		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed})), owed...)}
+}
+
+// refundFee is the transfer of what a refund that was made costs the merchant. Available may fall below zero by it, as it does for
+// a dispute.
+func (c Claim) refundFee(p Payment, now time.Time) ledger.Transfer {
+	return c.transfer("fee", ledger.RefundFee, now,
+		ledger.Posting{Account: ledger.Available, Amount: -p.Terms.Refund.Total()},
+		ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Refund.Fee},
+		ledger.Posting{Account: ledger.FeeTaxes, Amount: p.Terms.Refund.Tax})
 }
 
 // madeRefund is a refund that somebody has made already, and that only has to be booked.
@@ -310,12 +323,13 @@ func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
 	resolved.Previous = Status(ClaimPending)
 	return p, c, Change{
 		Payments: []Payment{p}, Claims: []Claim{c}, Events: []Event{opened, refunded, resolved},
-		Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,
+		Transfers: moving(c.refundFee(p, now), c.transfer("refund", ledger.RefundPaid, now,
 			ledger.Posting{Account: ledger.Available, Amount: -parts.held()},
 			ledger.Posting{Account: ledger.PlatformFees, Amount: -parts.platform()},
 			ledger.Posting{Account: ledger.ProviderFees, Amount: -parts.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: -parts.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: -parts.Network},
+			ledger.Posting{Account: ledger.FeeTaxes, Amount: -parts.Tax},
 			ledger.Posting{Account: ledger.Refunds, Amount: parts.USD})),
 	}
 }
@@ -421,6 +435,7 @@ func (d *docket) comeBack(c Claim, id, note string) {
 			ledger.Posting{Account: ledger.ProviderFees, Amount: c.Parts.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: c.Parts.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: c.Parts.Network},
+			ledger.Posting{Account: ledger.FeeTaxes, Amount: c.Parts.Tax},
 			ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
 			ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed})), owed...)}, ClaimRejected, PartyProvider, note, d.now)
 	d.add(change)

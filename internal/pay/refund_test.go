@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"pgregory.net/rapid"
 )
 
@@ -93,6 +94,21 @@ func (w *trade) any() *sale {
 	return w.sales[rapid.SampledFrom(slices.Sorted(maps.Keys(w.sales))).Draw(w.t, "which")]
 }
 
+// anyTerms are those of a tier, or of a plan with prices of its own.
+func anyTerms(t *rapid.T) merchants.Terms {
+	terms := plans.OfTier(rapid.SampledFrom(merchants.Tiers()).Draw(t, "tier"))
+	if rapid.Bool().Draw(t, "own plan") {
+		terms.Price = merchants.Price{
+			Bps: rapid.Int64Range(0, plans.MaxPercent).Draw(t, "percent"), Flat: rapid.Int64Range(0, 90).Draw(t, "flat price"), Least: rapid.Int64Range(0, 90).Draw(t, "least"),
+			Cost: rapid.SampledFrom([]*money.Fee{nil, {}, {Bps: 99, Flat: 10}}).Draw(t, "cost"),
+		}
+		terms.FXMarginBps, terms.TaxBps = rapid.Int64Range(0, 300).Draw(t, "margin"), rapid.Int64Range(0, 2500).Draw(t, "tax")
+		terms.RefundFee, terms.ReserveDays = rapid.Int64Range(0, 100).Draw(t, "refund fee"), rapid.SampledFrom([]int{0, 1, 30, 90, 180}).Draw(t, "days")
+		terms.ReserveCap = rapid.SampledFrom([]int64{0, 500}).Draw(t, "cap")
+	}
+	return terms
+}
+
 // sell creates a payment of any amount, price, tier and term, in a currency with 0, 2 or 3 decimals
 // and any value.
 func (w *trade) sell() {
@@ -101,7 +117,7 @@ func (w *trade) sell() {
 	o.ID, o.Local = w.id(PaymentPrefix), local
 	o.Rail.Limits = []accounts.Limit{{Currency: local.Currency, Min: 1, Max: 1 << 40}}
 	o.Rail.Fee = money.Fee{Bps: rapid.Int64Range(0, 600).Draw(w.t, "bps"), Flat: rapid.Int64Range(0, 60).Draw(w.t, "flat")}
-	o.Terms = merchants.TermsOf(rapid.SampledFrom(merchants.Tiers()).Draw(w.t, "tier"))
+	o.Terms = anyTerms(w.t)
 	o.Terms.RefundFees = rapid.SampledFrom([]merchants.RefundFees{merchants.FeesKept, merchants.FeesReturned}).Draw(w.t, "refund fees")
 	p, err := Create(o, w.now)
 	if err != nil {
@@ -232,7 +248,7 @@ func (w *trade) pay(amount int64) {
 func (w *trade) sums(p Payment) ledger.Balances {
 	b := ledger.Balances{}
 	for _, u := range w.transfers {
-		if u.Payment == p.ID && u.Kind != ledger.ChargebackFee {
+		if u.Payment == p.ID && u.Kind != ledger.ChargebackFee && u.Kind != ledger.RefundFee {
 			for _, line := range u.Postings {
 				b[line.Account] += line.Amount
 			}
@@ -248,7 +264,7 @@ func (w *trade) check() {
 	unclaimed := map[time.Time]int64{}
 	for _, u := range w.transfers {
 		if _, done := w.claimed[u.ID]; !done && u.Payment != "" {
-			unclaimed[DayOf(u.Captured)] += u.Amount(ledger.Reserve)
+			unclaimed[u.Day] += u.Amount(ledger.Reserve)
 		}
 	}
 	for _, r := range w.reserves {
@@ -282,7 +298,7 @@ func merchantHas(b ledger.Balances) int64 {
 
 func feesByAccount(p Payment) map[ledger.Account]int64 {
 	return map[ledger.Account]int64{ledger.PlatformFees: p.Terms.Fees.Platform, ledger.ProviderFees: p.Terms.Fees.Provider,
-		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network}
+		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network, ledger.FeeTaxes: p.Terms.Fees.Tax}
 }
 
 // finish ends everything that is open, and refunds all that is left.
@@ -304,7 +320,7 @@ func (w *trade) finish() {
 			w.answer(s, Approved)
 		}
 	}
-	for range 130 {
+	for range 220 {
 		w.now = w.now.Add(day)
 		w.work(100)
 	}
@@ -372,7 +388,7 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 		{merchants.FeesKept, [3]int64{10000, 0, 0}, 10000},
 	} {
 		o := order(t, cardRail(), 10000)
-		o.Terms = merchants.TermsOf(merchants.Starter)
+		o.Terms = plans.OfTier(merchants.Starter)
 		o.Terms.RefundFees = c.term
 		p, err := Create(o, noon)
 		if err != nil {

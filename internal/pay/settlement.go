@@ -123,9 +123,9 @@ func newSettlement(scope merchants.Scope, number int64, start, now time.Time) Se
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
 
 // Advance decides what to do with a due open settlement. first is when the first transfer that no settlement has
-// collected is due, zero if there is none; delay is of the merchant's present terms. The settlement begins to close
+// collected is due, zero if there is none; delay and the days on which it may close are of the merchant's present terms. The settlement begins to close
 // when that transfer is due and the last closing is long enough ago. Otherwise it is due again when both may be true.
-func (s Settlement) Advance(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
+func (s Settlement) Advance(first time.Time, delay time.Duration, on merchants.Weekdays, now time.Time) (next Settlement, closing bool) {
 	if !s.PeriodEnd.IsZero() { // a node died while closing it
 		return s, true
 	}
@@ -136,9 +136,9 @@ func (s Settlement) Advance(first time.Time, delay time.Duration, now time.Time)
 	if s.Number > 1 && due.Before(s.CreatedAt.Add(settlementGap)) {
 		due = s.CreatedAt.Add(settlementGap)
 	}
-	if due.After(now) {
+	if due = on.Next(due); due.After(now) || !on.Has(now.UTC().Weekday()) {
 		s = s.written(now)
-		s.DueAt = due
+		s.DueAt = on.Next(slices.MaxFunc([]time.Time{due, now}, time.Time.Compare))
 		return s, false
 	}
 	s.PeriodEnd, s.Matured = now.Add(-delay), now
@@ -371,24 +371,23 @@ func (s Settlement) ByHand(now time.Time) Change {
 	return Change{Settlements: []Settlement{s}}
 }
 
-// ReservePeriod is how long the rolling reserve of a payment is held. It is the same for all tiers,
-// which differ only in how much is held. So a change of tier cannot move a promised release.
-const ReservePeriod = 90 * day
+// ReservePeriod is how long the reserve of a day is held: see ReserveDay.
+const ReservePeriod = merchants.DefaultReserveDays * day
 
 // ReleasesShown is how many days of the reserve a balance shows: the next ones (BAL-4). The calendar of the reserve has all.
 const ReleasesShown = 3
 
-// ReleaseOf is when the reserve of a payment captured at a time is released. All payments of a day
-// are released together, once each was held for the period.
-func ReleaseOf(captured time.Time) time.Time { return DayOf(captured).Add(day + ReservePeriod) }
+// ReleaseOf is when the reserve of a day is released. All payments of a day are released together, once each was held for its
+// period.
+func ReleaseOf(day time.Time) time.Time { return DayOf(day).Add(24*time.Hour + ReservePeriod) }
 
-// Reserve is the money held back from the payments of one day, one row for each merchant,
+// Reserve is the money held back from the payments of one day (ReserveDay), one row for each merchant,
 // environment and day.
 type Reserve struct {
 	ID string // rsv_…, made from the merchant, the environment and the day
 	merchants.Scope
 	Version   int64
-	Day       time.Time // when the payments were captured
+	Day       time.Time // see ReserveDay
 	ReleaseAt time.Time
 	Held      int64     // USD cents, less what refunds gave back
 	Released  int64     // USD cents

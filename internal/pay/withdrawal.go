@@ -52,7 +52,8 @@ type Withdrawal struct {
 	Wallet           string
 	Status           WithdrawalStatus
 	Amount           int64 // USD cents that left available, the fee included
-	Fee              int64 // USD cents
+	Fee              int64 // USD cents, with the tax on it
+	Tax              int64 // USD cents
 	rates.Conversion       // the amount that arrives
 	Payout           Payout
 	Round            int             // number of accounts that have proved so far that they did not pay it
@@ -135,7 +136,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		}
 		return Withdrawal{}, Change{}, e
 	}
-	fee := terms.WithdrawalFee
+	fee := ChargeOf(terms, terms.WithdrawalFee)
 	if least := terms.LeastWithdrawal(); amount.Minor < least {
 		return Withdrawal{}, Change{}, problem.Field(problem.AmountBelowMinimum, "amount",
 			withdrawalTooSmall.With(money.New(least, money.USD)))
@@ -144,7 +145,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		return Withdrawal{}, Change{}, problem.Beyond("amount", withdrawalBeyondBalance, amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
-		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
+		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Conversion: into,
 		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
 	}
 	taken := out.transfer("out", ledger.WithdrawalOpened, now,
@@ -346,7 +347,8 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 	paid := w.transfer("paid", ledger.WithdrawalPaid, now,
 		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
 		ledger.Posting{Account: ledger.PaidOut, Amount: w.Net()},
-		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee},
+		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee - w.Tax},
+		ledger.Posting{Account: ledger.FeeTaxes, Amount: w.Tax},
 	)
 	float := w.moveFloat("paid", ledger.FloatArrived, ledger.FloatCommitted, ledger.FloatPaid, now)
 	w, told := w.event(webhooks.WithdrawalCompleted, before, now)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 )
 
 // nothingStrands is the rule of automatic payouts: what is owed and there is paid.
@@ -212,7 +213,7 @@ func (w *world) checkAutomatic() {
 			w.find(nothingStrands, "", "%v", err)
 			continue
 		}
-		if there := min(owed, have[ledger.Available]); there >= max(minimum, m.Terms().LeastWithdrawal()) {
+		if there := min(owed, have[ledger.Available]); there >= max(minimum, plans.OfTier(m.Tier).LeastWithdrawal()) {
 			w.find(nothingStrands, "", "%s is owed %d, and %d are available", merchant, owed, have[ledger.Available])
 		}
 	}

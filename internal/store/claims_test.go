@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -52,8 +53,8 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		}
 		read, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
-		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.DisputeFee != merchants.TermsOf(merchants.Standard).ChargebackFee {
-			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.End.Captured, read.Terms.DisputeFee)
+		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.Dispute.Fee != plans.OfTier(merchants.Standard).ChargebackFee {
+			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.End.Captured, read.Terms.Dispute.Fee)
 		}
 		for _, scope := range []merchants.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
 			if _, err := s.Claims().Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -33,7 +34,7 @@ func TestNoGuardStandsForAnother(t *testing.T) {
 		}
 		m, err := s.Merchants().Get(ctx, acme.Merchant)
 		must(t, err)
-		if _, err := s.Clocks().Get(ctx, acme.Merchant); !errors.Is(err, store.ErrNotFound) || m != merchant {
+		if _, err := s.Clocks().Get(ctx, acme.Merchant); !errors.Is(err, store.ErrNotFound) || !reflect.DeepEqual(m, merchant) {
 			t.Errorf("something is written: %v, the clock %v", m, err)
 		}
 		if list, err := s.Operators().List(ctx); err != nil || len(list) > 0 {

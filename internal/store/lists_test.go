@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -39,7 +40,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			Buyer: pay.Buyer{Email: []string{"", "ana@example.com", "Ana@Example.com", "o'b&c+d@example.com"}[random.IntN(4)], Name: "Ana",
 				Document: []string{"", "529.982.247-25", "11144477725", "GODE561231HDFRRN09"}[random.IntN(4)]}, Local: local, Asked: asked, Rate: rate(t),
 			Rail:    accounts.Rail{ID: kind.rail, Method: kind.method, Limits: []accounts.Limit{{Currency: local.Currency, Min: 1, Max: 1_000_000_00}}, Window: time.Hour},
-			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: merchants.TermsOf(merchants.Standard),
+			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: plans.OfTier(merchants.Standard),
 		}, at)
 		must(t, err)
 		p, change := p.Begin(routes, at)

@@ -31,6 +31,7 @@ const lockOrder = `
 200 key_uses
 210 retention
 220 routing_rules
+225 plans
 230 wallets
 240 mails
 250 withdrawals

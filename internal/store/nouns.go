@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/payouts"
 	"github.com/cascadapay/cascada/internal/store/people"
+	"github.com/cascadapay/cascada/internal/store/plans"
 	"github.com/cascadapay/cascada/internal/store/rates"
 	"github.com/cascadapay/cascada/internal/store/recovery"
 	"github.com/cascadapay/cascada/internal/store/routing"
@@ -33,6 +34,7 @@ type Store struct {
 	payouts.OfPayouts
 	merchants.OfMerchants
 	accounts.OfAccounts
+	plans.OfPlans
 	routing.OfRouting
 	rates.OfRates
 	mails.OfMails
@@ -53,6 +55,7 @@ func newStore(c *core) *Store {
 		OfPayouts:     payouts.NewPayouts(c.b),
 		OfMerchants:   merchants.NewMerchants(c.b),
 		OfAccounts:    accounts.NewAccounts(c.b),
+		OfPlans:       plans.NewPlans(c.b),
 		OfRouting:     routing.NewRouting(c.b),
 		OfRates:       rates.NewRates(c.b),
 		OfMails:       mails.NewMails(c.b),

@@ -51,7 +51,7 @@ func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 // release releases the rest of a closed day's reserve.
 func release(t *testing.T, s *store.Store, r pay.Reserve, now time.Time) {
 	t.Helper()
-	given, err := s.Reserves().GivenBack(ctx, r)
+	given, err := s.Reserves().GivenBack(ctx, r, r.Day)
 	must(t, err)
 	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
@@ -172,7 +172,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 				return
 			}
 			for {
-				given, err := s.Reserves().GivenBack(ctx, closed)
+				given, err := s.Reserves().GivenBack(ctx, closed, closed.Day)
 				if err != nil {
 					t.Error(err)
 					return

@@ -26,7 +26,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 	p := stored(t, s, id)
 	_, change := p.ApplyAnswer(pay.Outcome{Kind: pay.Approved}, routes, noon)
 	must(t, s.Commit(ctx, payload(change)))
-	return pay.Unsettled{Transfer: change.Transfers[0], Captured: noon}
+	return pay.Unsettled{Transfer: change.Transfers[0], Day: pay.DayOf(noon)}
 }
 
 // firstBatch writes the merchant's first settlement and returns it.

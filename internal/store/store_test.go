@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -86,7 +87,7 @@ func rate(t testing.TB) money.Rate {
 // that writes it.
 func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	t.Helper()
-	terms := merchants.TermsOf(merchants.Standard)
+	terms := plans.OfTier(merchants.Standard)
 	terms.RefundFees = merchants.FeesReturned
 	p, err := pay.Create(pay.Order{
 		ID: "TXN-" + id, Scope: acme, Amount: money.New(2550, money.USD), Local: money.New(13770, money.BRL), Rate: rate(t),

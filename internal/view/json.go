@@ -89,6 +89,10 @@ func (v Fees) AppendJSON(b []byte) []byte {
 	b = v.Provider.AppendJSON(b)
 	b = append(b, `,"network":`...)
 	b = v.Network.AppendJSON(b)
+	if v.Tax != nil {
+		b = append(b, `,"tax":`...)
+		b = v.Tax.AppendJSON(b)
+	}
 	b = append(b, `,"total":`...)
 	b = v.Total.AppendJSON(b)
 	return closed(b, at)

@@ -25,6 +25,7 @@ type Profile struct {
 	Industry     string                `json:"industry"`
 	Tier         merchants.Tier        `json:"tier" enum:"starter,standard,premium,trusted"`
 	TrustScore   int                   `json:"trustScore" doc:"0 to 1000"`
+	Plan         string                `json:"plan" doc:"The name of the price plan" example:"standard"`
 	Environment  merchants.Environment `json:"environment" enum:"sandbox,production"`
 	Capabilities Capabilities          `json:"capabilities"`
 	Balance      Buckets               `json:"balance"`
@@ -107,6 +108,7 @@ type FeeSummary struct {
 	ProcessingFees Money `json:"processingFees"`
 	FlatFees       Money `json:"flatFees"`
 	ChargebackFees Money `json:"chargebackFees"`
+	FeeTaxes       Money `json:"feeTaxes" doc:"Taxes on the fees"`
 	TotalFees      Money `json:"totalFees"`
 	NetBalance     Money `json:"netBalance" doc:"What payments, refunds and disputes of the period left to the merchant: grossVolume less totalFees, refunds and lost disputes. Adjustments and withdrawals are not in it: balance has what the merchant has"`
 }
@@ -122,10 +124,10 @@ func NewBuckets(b ledger.Balances) Buckets {
 // grossVolume less totalFees must lead to it by what payments did, and an adjustment may be of no payment, or of an older one.
 func NewFeeSummary(b ledger.Balances) FeeSummary {
 	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
-	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]
+	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees] + b[ledger.FeeTaxes]
 	return FeeSummary{
 		GrossVolume: USD(b.GrossVolume()), PlatformFees: USD(b[ledger.PlatformFees]), ProcessingFees: USD(processing),
-		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]), TotalFees: USD(total),
+		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]), FeeTaxes: USD(b[ledger.FeeTaxes]), TotalFees: USD(total),
 		NetBalance: USD(b.GrossVolume() - total - b[ledger.Refunds] - b[ledger.Chargebacks]),
 	}
 }

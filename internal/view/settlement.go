@@ -101,7 +101,7 @@ func NewSettlement(s pay.Settlement, publicURL string) Settlement {
 // SettlementLine is a settlement's line: a payment, or a later change of one.
 type SettlementLine struct {
 	Number          int64          `json:"number" doc:"From 1 within the settlement"`
-	Type            pay.LineType   `json:"type" enum:"charge,refund,chargeback,chargeback_fee,reserve_release,adjustment"`
+	Type            pay.LineType   `json:"type" enum:"charge,refund,refund_fee,chargeback,chargeback_fee,reserve_release,adjustment"`
 	TransactionID   *string        `json:"transactionId"`
 	ClaimID         *string        `json:"claimId"`
 	MerchantOrderID *string        `json:"merchantOrderId"`

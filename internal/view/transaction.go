@@ -85,10 +85,11 @@ type LineItem struct {
 
 // Fees is the price of a payment in USD.
 type Fees struct {
-	Platform Money `json:"platform"`
-	Provider Money `json:"provider"`
-	Network  Money `json:"network"`
-	Total    Money `json:"total"`
+	Platform Money  `json:"platform"`
+	Provider Money  `json:"provider"`
+	Network  Money  `json:"network"`
+	Tax      *Money `json:"tax,omitempty" doc:"On the other fees; left out if there is none"`
+	Total    Money  `json:"total"`
 }
 
 // Settling is how and when a payment's money becomes available.
@@ -299,7 +300,11 @@ func newPaymentData(p *pay.Payment, checkoutURL string) PaymentData {
 }
 
 func newFees(f merchants.Fees) Fees {
-	return Fees{USD(f.Platform), USD(f.Provider + f.Flat), USD(f.Network), USD(f.Total())}
+	fees := Fees{Platform: USD(f.Platform), Provider: USD(f.Provider + f.Flat), Network: USD(f.Network), Total: USD(f.Total())}
+	if f.Tax != 0 {
+		fees.Tax = new(USD(f.Tax))
+	}
+	return fees
 }
 
 func newSettling(p *pay.Payment) Settling {

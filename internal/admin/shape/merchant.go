@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -12,28 +13,32 @@ type Merchant struct {
 	ID         string               `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Name       string               `json:"name" example:"Acme"`
 	Tier       merchants.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
+	TrustScore int                  `json:"trustScore" doc:"0 to 1000"`
+	Plan       string               `json:"plan" doc:"Its price plan, and the version of it that is in force" example:"gold/3"`
 	RefundFees merchants.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What happens to a payment's fees when it is refunded, for payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
 
 	Installments []string `json:"installments" doc:"What its shoppers may be offered in installments, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM: up to INTERESTFREE the merchant may bear the interest" example:"[\"card.MEX:12/6@MXN:3000\"]"`
 
-	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment"`
+	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment for which the plan has no other price"`
 	RollingReservePct view.Rate  `json:"rollingReservePct" doc:"Percent of each payment"`
 	SettlementDelay   string     `json:"settlementDelay" example:"48h"`
 	WithdrawalFeeUSD  view.Money `json:"withdrawalFeeUsd"`
 	ChargebackFeeUSD  view.Money `json:"chargebackFeeUsd"`
 	CreatedAt         view.Time  `json:"createdAt"`
 
+	Assignments []Assignment `json:"assignments" doc:"The price plans that were assigned to it, oldest first; none: the built-in plan of its tier"`
+
 	Paused   *string    `json:"paused" nullable:"true" doc:"Why the merchant begins no payment, checkout or withdrawal in production; its team reads it. null: it is not paused"`
 	PausedAt *view.Time `json:"pausedAt" nullable:"true"`
 }
 
-// NewMerchant shows a merchant to operators.
-func NewMerchant(m merchants.Merchant) Merchant {
-	t := m.Terms()
+// NewMerchant shows a merchant, with its terms, to operators.
+func NewMerchant(m merchants.Merchant, t merchants.Terms, b *plans.Book) Merchant {
 	told := Merchant{
-		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,
-		PlatformFeePct: view.Percent(t.PlatformBps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
+		ID: m.ID, Name: m.Name, Tier: m.Tier, TrustScore: m.TrustScore, Plan: t.Plan, RefundFees: m.RefundFees,
+		PlatformFeePct: view.Percent(t.Price.Bps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
 		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
+		Assignments: NewAssignments(m, b),
 	}
 	told.Installments = []string{}
 	for _, g := range m.Installments.List() {

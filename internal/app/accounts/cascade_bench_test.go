@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 )
 
@@ -47,7 +48,7 @@ func cascades(b *testing.B, order routing.Order) {
 	a.Rules.Store(&routing.Rules{Order: order})
 	made, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
-		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: merchants.TermsOf(merchants.Standard),
+		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: plans.OfTier(merchants.Standard),
 	}, a.Now())
 	if err != nil {
 		b.Fatal(err)

@@ -3,9 +3,11 @@ package merchants
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
@@ -19,6 +21,9 @@ type Agreement struct {
 	Version    int64
 	Tier       merchants.Tier
 	RefundFees merchants.RefundFees
+	TrustScore *int              // 0 to 1000; nil: it stays, or becomes that of a new tier
+	Plan       *plans.Assignment // nil: it stays
+	Reason     string            // for the audit log; required for a score
 	// Installments replaces what shoppers may be offered in installments, as installment.ParseGrants reads it; nil: it stays.
 	Installments *string
 }
@@ -43,13 +48,31 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 			}
 			next = next.Grant(granted)
 		}
-		if next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments {
-			return m, nil, nil
+		if a.TrustScore != nil && *a.TrustScore != next.TrustScore {
+			if a.Reason == "" {
+				return m, nil, problem.Field(problem.MissingField, "reason", scoreWithoutReason)
+			}
+			if next, err = next.Score(*a.TrustScore); err != nil {
+				return m, nil, err
+			}
+		}
+		var assigned []audit.Entry
+		if a.Plan != nil {
+			if next, assigned, err = ob.plans.Assign(next, by, *a.Plan); err != nil {
+				return m, nil, err
+			}
+		}
+		if next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments && next.TrustScore == m.TrustScore {
+			next.Version = m.Version + 1
+			return next, assigned, nil
 		}
 		next.Version = m.Version + 1
 		details := map[string]string{}
 		if next.Tier != m.Tier {
 			details["tier"], details["tierBefore"] = string(next.Tier), string(m.Tier)
+		}
+		if next.TrustScore != m.TrustScore {
+			details["trustScore"], details["trustScoreBefore"] = strconv.Itoa(next.TrustScore), strconv.Itoa(m.TrustScore)
 		}
 		if next.RefundFees != m.RefundFees {
 			details["refundFees"], details["before"] = string(next.RefundFees), string(m.RefundFees)
@@ -57,7 +80,7 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 		if next.Installments != m.Installments {
 			details["installments"], details["installmentsBefore"] = cmp.Or(string(next.Installments), "none"), cmp.Or(string(m.Installments), "none")
 		}
-		return next, ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, details), nil
+		return next, append(assigned, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, a.Reason, details)...), nil
 	})
 }
 

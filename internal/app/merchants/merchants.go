@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -26,11 +27,12 @@ type Onboarding struct {
 	*base.Base
 	keys  *auth.Keys
 	mails *mails.Mails
+	plans *plans.Plans
 }
 
 // NewOnboarding returns the Onboarding of a service; keys makes the merchants' keys.
-func NewOnboarding(b *base.Base, keys *auth.Keys, m *mails.Mails) *Onboarding {
-	return &Onboarding{b, keys, m}
+func NewOnboarding(b *base.Base, keys *auth.Keys, m *mails.Mails, plans *plans.Plans) *Onboarding {
+	return &Onboarding{b, keys, m, plans}
 }
 
 // NewMerchant describes a merchant to be made.
@@ -268,7 +270,7 @@ func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onb
 	}
 	o := Onboarded{Merchant: merchants.Merchant{
 		ID: ob.NewID(merchants.MerchantPrefix, now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
-		Tier: n.Tier, TrustScore: merchants.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
+		Tier: n.Tier, TrustScore: n.Tier.FirstScore(), Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
 	change := ob.openShop(by, &o, name, now, merchants.RightWithdrawals)
 	change.Merchants = []merchants.Merchant{o.Merchant}

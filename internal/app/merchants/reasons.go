@@ -14,6 +14,7 @@ var (
 	logoRefused        = problem.Define1("shop.logo_refused", "why")
 	logoTooLarge       = problem.Define1("shop.logo_too_large", "bytes")
 	logoTooWide        = problem.Define2("shop.logo_too_wide", "width", "height")
+	scoreWithoutReason = problem.Define("merchant.score_without_reason")
 	shopNameTaken      = problem.Define("shop.name_taken")
 	noPicture          = problem.Define("shop.no_picture")
 )

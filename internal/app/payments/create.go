@@ -9,13 +9,16 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/accounts"
+	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/methods"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/rates"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -36,14 +39,25 @@ type Payments struct {
 // offer is the input from which a payment is made.
 type offer struct {
 	rates     *rates.Rates
-	providers *accounts.Providers
+	providers *appaccounts.Providers
 	methods   *methods.Methods
+	plans     *plans.Plans
 	cascade   *cascade.Cascade
 }
 
+// agreed is what a payment over the rail costs the merchant, and what the merchant's reserve holds if that is bounded.
+func (o offer) agreed(ctx context.Context, scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, int64, error) {
+	terms, err := o.plans.For(scope, m, rail)
+	if err != nil || terms.ReserveCap == 0 || terms.ReserveBps == 0 {
+		return terms, 0, err
+	}
+	have, err := o.plans.Store.Books().Balances(ctx, scope)
+	return terms, have[ledger.Reserve], err
+}
+
 // NewPayments returns the Payments of a service.
-func NewPayments(b *base.Base, rates *rates.Rates, providers *accounts.Providers, methods *methods.Methods, c *cascade.Cascade) *Payments {
-	return &Payments{Base: b, offer: offer{rates, providers, methods, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
+func NewPayments(b *base.Base, rates *rates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade) *Payments {
+	return &Payments{Base: b, offer: offer{rates, providers, methods, plans, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
 // NewPayment is a request to create a payment (PAY-1). Its strings were checked for form.
@@ -146,9 +160,13 @@ func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayme
 	if noPage(scope.Live, strict, n.Installments) {
 		offered = installment.Terms{}
 	}
+	terms, reserved, err := in.agreed(ctx, scope, merchant, q.Rail)
+	if err != nil {
+		return pay.Payment{}, err
+	}
 	return pay.Create(pay.Order{
 		ID: in.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
 		Country: q.Country, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
-		Terms: merchant.Terms(), Installments: offered, Script: pay.Script{Action: n.Simulate, Strict: strict},
+		Terms: terms, Reserved: reserved, Installments: offered, Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)
 }

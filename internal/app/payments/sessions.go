@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/methods"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
@@ -37,8 +38,8 @@ type Sessions struct {
 }
 
 // NewSessions returns the checkouts of a service.
-func NewSessions(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, methods *methods.Methods, c *cascade.Cascade, catalog *appaccounts.Catalog) *Sessions {
-	return &Sessions{b, offer{rates, providers, methods, c}, catalog}
+func NewSessions(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade, catalog *appaccounts.Catalog) *Sessions {
+	return &Sessions{b, offer{rates, providers, methods, plans, c}, catalog}
 }
 
 // NewSession is a request to create a checkout session (CHK-4). Its strings were checked.
@@ -409,11 +410,15 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	if noPage(s.Live, s.Strict, s.Installments) {
 		offered = installment.Terms{}
 	}
+	terms, reserved, err := ss.agreed(ctx, s.Scope, merchant, q.Rail)
+	if err != nil {
+		return pay.Order{}, err
+	}
 	return pay.Order{
 		ID: ss.MarkedID(pay.PaymentPrefix, now, ss.chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
 		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,
 		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, Opened: opened, ReturnURL: s.ReturnURL, Lang: c.Lang,
-		Terms: merchant.Terms(), After: s.After, Installments: offered,
+		Terms: terms, Reserved: reserved, After: s.After, Installments: offered,
 	}, nil
 }
 

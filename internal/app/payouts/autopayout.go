@@ -65,7 +65,11 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 	if err != nil {
 		return err
 	}
-	least := max(merchant.Terms().LeastWithdrawal(), control.Minimum)
+	terms, err := po.plans.Terms(s.Scope, merchant)
+	if err != nil {
+		return err
+	}
+	least := max(terms.LeastWithdrawal(), control.Minimum)
 	amount := min(owed, have[ledger.Available])
 	switch {
 	case owed < least:
@@ -82,7 +86,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 		return err
 	}
 	// A withdrawal or a claim may take the money in the meantime: then the next look pays what is left.
-	_, err = po.withdrawOnce(ctx, po.Self(), merchants.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms(), NewWithdrawal{
+	_, err = po.withdrawOnce(ctx, po.Self(), merchants.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant, NewWithdrawal{
 		Amount: money.New(amount, money.USD), Mark: base.MarkAbout(po.Vault, "automatic|"+s.ID),
 		With: func(w pay.Withdrawal) (pay.Withdrawal, []pay.Settlement) { return w.PayOff(of, now) },
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
@@ -313,6 +314,7 @@ type Payouts struct {
 	*base.Base
 	rates     *rates.Rates
 	providers *accounts.Providers
+	plans     *plans.Plans
 	to        *Wallets
 	config    PayoutsConfig
 	floats    *Floats
@@ -321,8 +323,8 @@ type Payouts struct {
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *rates.Rates, providers *accounts.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
+func NewPayouts(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans *plans.Plans, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
+	return &Payouts{Base: b, rates: rates, providers: providers, plans: plans, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
 }
 
 // Drain waits for the queries that are under way.

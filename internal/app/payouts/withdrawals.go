@@ -75,7 +75,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope mercha
 		}
 		var made pay.Withdrawal
 		if err = merchant.MayBegin(scope.Live); err == nil {
-			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms(), n)
+			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant, n)
 		}
 		if _, refused := errors.AsType[*problem.Error](err); refused {
 			// The same request may have come first, and be the reason for the error.
@@ -94,11 +94,15 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope mercha
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: those of Withdraw; store.ErrStale if the same request was first.
-func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope merchants.Scope, terms merchants.Terms, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope merchants.Scope, m merchants.Merchant, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
 	now := po.TimeOf(scope)
+	terms, err := po.plans.Terms(scope, m)
+	if err != nil {
+		return pay.Withdrawal{}, err
+	}
 	made, change, err := po.openWithdrawal(ctx, scope, n, terms, now)
 	if err != nil {
 		return made, err
@@ -213,7 +217,11 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope merchants
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms(), po.TimeOf(scope))
+	terms, err := po.plans.Terms(scope, merchant)
+	if err != nil {
+		return pay.Withdrawal{}, err
+	}
+	w, _, err := po.decideWithdrawal(ctx, scope, n, terms, po.TimeOf(scope))
 	return w, err
 }
 

@@ -83,6 +83,20 @@ func (rs *Rates) Reading(live bool, c money.Currency) (rates.Reading, error) {
 	return table.BuiltIn(c), nil
 }
 
+// Last is the last known rate of a currency for one USD, however old; the built-in one if the operator set none.
+//
+// Errors: service_unavailable with the reason no_rate.
+func (rs *Rates) Last(c money.Currency) (money.Rate, error) {
+	table := rs.table.Load()
+	if rate := table.Quote(c).Rate; !rate.IsZero() && c != money.USD {
+		return rate, nil
+	}
+	if rate := table.BuiltIn(c).Rate; !rate.IsZero() {
+		return rate, nil
+	}
+	return money.Rate{}, noRate(c, "no_rate")
+}
+
 func noRate(c money.Currency, reason string) error {
 	return &problem.Error{
 		Code:    problem.ServiceUnavailable,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -22,14 +23,15 @@ import (
 // Settlements has the merchants' money: balances, movements, settlements and reserves.
 type Settlements struct {
 	*base.Base
+	plans     *plans.Plans
 	payouts   *payouts.Payouts
 	movements work.Turns // by merchant: lists of movements, if it has several shops
 	drawing   work.Turns // one receipt at a time: one with Chinese letters takes 100 MB for a moment
 }
 
 // NewSettlements returns the Settlements of a service.
-func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements {
-	return &Settlements{Base: b, payouts: po}
+func NewSettlements(b *base.Base, plans *plans.Plans, po *payouts.Payouts) *Settlements {
+	return &Settlements{Base: b, plans: plans, payouts: po}
 }
 
 const (

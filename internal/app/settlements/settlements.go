@@ -74,17 +74,20 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 		return err
 	}
 	now := e.TimeOf(s.Scope)
-	delay := merchant.Terms().Delay
-	first, err := e.Store.Settlements().FirstDue(ctx, s.Scope, e.lookFrom(s), delay)
+	terms, err := e.plans.Terms(s.Scope, merchant)
 	if err != nil {
 		return err
 	}
-	s, closing := s.Advance(first, delay, now)
+	first, err := e.Store.Settlements().FirstDue(ctx, s.Scope, e.lookFrom(s, merchant), terms.Delay)
+	if err != nil {
+		return err
+	}
+	s, closing := s.Advance(first, terms.Delay, terms.Weekdays, now)
 	if !closing {
 		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := e.claimNext(ctx, s)
+		next, done, err := e.claimNext(ctx, s, merchant)
 		if err != nil || done {
 			return base.UnlessStale(err)
 		}
@@ -94,16 +97,16 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
-func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
+func (e *Settlements) lookFrom(s pay.Settlement, m merchants.Merchant) time.Time {
 	if e.Moved(s.Scope) || s.Number == 1 {
 		return time.Time{}
 	}
-	return s.Since.Add(-merchants.LongestDelay - settleSlack)
+	return s.Since.Add(-e.plans.Book().LongestDelay(m) - settleSlack)
 }
 
 // claimNext writes the next lines of a settlement that is closing. done: these were the last.
-func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
-	list, at, err := e.unsettled(ctx, s)
+func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement, m merchants.Merchant) (next pay.Settlement, done bool, err error) {
+	list, at, err := e.unsettled(ctx, s, m)
 	if err != nil {
 		return s, false, err
 	}
@@ -158,12 +161,12 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 
 // unsettled reads the next transfers that the settlement collects, over all kinds, and returns the
 // new cursor.
-func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
+func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement, m merchants.Merchant) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < collectLimit {
 		if at.At.IsZero() {
-			at.At = e.lookFrom(s)
+			at.At = e.lookFrom(s, m)
 		}
 		room := collectLimit - len(list)
 		more, err := e.Store.Settlements().Unsettled(ctx, s.Scope, at, s.Matured, room)
@@ -222,7 +225,12 @@ func (e *Settlements) release(ctx context.Context, v pay.Reserve) error {
 		}
 		v = next
 	}
-	given, err := e.Store.Reserves().GivenBack(ctx, v)
+	merchant, err := e.Store.Merchants().Get(ctx, v.Merchant)
+	if err != nil {
+		return err
+	}
+	captured := v.ReleaseAt.AddDate(0, 0, -e.plans.Book().LongestReserve(merchant)-1) // the earliest payment of the day
+	given, err := e.Store.Reserves().GivenBack(ctx, v, captured)
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -188,16 +190,24 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m))
+		terms, err := liveTerms(a, m)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m, terms, a.Plans.Book()))
 	}
-	return writeTerms(m)
+	return writeTerms(a, m)
 }
 
 // writeTerms writes for people what was agreed with a merchant, and whether it is paused.
-func writeTerms(m merchants.Merchant) error {
-	told := shape.NewMerchant(m)
+func writeTerms(a *app.App, m merchants.Merchant) error {
+	terms, err := liveTerms(a, m)
+	if err != nil {
+		return err
+	}
+	told := shape.NewMerchant(m, terms, a.Plans.Book())
 	lines := [][2]string{
-		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
+		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"trust score", strconv.Itoa(m.TrustScore)}, {"price plan", terms.Plan}, {"platform fee", percent(told.PlatformFeePct)},
 		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
 		{"withdrawal fee", told.WithdrawalFeeUSD.String()}, {"dispute fee", told.ChargebackFeeUSD.String()}, {"refund fees", string(m.RefundFees)},
 		{"installments", strings.Join(told.Installments, " ")},
@@ -216,6 +226,11 @@ func writeTerms(m merchants.Merchant) error {
 	return nil
 }
 
+// liveTerms are the merchant's terms in production now.
+func liveTerms(a *app.App, m merchants.Merchant) (merchants.Terms, error) {
+	return a.Plans.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
+}
+
 type merchantPauseCmd struct {
 	cli.DatabaseFlags
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
@@ -232,7 +247,7 @@ func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(m)
+	return writeTerms(a, m)
 }
 
 type merchantResumeCmd struct {
@@ -250,7 +265,7 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(m)
+	return writeTerms(a, m)
 }
 
 // merchantLine is the shape of merchant list --json.

@@ -15,13 +15,16 @@ import (
 )
 
 // tiers are the choices of a tier, each with what follows from it.
-func (c *pages) tiers(v *frame.Visit) (list []frame.Option) {
+func (c *pages) tiers(v *frame.Visit) (list []frame.Option, err error) {
 	for _, tier := range merchants.Tiers() {
-		terms := merchants.Merchant{Tier: tier}.Terms()
+		terms, err := c.Uses.Plans.Terms(merchants.Scope{Live: true}, merchants.Merchant{Tier: tier})
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, frame.Option{Value: string(tier), Label: c.Room.Text(v, "tier_option", "tier", c.Room.Text(v, "tier_"+string(tier)),
-			"fee", frame.Share(v.Language(), terms.PlatformBps), "reserve", frame.Share(v.Language(), terms.ReserveBps), "delay", fmt.Sprintf("%.0f h", terms.Delay.Hours()))})
+			"fee", frame.Share(v.Language(), terms.Price.Bps), "reserve", frame.Share(v.Language(), terms.ReserveBps), "delay", fmt.Sprintf("%.0f h", terms.Delay.Hours()))})
 	}
-	return list
+	return list, nil
 }
 
 // agree changes the tier and the terms of a merchant. The form names the merchant's version, so that two operators do

@@ -84,8 +84,14 @@ func (c *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 	if err != nil {
 		return err
 	}
-	view.Merchant, view.Terms, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Terms(), m.Version, m.Email, m.Industry, m.Language
-	view.Tiers, view.Seconds = c.tiers(v), int(base.CacheTTL.Seconds())
+	if view.Terms, err = c.Uses.Plans.Terms(merchants.Scope{Merchant: id, Live: true}, m); err != nil {
+		return err
+	}
+	if view.Tiers, err = c.tiers(v); err != nil {
+		return err
+	}
+	view.Merchant, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m, view.Terms, c.Uses.Plans.Book()), m.Version, m.Email, m.Industry, m.Language
+	view.Seconds = int(base.CacheTTL.Seconds())
 	for _, role := range people.Roles() {
 		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
 	}

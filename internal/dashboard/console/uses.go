@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
@@ -23,6 +24,7 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
+	Plans *plans.Plans
 	Service
 	Operators     *auth.Operators
 	Onboarding    *merchants.Onboarding

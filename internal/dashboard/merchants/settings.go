@@ -27,17 +27,21 @@ type settingsView struct {
 	ChargebackFee money.Amount
 }
 
-func newSettings(v *frame.Visit) settingsView {
-	terms := v.Merchant.Terms()
+func (a *shopPages) newSettings(v *frame.Visit) (settingsView, error) {
+	terms, err := a.Uses.Plans.Terms(v.Scope, v.Merchant)
 	return settingsView{
 		Name: v.Shop.Name, Schemes: strings.Join(v.Shop.Schemes, "\n"), Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
 		DelayHours:    int64(terms.Delay / time.Hour),
 		WithdrawalFee: money.New(terms.WithdrawalFee, money.USD), ChargebackFee: money.New(terms.ChargebackFee, money.USD),
-	}
+	}, err
 }
 
 func (a *shopPages) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Show(w, r, v, "settings", newSettings(v))
+	view, err := a.newSettings(v)
+	if err != nil {
+		return err
+	}
+	return a.room.Show(w, r, v, "settings", view)
 }
 
 // saved leads back to the settings, or shows them again with what was wrong.
@@ -56,25 +60,33 @@ func (a *shopPages) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (a *shopPages) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed := newSettings(v)
+	typed, err := a.newSettings(v)
+	if err != nil {
+		return err
+	}
 	typed.Name = r.FormValue("name")
 	return a.saved(w, r, v, a.Uses.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
 }
 
 // setSchemes replaces the schemes of the shop's apps.
 func (a *shopPages) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed := newSettings(v)
+	typed, err := a.newSettings(v)
+	if err != nil {
+		return err
+	}
 	typed.Schemes = r.FormValue("schemes")
-	_, err := a.Uses.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
+	_, err = a.Uses.Onboarding.SetSchemes(r.Context(), v.Actor(), v.Shop.ID, strings.Fields(typed.Schemes))
 	return a.saved(w, r, v, err, typed)
 }
 
 // setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague
 // replaced. The address gets the warnings about new wallets, so it is confirmed as they are (DASH-6).
 func (a *shopPages) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed := newSettings(v)
+	typed, err := a.newSettings(v)
+	if err != nil {
+		return err
+	}
 	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")
-	var err error
 	if typed.Email != r.FormValue("emailBefore") {
 		if !a.Confirmed(w, r, v, v.Home()+"/shop") {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -14,6 +15,7 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
+	Plans *plans.Plans
 	Service
 	Keys       *auth.Keys
 	Onboarding *appmerchants.Onboarding

@@ -50,7 +50,10 @@ func (m *moneyPages) balance(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if err != nil {
 		return err
 	}
-	terms := v.Merchant.Terms()
+	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	if err != nil {
+		return err
+	}
 	view := balanceView{
 		Days: int(terms.Delay / (24 * time.Hour)), Share: frame.Share(v.Language(), terms.ReserveBps), Owed: have[ledger.Available] < 0,
 		Late: usd(have[ledger.Suspense]), Shops: len(v.Shops) > 1,
@@ -170,5 +173,9 @@ func (m *moneyPages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	for _, day := range days {
 		sum += day.Remaining()
 	}
-	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), v.Merchant.Terms().ReserveBps), usd(sum)})
+	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	if err != nil {
+		return err
+	}
+	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), terms.ReserveBps), usd(sum)})
 }

@@ -162,7 +162,11 @@ type withdrawForm struct {
 
 // typed reads the form of a withdrawal, with the wallets that can be chosen.
 func (m *moneyPages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
-	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(v.Merchant.Terms().WithdrawalFee), Least: usd(v.Merchant.Terms().LeastWithdrawal())}
+	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	if err != nil {
+		return f, nil, err
+	}
+	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(terms.WithdrawalCost()), Least: usd(terms.LeastWithdrawal())}
 	list, byID, err := m.known(r, v)
 	if err != nil {
 		return f, nil, err

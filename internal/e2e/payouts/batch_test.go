@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -27,7 +28,7 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 		ID: pay.PaymentPrefix + id, Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Amount: usd, Local: usd, Rate: rate,
 		Rail: accounts.Rail{ID: "sbx_card", Method: "card", Sync: true, Limits: []accounts.Limit{{Currency: money.USD, Min: 1, Max: 1_000_000_00}},
 			Fee: money.Fee{Bps: 299, Flat: 30}},
-		Country: "USA", Terms: merchants.TermsOf(merchants.Standard),
+		Country: "USA", Terms: plans.OfTier(merchants.Standard),
 	}, at)
 	harness.Must(t, err)
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}

@@ -170,6 +170,9 @@ const (
 
 	RateSet Act = "rate.set" // an exchange rate, by the operator; a feed's are in the history of rates
 
+	PlanApplied  Act = "plan.applied"  // a price plan was made or changed
+	PlanAssigned Act = "plan.assigned" // to a merchant
+
 	RoutingApplied Act = "routing.applied"
 	RoutingReset   Act = "routing.reset"
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 )
 
 // allRails is both sets, for the rules that hold in either environment.
@@ -250,7 +251,7 @@ func TestSandboxHasItsFiveMethods(t *testing.T) {
 func TestSmallestPaymentOfARailLeavesSomething(t *testing.T) {
 	for _, r := range Rails() {
 		for _, tier := range merchants.Tiers() {
-			fees, _ := merchants.TermsOf(tier).Charge(money.New(r.Least, money.USD), r.Fee)
+			fees, _ := plans.OfTier(tier).Charge(merchants.Charged{USD: money.New(r.Least, money.USD), Cost: r.Fee})
 			if r.Least <= 0 || fees.Total() >= r.Least {
 				t.Errorf("%s takes %d cents, of which fees take %d from a %s merchant", r.Key, r.Least, fees.Total(), tier)
 			}

@@ -30,6 +30,8 @@ type Merchant struct {
 	TrustScore int // 0 to 1000
 	Language   Language
 	RefundFees RefundFees // for payments from now on
+	// Assignments are its price plans, each in force from a time on, oldest first; none: the built-in plan of the tier.
+	Assignments []Assignment
 	// Installments are what its shoppers may be offered, for payments from now on (PAY-43).
 	Installments installment.Grants
 	Strict       bool      // its sandbox refuses what production refuses
@@ -53,7 +55,7 @@ func (m Merchant) Next() Merchant {
 }
 
 // Agree changes the tier, and what happens to the fees of refunded payments, for what is made from now on. Empty ones
-// stay. The score becomes that of a new tier.
+// stay. The score becomes that of a new tier, unless the operator gives another.
 //
 // Errors: invalid_request for an unknown tier or term.
 func (m Merchant) Agree(tier Tier, fees RefundFees) (Merchant, error) {
@@ -65,11 +67,23 @@ func (m Merchant) Agree(tier Tier, fees RefundFees) (Merchant, error) {
 	}
 	m.Version++
 	if tier != "" && tier != m.Tier {
-		m.Tier, m.TrustScore = tier, TermsOf(tier).TrustScore
+		m.Tier, m.TrustScore = tier, tier.FirstScore()
 	}
 	if fees != "" {
 		m.RefundFees = fees
 	}
+	return m, nil
+}
+
+// Score sets how far the operator trusts the merchant.
+//
+// Errors: invalid_request for a score that is not 0 to MostScore.
+func (m Merchant) Score(score int) (Merchant, error) {
+	if score < 0 || score > MostScore {
+		return m, problem.Field(problem.InvalidRequest, "trustScore", scoreOutOfRange.With(MostScore))
+	}
+	m.Version++
+	m.TrustScore = score
 	return m, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	priceplans "github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -35,7 +36,7 @@ func book(t *testing.T) *books {
 		t.Fatal(err)
 	}
 	p, err := pay.Create(pay.Order{ID: "TXN-01M7ZBOOKS", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(246_80, money.USD),
-		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: merchants.TermsOf(merchants.Standard)}, providertest.Noon)
+		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: priceplans.OfTier(merchants.Standard)}, providertest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}

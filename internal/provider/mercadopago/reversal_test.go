@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -30,7 +31,7 @@ func waitingFor(t *testing.T, a *account, key string) (pay.Payment, provider.Req
 		t.Fatal(err)
 	}
 	p, err := pay.Create(pay.Order{ID: "TXN-01M7ZTEST", Scope: merchants.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(60_00, money.USD),
-		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: merchants.TermsOf(merchants.Standard)}, providertest.Noon)
+		Local: r.Local, Rate: rate, Rail: rail, Country: r.Country, Buyer: r.Buyer, Terms: plans.OfTier(merchants.Standard)}, providertest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}

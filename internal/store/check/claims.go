@@ -132,8 +132,8 @@ WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> ''`},
 	{"a refund leaves the fees where its payment's term says", `
 SELECT p.id, coalesce({json p.doc refundFees}, '') || ': ' || s.kept || ' of ' || s.taken || ' cents of fees are left after refunds of ' || s.back
 FROM (
-  SELECT m.payment, sum(CASE WHEN j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS kept,
-    sum(CASE WHEN m.kind = 'capture' AND j.key LIKE '%\_fees' ESCAPE '\' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS taken,
+  SELECT m.payment, sum(CASE WHEN (j.key LIKE '%\_fees' ESCAPE '\' OR j.key = 'fee_taxes') THEN CAST(j.value AS BIGINT) ELSE 0 END) AS kept,
+    sum(CASE WHEN m.kind = 'capture' AND (j.key LIKE '%\_fees' ESCAPE '\' OR j.key = 'fee_taxes') THEN CAST(j.value AS BIGINT) ELSE 0 END) AS taken,
     sum(CASE WHEN j.key = 'refunds' THEN CAST(j.value AS BIGINT) ELSE 0 END) AS back
   FROM (
     SELECT r.payment, t.kind, t.postings FROM (` + refundedPayments + `) AS r JOIN transfers AS t ON t.id = 'tr_' || substr(r.payment, 5) || '-capture'

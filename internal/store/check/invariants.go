@@ -55,6 +55,13 @@ SELECT r.id, 'the one before is missing' FROM routing_rules AS r
 WHERE r.version <> 1 AND NOT EXISTS (SELECT 1 FROM routing_rules AS b WHERE b.version = r.version - 1)`},
 })
 
+// planInvariants are the invariants of the price plans (check.go).
+var planInvariants = invariants([]invariant{
+	{"the versions of a price plan have no gap", `
+SELECT p.id, 'the one before is missing' FROM plans AS p
+WHERE p.version <> 1 AND NOT EXISTS (SELECT 1 FROM plans AS b WHERE b.name = p.name AND b.version = p.version - 1)`},
+})
+
 // mailInvariants are the invariants of e-mails (check.go).
 var mailInvariants = invariants([]invariant{
 	{"an e-mail that waits has a time, one that is over has neither a time nor an address", `

@@ -30,7 +30,7 @@ SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked
   SELECT p.id, {json p.doc fees} AS fees, coalesce(CAST({json p.doc reserve} AS BIGINT), 0) AS reserve, t.postings
   FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id}) AS f
 WHERE ` + feeDiffers("platform", "platform_fees") + ` OR ` + feeDiffers("provider", "provider_fees") + ` OR ` + feeDiffers("flat", "flat_fees") +
-		` OR ` + feeDiffers("network", "network_fees") + ` OR f.reserve <> coalesce(CAST({json f.postings reserve} AS BIGINT), 0)`},
+		` OR ` + feeDiffers("network", "network_fees") + ` OR ` + feeDiffers("tax", "fee_taxes") + ` OR f.reserve <> coalesce(CAST({json f.postings reserve} AS BIGINT), 0)`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
 	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},

@@ -138,7 +138,7 @@ func TestCheckRepeatsCanceledSnapshots(t *testing.T) {
 INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings)
   VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}');
 INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees,
-  network_fees, chargeback_fees, refunds, chargebacks) VALUES ('mer_1', TRUE, 0, -4, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
+  network_fees, fee_taxes, chargeback_fees, refunds, chargebacks) VALUES ('mer_1', TRUE, 0, -4, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 var settlementInvariants = ofTenants([]invariant{
 	{"a settlement's net is what its totals say", `
 SELECT s.id, 'net ' || s.net FROM settlements AS s
-WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
+WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.tax - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
 	{"a settlement moves its money once, when it closes", `
 SELECT s.id, s.status || ' moved ' || s.moved || ', its transfer ' || coalesce(CAST({json t.postings available} AS BIGINT), 0)
 FROM settlements AS s LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(s.id, 5) || '-settlement'
@@ -124,7 +124,7 @@ WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0) AND ` + notEmptiedEither("v"
 // settlementTotals are a settlement's totals, each with its column of a line.
 var settlementTotals = []struct{ name, of string }{
 	{"lines", listed("1")}, {"gross", listed("gross")}, {"platform", listed("platform")}, {"provider", listed("provider")},
-	{"network", listed("network")}, {"refunds", listed("refund")}, {"chargebacks", listed("chargeback")},
+	{"network", listed("network")}, {"tax", listed("tax")}, {"refunds", listed("refund")}, {"chargebacks", listed("chargeback")},
 	{"chargeback_fees", listed("chargeback_fee")}, {"adjustments", listed("adjustment")}, {"net", listed("net")},
 	{"held", listed("CASE WHEN reserve > 0 THEN reserve ELSE 0 END")},
 	{"released", listed("CASE WHEN reserve < 0 THEN -reserve ELSE 0 END")}, {"pending", "sum(pending)"},

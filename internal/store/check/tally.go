@@ -134,7 +134,7 @@ const (
 	// feesOf are the fees of a paid payment, from its capture.
 	feesOf = `CASE WHEN p.status IN ('completed', 'refunded', 'chargeback') THEN coalesce((
     SELECT sum(CAST(j.value AS BIGINT)) FROM transfers AS t, {each t.postings} AS j
-    WHERE t.id = 'tr_' || substr(p.id, 5) || '-capture' AND j.key LIKE '%\_fees' ESCAPE '\'), 0) ELSE 0 END`
+    WHERE t.id = 'tr_' || substr(p.id, 5) || '-capture' AND (j.key LIKE '%\_fees' ESCAPE '\' OR j.key = 'fee_taxes')), 0) ELSE 0 END`
 	// analyticsOf are the totals of all payments, and what is not added to them yet.
 	analyticsOf = `
     SELECT shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END AS outcome, amount, fees FROM rollups WHERE dimension = 'all' AND shop <> ''

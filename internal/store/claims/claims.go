@@ -44,6 +44,7 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 type ClaimDocument struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
+	Tax      int64           `json:"tax,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
 	Network  string          `json:"network,omitempty"`
 	Attempt  int             `json:"attempt,omitempty"`
@@ -69,6 +70,7 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID:  c.OrderID,
 		Fee:      c.Fee,
+		Tax:      c.Tax,
 		Reason:   c.Reason,
 		Network:  c.Network,
 		Attempt:  c.Attempt,
@@ -94,6 +96,7 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID = d.OrderID
 	c.Fee = d.Fee
+	c.Tax = d.Tax
 	c.Reason = d.Reason
 	c.Network = d.Network
 	c.Attempt = d.Attempt

@@ -31,6 +31,7 @@ var MerchantsTable = table.Describe(table.Table[merchants.Merchant]{
 		table.Word(f, "language", &m.Language)
 		table.Word(f, "refund_fees", &m.RefundFees)
 		table.Word(f, "installments", &m.Installments)
+		table.JSONList(f, "assignments", &m.Assignments)
 		f.Flag("strict", &m.Strict)
 		f.Text("paused", &m.Paused)
 		f.Time("paused_at", &m.PausedAt)

@@ -129,7 +129,11 @@ type paymentDoc struct {
 	Dispute   string               `json:"dispute,omitempty"`    // ids of open dispute claims, for check
 	Disputes  []pay.Taking         `json:"disputes,omitempty"`
 	Held      []pay.Held           `json:"held,omitempty"`
-	Fee       int64                `json:"disputeFee,omitempty"`
+	OnDispute pay.Charge           `json:"disputeCharge,omitzero"`
+	PerRefund pay.Charge           `json:"refundCharge,omitzero"`
+	PricePlan string               `json:"pricePlan,omitempty"`
+	TaxName   string               `json:"taxName,omitempty"`
+	HoldDays  int                  `json:"reserveDays,omitempty"`
 	RateFrom  string               `json:"rateFrom,omitempty"`
 	RateAt    int64                `json:"rateAt,omitempty"`
 	Strays    []strayDoc           `json:"strays,omitempty"`
@@ -175,7 +179,11 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		Dispute:    strings.Join(p.Disputes.Open(), ","),
 		Disputes:   p.Disputes.Takings,
 		Held:       p.Disputes.Held,
-		Fee:        p.Terms.DisputeFee,
+		OnDispute:  p.Terms.Dispute,
+		PerRefund:  p.Terms.Refund,
+		PricePlan:  p.Terms.Plan,
+		TaxName:    p.Terms.TaxName,
+		HoldDays:   p.Terms.ReserveDays,
 		RateFrom:   p.Price.Source,
 		RateAt:     table.Micros(p.Price.At),
 		Strays:     strayDocs(p.Strays),
@@ -220,7 +228,11 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Terms.RefundFees = d.OnRefund
 	p.Disputes.Takings = d.Disputes
 	p.Disputes.Held = d.Held
-	p.Terms.DisputeFee = d.Fee
+	p.Terms.Dispute = d.OnDispute
+	p.Terms.Refund = d.PerRefund
+	p.Terms.Plan = d.PricePlan
+	p.Terms.TaxName = d.TaxName
+	p.Terms.ReserveDays = d.HoldDays
 	p.Price.Source = d.RateFrom
 	p.Price.At = table.FromMicros(d.RateAt)
 	p.Strays = straysOf(d.Strays)

@@ -75,6 +75,7 @@ type withdrawalDoc struct {
 
 	ReturnedLocal int64 `json:"returnedLocal,omitempty"`
 	Returns       int   `json:"returns,omitempty"`
+	Tax           int64 `json:"tax,omitempty"`
 
 	ReturnedParts []int64  `json:"returnedParts,omitempty"`
 	ReturnRefs    []string `json:"returnRefs,omitempty"`
@@ -108,6 +109,7 @@ func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 		FloatOf:        w.Payout.Float.Currency,
 		ReturnedLocal:  w.ReturnedLocal,
 		Returns:        w.Returns,
+		Tax:            w.Tax,
 		ReturnedParts:  w.ReturnedParts,
 		ReturnRefs:     w.ReturnRefs,
 	}
@@ -135,6 +137,7 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.FailedAt = table.FromMicros(d.FailedAt)
 	w.ReturnedLocal = d.ReturnedLocal
 	w.Returns = d.Returns
+	w.Tax = d.Tax
 	w.ReturnedParts = d.ReturnedParts
 	w.ReturnRefs = d.ReturnRefs
 	w.Rate, err = table.ParseRate(d.Rate)

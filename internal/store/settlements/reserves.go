@@ -82,11 +82,11 @@ var LaterKinds = func() string {
 // What uncollected transfers add to the reserve, by the day of their payment's capture.
 var (
 	unsettledCaptures = engine.Statement(`
-SELECT t.at - t.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
+SELECT ` + strings.ReplaceAll(reserveDay, "c.", "t.") + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Claimed + `
 GROUP BY 1`)
 	unsettledReserve = engine.Statement(`
-SELECT c.at - c.at % 86400000000, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
+SELECT ` + reserveDay + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
 GROUP BY 1`)
@@ -94,7 +94,7 @@ GROUP BY 1`)
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
-  AND c.at >= $3 AND c.at < $4`)
+  AND ` + reserveDay + ` = $4`)
 )
 
 // Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:
@@ -120,9 +120,9 @@ func (s Reserves) Unsettled(ctx context.Context, scope merchants.Scope, since ti
 	return days, nil
 }
 
-// GivenBack returns what uncollected transfers gave back of a day's reserve, in USD cents.
-func (s Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
-	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
+// GivenBack returns what uncollected transfers gave back of a day's reserve, in USD cents. Its payments were captured since a time.
+func (s Reserves) GivenBack(ctx context.Context, v pay.Reserve, since time.Time) (int64, error) {
+	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(since), table.Micros(v.Day))
 	return -sum, err
 }
 

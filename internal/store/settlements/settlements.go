@@ -42,6 +42,7 @@ var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
 		f.Number("platform", &v.Platform)
 		f.Number("provider", &v.Provider)
 		f.Number("network", &v.Network)
+		f.Number("tax", &v.Tax)
 		f.Number("refunds", &v.Refunds)
 		f.Number("chargebacks", &v.Chargebacks)
 		f.Number("chargeback_fees", &v.ChargebackFees)
@@ -135,6 +136,7 @@ var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 		f.Number("platform!", &l.Platform)
 		f.Number("provider!", &l.Provider)
 		f.Number("network!", &l.Network)
+		f.Number("tax!", &l.Tax)
 		f.Number("refund!", &l.Refund)
 		f.Number("chargeback!", &l.Chargeback)
 		f.Number("chargeback_fee!", &l.ChargebackFee)
@@ -191,6 +193,10 @@ const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 // its payment settles (SVC-18).
 const captureOf = `LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'`
 
+// reserveDay is pay.ReserveDay of the capture c, whose memo is the number of days if it is not the usual.
+var reserveDay = fmt.Sprintf(`c.at - c.at %% %[1]d - (%[2]d - CASE WHEN c.memo = '' THEN %[2]d ELSE CAST(c.memo AS BIGINT) END) * %[1]d`,
+	(24 * time.Hour).Microseconds(), merchants.DefaultReserveDays)
+
 // firstDue finds the uncollected transfer that is due first: a capture when its payment settles, any other the merchant's
 // delay after its time, and not before its payment.
 var firstDue = engine.Statement(func() string {
@@ -221,11 +227,11 @@ func (s Settlements) FirstDue(ctx context.Context, scope merchants.Scope, since 
 // a payment comes with its capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
-SELECT ` + books.TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
+SELECT ` + books.TransfersTable.ListOf("t") + `, ` + strings.ReplaceAll(reserveDay, "c.", "t.") + ` FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND t.settles_at <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
-SELECT ` + books.TransfersTable.ListOf("t") + `, coalesce(c.at, 0)
+SELECT ` + books.TransfersTable.ListOf("t") + `, coalesce(` + reserveDay + `, 0)
 FROM transfers AS t ` + captureOf + `
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.settles_at, 0) <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
@@ -249,13 +255,13 @@ func (s Settlements) Unsettled(ctx context.Context, scope merchants.Scope, from 
 	return list, err
 }
 
-// scanUnsettled returns a reader of a transfer and its payment's capture time.
+// scanUnsettled returns a reader of a transfer and the day of its payment's reserve.
 func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
 	scan := books.TransfersTable.Scan(b.Personal)
 	return func(r engine.Row) (u pay.Unsettled, err error) {
-		var captured int64
-		u.Transfer, err = scan(table.With(r, &captured))
-		u.Captured = table.FromMicros(captured)
+		var day int64
+		u.Transfer, err = scan(table.With(r, &day))
+		u.Day = table.FromMicros(day)
 		return u, err
 	}
 }

@@ -18,7 +18,8 @@ CREATE TABLE merchants (
   paused TEXT NOT NULL DEFAULT '', -- why it begins nothing new in production, for its team; '': it is not paused
   paused_at BIGINT NOT NULL DEFAULT 0,
   row_hash TEXT NOT NULL DEFAULT '',
-  installments TEXT NOT NULL DEFAULT '' -- what it may offer its shoppers in installments, such as card.MEX:12/6; '': nothing
+  installments TEXT NOT NULL DEFAULT '', -- what it may offer its shoppers in installments, such as card.MEX:12/6; '': nothing
+  assignments TEXT NOT NULL -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
 );
 
 CREATE TABLE shops (
@@ -347,6 +348,7 @@ CREATE TABLE balances (
   provider_fees BIGINT NOT NULL,
   flat_fees BIGINT NOT NULL,
   network_fees BIGINT NOT NULL,
+  fee_taxes BIGINT NOT NULL, -- on fees: owed to the tax office
   chargeback_fees BIGINT NOT NULL,
   refunds BIGINT NOT NULL,
   chargebacks BIGINT NOT NULL,
@@ -752,6 +754,7 @@ CREATE TABLE settlements (
   platform BIGINT NOT NULL,
   provider BIGINT NOT NULL,
   network BIGINT NOT NULL,
+  tax BIGINT NOT NULL, -- on the fees
   refunds BIGINT NOT NULL,
   chargebacks BIGINT NOT NULL,
   chargeback_fees BIGINT NOT NULL,
@@ -794,6 +797,7 @@ CREATE TABLE settlement_lines (
   platform BIGINT NOT NULL,
   provider BIGINT NOT NULL,
   network BIGINT NOT NULL,
+  tax BIGINT NOT NULL, -- on the fees
   refund BIGINT NOT NULL,
   chargeback BIGINT NOT NULL,
   chargeback_fee BIGINT NOT NULL,
@@ -1024,6 +1028,18 @@ CREATE TABLE routing_rules (
   row_hash TEXT NOT NULL DEFAULT ''
 );
 {append only routing_rules}
+
+-- The operator's price plans: a row for each version of each plan.
+CREATE TABLE plans (
+  id TEXT NOT NULL PRIMARY KEY, -- of the name and the version
+  name TEXT NOT NULL,
+  version BIGINT NOT NULL, -- from 1 in each plan
+  from_at BIGINT NOT NULL, -- in force from then on, until the next version is
+  doc TEXT NOT NULL, -- JSON
+  at BIGINT NOT NULL,
+  row_hash TEXT NOT NULL
+);
+{append only plans}
 
 -- How far a job that goes on from day to day has come.
 CREATE TABLE watermarks (
