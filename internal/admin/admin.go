@@ -11,12 +11,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -58,6 +60,7 @@ func New(c Config) (http.Handler, error) {
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
 	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
+	a.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[planfile.Number](), reflect.TypeFor[float64]())
 	a.huma.UseMiddleware(a.admit)
 	a.accountRoutes()
 	a.merchantRoutes()

@@ -59,7 +59,7 @@ func (a *API) publish() error {
 		{Name: "Endings", Description: "What only the operator can end."},
 	}
 	for path, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op != nil {
 				complete(doc, path, op)
 			}
@@ -121,7 +121,7 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 		codes = append(codes, problem.WithdrawalNotFound)
 	case strings.HasPrefix(path, "/claims/{"):
 		codes = append(codes, problem.ClaimNotFound)
-	case strings.Contains(path, "{id}"):
+	case strings.Contains(path, "{"):
 		codes = append(codes, problem.NotFound)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)

@@ -43,10 +43,10 @@ type TermsBody struct {
 
 // PlanGiven is the price plan that a merchant has from a time on.
 type PlanGiven struct {
-	_          struct{}        `additionalProperties:"false"`
-	Name       string          `json:"name" maxLength:"40" example:"gold"`
-	From       *time.Time      `json:"from,omitempty" doc:"In force from then on; now if it is left out. What was to come into force then or later is withdrawn"`
-	Exceptions *planfile.Terms `json:"exceptions,omitempty" doc:"What differs from the plan for this merchant, in the plan's currency; nothing if it is left out"`
+	_          struct{}            `additionalProperties:"false"`
+	Name       string              `json:"name" maxLength:"40" example:"gold"`
+	From       *time.Time          `json:"from,omitempty" doc:"In force from then on; now if it is left out. What was to come into force then or later is withdrawn"`
+	Exceptions *planfile.PlanTerms `json:"exceptions,omitempty" doc:"What differs from the plan for this merchant, in the plan's currency; nothing if it is left out"`
 }
 
 type pauseIn struct {

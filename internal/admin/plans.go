@@ -38,7 +38,7 @@ type PlanBody struct {
 	_        struct{}   `additionalProperties:"false"`
 	Currency string     `json:"currency,omitempty" maxLength:"3" doc:"Of all amounts of the plan; USD if it is left out" example:"USD"`
 	From     *time.Time `json:"from,omitempty" doc:"In force from then on; now if it is left out"`
-	planfile.Terms
+	planfile.PlanTerms
 }
 
 type replayPlanIn struct{ Body ReplayPlanBody }
@@ -46,7 +46,7 @@ type replayPlanIn struct{ Body ReplayPlanBody }
 // ReplayPlanBody asks what a plan would have earned.
 type ReplayPlanBody struct {
 	_           struct{}              `additionalProperties:"false"`
-	Plan        planfile.Plan         `json:"plan"`
+	Plan        planfile.PlanText     `json:"plan"`
 	Environment merchants.Environment `json:"environment,omitempty" enum:"sandbox,production" doc:"production if it is left out"`
 	From        time.Time             `json:"from" doc:"Payments made from then on"`
 	To          *time.Time            `json:"to,omitempty" doc:"Payments made before; now if it is left out"`
@@ -99,7 +99,7 @@ func (a *API) plan(_ context.Context, _ audit.Actor, in *PlanPath) (*planOut, er
 }
 
 func (a *API) applyPlan(ctx context.Context, by audit.Actor, in *planIn) (*planOut, error) {
-	p, err := planfile.Plan{Name: in.Name, Currency: money.Currency(in.Body.Currency), Terms: in.Body.Terms}.Plan()
+	p, err := planfile.PlanText{Name: in.Name, Currency: money.Currency(in.Body.Currency), PlanTerms: in.Body.PlanTerms}.Plan()
 	if err != nil {
 		return nil, err
 	}

@@ -103,14 +103,14 @@ func NewDrift(count, cents int64, since time.Time) []LedgerWarning {
 
 // FeeSummary sums the fees of the last 90 days' payments.
 type FeeSummary struct {
-	GrossVolume    Money `json:"grossVolume"`
-	PlatformFees   Money `json:"platformFees"`
-	ProcessingFees Money `json:"processingFees"`
-	FlatFees       Money `json:"flatFees"`
-	ChargebackFees Money `json:"chargebackFees"`
-	FeeTaxes       Money `json:"feeTaxes" doc:"Taxes on the fees"`
-	TotalFees      Money `json:"totalFees"`
-	NetBalance     Money `json:"netBalance" doc:"What payments, refunds and disputes of the period left to the merchant: grossVolume less totalFees, refunds and lost disputes. Adjustments and withdrawals are not in it: balance has what the merchant has"`
+	GrossVolume    Money  `json:"grossVolume"`
+	PlatformFees   Money  `json:"platformFees"`
+	ProcessingFees Money  `json:"processingFees"`
+	FlatFees       Money  `json:"flatFees"`
+	ChargebackFees Money  `json:"chargebackFees"`
+	FeeTaxes       *Money `json:"feeTaxes,omitempty" doc:"Taxes on the fees; left out if there are none"`
+	TotalFees      Money  `json:"totalFees"`
+	NetBalance     Money  `json:"netBalance" doc:"What payments, refunds and disputes of the period left to the merchant: grossVolume less totalFees, refunds and lost disputes. Adjustments and withdrawals are not in it: balance has what the merchant has"`
 }
 
 // NewBuckets shows balances.
@@ -125,9 +125,13 @@ func NewBuckets(b ledger.Balances) Buckets {
 func NewFeeSummary(b ledger.Balances) FeeSummary {
 	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
 	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees] + b[ledger.FeeTaxes]
+	var taxes *Money
+	if b[ledger.FeeTaxes] != 0 {
+		taxes = new(USD(b[ledger.FeeTaxes]))
+	}
 	return FeeSummary{
 		GrossVolume: USD(b.GrossVolume()), PlatformFees: USD(b[ledger.PlatformFees]), ProcessingFees: USD(processing),
-		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]), FeeTaxes: USD(b[ledger.FeeTaxes]), TotalFees: USD(total),
+		FlatFees: USD(b[ledger.FlatFees]), ChargebackFees: USD(b[ledger.ChargebackFees]), FeeTaxes: taxes, TotalFees: USD(total),
 		NetBalance: USD(b.GrossVolume() - total - b[ledger.Refunds] - b[ledger.Chargebacks]),
 	}
 }

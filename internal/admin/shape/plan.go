@@ -10,7 +10,7 @@ import (
 
 // Plan is a version of a price plan.
 type Plan struct {
-	planfile.Plan
+	planfile.PlanText
 	Version int64      `json:"version" doc:"From 1 in each plan; 0: built in"`
 	From    *view.Time `json:"from" nullable:"true" doc:"In force from then on, until the next version is; null: it always was"`
 }
@@ -22,9 +22,9 @@ func NewPlan(v plans.Version) Plan {
 
 // Assignment is a price plan that a merchant has from a time on.
 type Assignment struct {
-	Plan       string          `json:"plan" example:"gold"`
-	From       view.Time       `json:"from"`
-	Exceptions *planfile.Terms `json:"exceptions" nullable:"true" doc:"What differs from the plan for this merchant; null: nothing"`
+	Plan       string              `json:"plan" example:"gold"`
+	From       view.Time           `json:"from"`
+	Exceptions *planfile.PlanTerms `json:"exceptions,omitempty" doc:"What differs from the plan for this merchant; left out if nothing does"`
 }
 
 // NewAssignments shows a merchant's price plans, oldest first.

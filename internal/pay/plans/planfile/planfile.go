@@ -46,27 +46,27 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Terms is what plans and exceptions say, in the words of a file. What is nil is not said.
-type Terms struct {
-	Prices        []Price     `yaml:"prices,omitempty" json:"prices,omitempty" maxItems:"200" doc:"The first that fits a payment is its price"`
-	FXMargin      *Number     `yaml:"fxMargin,omitempty" json:"fxMargin,omitempty" doc:"Percent of a payment that the shopper pays in another currency than USD"`
-	Reserve       *Reserve    `yaml:"reserve,omitempty" json:"reserve,omitempty"`
-	Settlement    *Settlement `yaml:"settlement,omitempty" json:"settlement,omitempty"`
-	Withdrawal    *Withdrawal `yaml:"withdrawal,omitempty" json:"withdrawal,omitempty"`
-	ChargebackFee *Number     `yaml:"chargebackFee,omitempty" json:"chargebackFee,omitempty" doc:"For each dispute, whatever its outcome"`
-	RefundFee     *Number     `yaml:"refundFee,omitempty" json:"refundFee,omitempty" doc:"For each refund"`
-	Tax           *Tax        `yaml:"tax,omitempty" json:"tax,omitempty"`
+// PlanTerms is what plans and exceptions say, in the words of a file. What is nil is not said.
+type PlanTerms struct {
+	Prices        []PlanPrice     `yaml:"prices,omitempty" json:"prices,omitempty" maxItems:"200" doc:"The first that fits a payment is its price"`
+	FXMargin      *Number         `yaml:"fxMargin,omitempty" json:"fxMargin,omitempty" doc:"Percent of a payment that the shopper pays in another currency than USD"`
+	Reserve       *PlanReserve    `yaml:"reserve,omitempty" json:"reserve,omitempty"`
+	Settlement    *PlanSettlement `yaml:"settlement,omitempty" json:"settlement,omitempty"`
+	Withdrawal    *PlanWithdrawal `yaml:"withdrawal,omitempty" json:"withdrawal,omitempty"`
+	ChargebackFee *Number         `yaml:"chargebackFee,omitempty" json:"chargebackFee,omitempty" doc:"For each dispute, whatever its outcome"`
+	RefundFee     *Number         `yaml:"refundFee,omitempty" json:"refundFee,omitempty" doc:"For each refund"`
+	Tax           *PlanTax        `yaml:"tax,omitempty" json:"tax,omitempty"`
 }
 
-// Plan is a plan in the words of a file.
-type Plan struct {
-	Name     string         `yaml:"plan" json:"plan" doc:"Its name: small letters, digits and hyphens" example:"gold"`
-	Currency money.Currency `yaml:"currency,omitempty" json:"currency,omitempty" doc:"Of all amounts of the plan; USD if it is left out" example:"USD"`
-	Terms    `yaml:",inline"`
+// PlanText is a plan in the words of a file.
+type PlanText struct {
+	Name      string         `yaml:"plan" json:"plan" doc:"Its name: small letters, digits and hyphens" example:"gold"`
+	Currency  money.Currency `yaml:"currency,omitempty" json:"currency,omitempty" doc:"Of all amounts of the plan; USD if it is left out" example:"USD"`
+	PlanTerms `yaml:",inline"`
 }
 
-// Price is a price in the words of a file.
-type Price struct {
+// PlanPrice is a price in the words of a file.
+type PlanPrice struct {
 	Rail         string           `yaml:"rail,omitempty" json:"rail,omitempty" example:"pix.BRA"`
 	Method       string           `yaml:"method,omitempty" json:"method,omitempty" example:"card"`
 	Country      string           `yaml:"country,omitempty" json:"country,omitempty" doc:"ISO 3166 alpha-3" example:"MEX"`
@@ -78,7 +78,7 @@ type Price struct {
 }
 
 // String is the price in one line, such as card 2.9% + 0.30.
-func (p Price) String() string {
+func (p PlanPrice) String() string {
 	words := slices.DeleteFunc([]string{p.Rail, p.Method, p.Country, string(p.Channel)}, func(w string) bool { return w == "" })
 	var parts []string
 	if p.Percent != nil {
@@ -104,27 +104,27 @@ func (p Price) String() string {
 	return strings.Join(append(words, price), " ")
 }
 
-// Reserve is the rolling reserve in the words of a file.
-type Reserve struct {
+// PlanReserve is the rolling reserve in the words of a file.
+type PlanReserve struct {
 	Percent *Number `yaml:"percent,omitempty" json:"percent,omitempty"`
 	Days    *int    `yaml:"days,omitempty" json:"days,omitempty"`
 	Cap     *Number `yaml:"cap,omitempty" json:"cap,omitempty" doc:"The reserve grows up to this"`
 }
 
-// Settlement is when money becomes available, in the words of a file.
-type Settlement struct {
+// PlanSettlement is when money becomes available, in the words of a file.
+type PlanSettlement struct {
 	Delay    string   `yaml:"delay,omitempty" json:"delay,omitempty" example:"48h"`
 	Weekdays []string `yaml:"weekdays,omitempty,flow" json:"weekdays,omitempty" doc:"On which settlements close, in UTC; all if it is left out" example:"[\"mon\",\"thu\"]"`
 }
 
-// Withdrawal is the price of a withdrawal in the words of a file.
-type Withdrawal struct {
+// PlanWithdrawal is the price of a withdrawal in the words of a file.
+type PlanWithdrawal struct {
 	Fee     *Number `yaml:"fee,omitempty" json:"fee,omitempty"`
 	Minimum *Number `yaml:"minimum,omitempty" json:"minimum,omitempty"`
 }
 
-// Tax is a tax on fees in the words of a file.
-type Tax struct {
+// PlanTax is a tax on fees in the words of a file.
+type PlanTax struct {
 	Name    string  `yaml:"name" json:"name" example:"IVA"`
 	Percent *Number `yaml:"percent" json:"percent" example:"16"`
 }
@@ -136,7 +136,7 @@ const MaxSize = 128 << 10
 //
 // Errors: which lines are wrong, and why.
 func Read(text []byte) (plans.Plan, error) {
-	var file Plan
+	var file PlanText
 	lines, err := decode(text, &file)
 	if err != nil {
 		return plans.Plan{}, err
@@ -152,7 +152,7 @@ func Read(text []byte) (plans.Plan, error) {
 //
 // Errors: which lines are wrong, and why.
 func ReadExceptions(text []byte, of plans.Plan) (plans.Exceptions, error) {
-	var file Terms
+	var file PlanTerms
 	lines, err := decode(text, &file)
 	if err != nil {
 		return plans.Exceptions{}, err
@@ -290,7 +290,7 @@ func (r *reader) amount(path string, n *Number) int64 {
 // Plan is the plan that the text says. It does not check it.
 //
 // Errors: invalid_request with every field that cannot be read.
-func (t Plan) Plan() (plans.Plan, error) {
+func (t PlanText) Plan() (plans.Plan, error) {
 	p := plans.Plan{Name: t.Name, Currency: t.Currency}
 	if t.Currency == money.USD {
 		p.Currency = ""
@@ -299,7 +299,7 @@ func (t Plan) Plan() (plans.Plan, error) {
 	if t.Currency.Valid() {
 		r.in = t.Currency
 	}
-	e := r.terms(t.Terms)
+	e := r.terms(t.PlanTerms)
 	p = p.With(e)
 	return p, problem.Invalid(r.issues...)
 }
@@ -307,7 +307,7 @@ func (t Plan) Plan() (plans.Plan, error) {
 // Exceptions are the exceptions from a plan that the text says. It does not check them.
 //
 // Errors: invalid_request with every field that cannot be read.
-func (t Terms) Exceptions(of plans.Plan) (plans.Exceptions, error) {
+func (t PlanTerms) Exceptions(of plans.Plan) (plans.Exceptions, error) {
 	r := reader{in: money.USD}
 	if of.Currency != "" {
 		r.in = of.Currency
@@ -316,7 +316,7 @@ func (t Terms) Exceptions(of plans.Plan) (plans.Exceptions, error) {
 	return e, problem.Invalid(r.issues...)
 }
 
-func (r *reader) terms(t Terms) (e plans.Exceptions) {
+func (r *reader) terms(t PlanTerms) (e plans.Exceptions) {
 	for i, p := range t.Prices {
 		e.Prices = append(e.Prices, r.price(fmt.Sprintf("prices[%d]", i), p))
 	}
@@ -349,7 +349,7 @@ func (r *reader) terms(t Terms) (e plans.Exceptions) {
 	return e
 }
 
-func (r *reader) price(path string, t Price) plans.Price {
+func (r *reader) price(path string, t PlanPrice) plans.Price {
 	p := plans.Price{
 		Rail: t.Rail, Method: t.Method, Country: t.Country, Channel: t.Channel,
 		Percent: r.percent(path+".percent", t.Percent), Flat: r.amount(path+".flat", t.Flat), Minimum: r.amount(path+".minimum", t.Minimum),
@@ -369,7 +369,7 @@ func (r *reader) price(path string, t Price) plans.Price {
 	return p
 }
 
-func (r *reader) settlement(t Settlement) *plans.Settlement {
+func (r *reader) settlement(t PlanSettlement) *plans.Settlement {
 	delay, err := time.ParseDuration(t.Delay)
 	if err != nil {
 		r.bad("settlement.delay", delayUnreadable)
@@ -390,7 +390,7 @@ func (r *reader) settlement(t Settlement) *plans.Settlement {
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // New is a plan in the words of a file.
-func New(p plans.Plan) Plan {
+func New(p plans.Plan) PlanText {
 	e := plans.Exceptions{Prices: p.Prices, Settlement: &p.Settlement}
 	given(&e.FXMargin, &p.FXMargin)
 	given(&e.Reserve, &p.Reserve)
@@ -398,7 +398,7 @@ func New(p plans.Plan) Plan {
 	given(&e.ChargebackFee, &p.ChargebackFee)
 	given(&e.RefundFee, &p.RefundFee)
 	given(&e.Tax, &p.Tax)
-	return Plan{Name: p.Name, Currency: p.Currency, Terms: NewTerms(e, p)}
+	return PlanText{Name: p.Name, Currency: p.Currency, PlanTerms: NewTerms(e, p)}
 }
 
 // given sets a field to a value that is not zero.
@@ -409,7 +409,7 @@ func given[T comparable](field **T, value *T) {
 }
 
 // NewTerms is a merchant's exceptions from a plan in the words of a file.
-func NewTerms(e plans.Exceptions, of plans.Plan) Terms {
+func NewTerms(e plans.Exceptions, of plans.Plan) PlanTerms {
 	in := money.USD
 	if of.Currency != "" {
 		in = of.Currency
@@ -421,9 +421,9 @@ func NewTerms(e plans.Exceptions, of plans.Plan) Terms {
 		}
 		return write(n)
 	}
-	var t Terms
+	var t PlanTerms
 	for _, p := range e.Prices {
-		line := Price{Rail: p.Rail, Method: p.Method, Country: p.Country, Channel: p.Channel,
+		line := PlanPrice{Rail: p.Rail, Method: p.Method, Country: p.Country, Channel: p.Channel,
 			Percent: some(p.Percent, percent), Flat: some(p.Flat, amount), Minimum: some(p.Minimum, amount)}
 		switch p.Cost {
 		case plans.Included:
@@ -437,13 +437,13 @@ func NewTerms(e plans.Exceptions, of plans.Plan) Terms {
 		t.FXMargin = percent(*e.FXMargin)
 	}
 	if of := e.Reserve; of != nil {
-		t.Reserve = &Reserve{Percent: percent(of.Percent), Cap: some(of.Cap, amount)}
+		t.Reserve = &PlanReserve{Percent: percent(of.Percent), Cap: some(of.Cap, amount)}
 		if of.Days != 0 {
 			t.Reserve.Days = &of.Days
 		}
 	}
 	if of := e.Settlement; of != nil {
-		t.Settlement = &Settlement{Delay: strconv.Itoa(int(of.Delay.Hours())) + "h"}
+		t.Settlement = &PlanSettlement{Delay: strconv.Itoa(int(of.Delay.Hours())) + "h"}
 		for d := range time.Weekday(7) {
 			if of.Weekdays != 0 && of.Weekdays.Has(d) {
 				t.Settlement.Weekdays = append(t.Settlement.Weekdays, weekdays[d])
@@ -451,7 +451,7 @@ func NewTerms(e plans.Exceptions, of plans.Plan) Terms {
 		}
 	}
 	if of := e.Withdrawal; of != nil {
-		t.Withdrawal = &Withdrawal{Fee: some(of.Fee, amount), Minimum: some(of.Minimum, amount)}
+		t.Withdrawal = &PlanWithdrawal{Fee: some(of.Fee, amount), Minimum: some(of.Minimum, amount)}
 	}
 	if e.ChargebackFee != nil {
 		t.ChargebackFee = amount(*e.ChargebackFee)
@@ -460,7 +460,7 @@ func NewTerms(e plans.Exceptions, of plans.Plan) Terms {
 		t.RefundFee = amount(*e.RefundFee)
 	}
 	if of := e.Tax; of != nil {
-		t.Tax = &Tax{Name: of.Name, Percent: percent(of.Percent)}
+		t.Tax = &PlanTax{Name: of.Name, Percent: percent(of.Percent)}
 	}
 	return t
 }

@@ -1,0 +1,213 @@
+package payments
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+)
+
+// planText is a plan as an operator sends it, read again here by other means than the service's.
+type planText string
+
+// rat is a number of the plan, zero if it does not say it.
+func (p planText) rat(t *testing.T, path ...string) *big.Rat {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(string(p)))
+	decoder.UseNumber()
+	var at any
+	harness.Must(t, decoder.Decode(&at))
+	for _, name := range path {
+		switch of := at.(type) {
+		case map[string]any:
+			at = of[name]
+		case []any:
+			at = of[int(name[0]-'0')]
+		}
+	}
+	if at == nil {
+		return new(big.Rat)
+	}
+	n, _ := new(big.Rat).SetString(fmt.Sprint(at))
+	return n
+}
+
+// cents rounds an amount of USD half up.
+func cents(usd *big.Rat) *big.Rat {
+	n := new(big.Rat).Mul(usd, big.NewRat(100, 1))
+	n.Add(n, big.NewRat(1, 2))
+	return new(big.Rat).SetInt(new(big.Int).Quo(n.Num(), n.Denom()))
+}
+
+func usd(cents *big.Rat) string {
+	return strings.TrimSuffix(strings.TrimSuffix(new(big.Rat).Quo(cents, big.NewRat(100, 1)).FloatString(2), "0"), ".0")
+}
+
+// price is the fees of a payment in cents: platform, provider, tax, and the sum. The plan's price is its number n; the provider's cost is
+// percent and flat.
+func (p planText) price(t *testing.T, n string, amount *big.Rat, percent, flat string, local bool) (platform, provider, tax, total *big.Rat) {
+	share := func(of, percent *big.Rat) *big.Rat {
+		if percent.Sign() == 0 {
+			return new(big.Rat)
+		}
+		part := cents(new(big.Rat).Quo(new(big.Rat).Mul(of, percent), big.NewRat(100, 1)))
+		if part.Sign() == 0 {
+			part.SetInt64(1)
+		}
+		return part
+	}
+	number := func(text string) *big.Rat { r, _ := new(big.Rat).SetString(text); return r }
+	platform = new(big.Rat).Add(share(amount, p.rat(t, "prices", n, "percent")), cents(p.rat(t, "prices", n, "flat")))
+	if least := cents(p.rat(t, "prices", n, "minimum")); platform.Cmp(least) < 0 {
+		platform = least
+	}
+	if local {
+		platform.Add(platform, share(amount, p.rat(t, "fxMargin")))
+	}
+	provider = new(big.Rat).Add(share(amount, number(percent)), cents(number(flat)))
+	fees := new(big.Rat).Add(platform, provider)
+	tax = cents(new(big.Rat).Quo(new(big.Rat).Mul(new(big.Rat).Quo(fees, big.NewRat(100, 1)), p.rat(t, "tax", "percent")), big.NewRat(100, 1)))
+	return platform, provider, tax, new(big.Rat).Add(fees, tax)
+}
+
+const (
+	goldPlan = `{"prices":[{"rail":"sbx_pix","percent":0.99,"minimum":0.2,"providerCost":"included"},
+		{"method":"card","percent":2.9,"flat":0.3,"providerCost":"1.5%+0.10"},{"percent":1.2}],
+		"fxMargin":0.5,"reserve":{"percent":5,"days":30,"cap":12},"settlement":{"delay":"72h"},"withdrawal":{"fee":3,"minimum":20},
+		"chargebackFee":20,"refundFee":0.25,"tax":{"name":"IVA","percent":16}}`
+	dearPlan = `{"prices":[{"percent":4,"flat":0.5,"providerCost":"included"}],"settlement":{"delay":"24h"},"withdrawal":{"fee":1},"tax":{"name":"ISS","percent":5}}`
+)
+
+// Every payment has the fees of the plan that was in force when it was made, and its settlement has them to the cent (PLAN-1, PLAN-2).
+func TestFeesAreThoseOfThePlan(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		path := "/merchants/" + o.Merchant.ID
+		op.Ask(t, http.MethodPut, "/plans/gold", goldPlan).Want(t, http.StatusOK).Tells(t, "version", "1")
+		op.Ask(t, http.MethodPut, "/plans/gold", goldPlan).Want(t, http.StatusOK).Tells(t, "version", "1") // a repeat changes nothing
+		op.Ask(t, http.MethodPut, "/plans/dear", dearPlan).Want(t, http.StatusOK)
+		given := op.Patch(t, path, `{"plan":{"name":"gold"},"refundFees":"kept","reason":"a contract"}`).Want(t, http.StatusOK)
+		given.Tells(t, "plan", `"gold/1"`)
+		op.Did(t, audit.PlanAssigned, o.Merchant.ID, given)
+		if got := o.Get(t, "/me").Text(t, "plan"); got != "gold" {
+			t.Errorf("the profile has the plan %s", got)
+		}
+
+		// In half a month the merchant's price for everything else changes.
+		later := op.App.Now().Add(15 * 24 * time.Hour).UTC().Format(time.RFC3339)
+		op.Patch(t, path, `{"plan":{"name":"dear","from":"`+later+`","exceptions":{"refundFee":1}}}`).Want(t, http.StatusOK).Tells(t, "plan", `"gold/1"`)
+
+		sums := map[string]*big.Rat{"platform": {}, "provider": {}, "tax": {}, "total": {}}
+		sell := func(plan planText, n, body, percent, flat string, local bool) string {
+			r := o.Post(t, "/payments", body).Want(t, http.StatusCreated)
+			id := r.Text(t, "transactionId")
+			amount, _ := new(big.Rat).SetString(r.Text(t, "amount"))
+			platform, provider, tax, total := plan.price(t, n, amount, percent, flat, local)
+			for name, want := range map[string]*big.Rat{"platform": platform, "provider": provider, "tax": tax, "total": total} {
+				got := "0"
+				if _, listed := r.At(t, "fees."+name); listed {
+					got = r.Text(t, "fees."+name)
+				}
+				if got != usd(want) {
+					t.Errorf("%s has a fee %s of %s, want %s: %s", body, name, got, usd(want), r)
+				}
+				sums[name].Add(sums[name], want)
+			}
+			if r.Text(t, "status") != "completed" {
+				o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+			}
+			return id
+		}
+		refunded := sell(goldPlan, "1", `{"amount":100,"paymentMethodId":"sbx_card"}`, "1.5", "0.1", false)
+		sell(goldPlan, "1", `{"amount":0.5,"paymentMethodId":"sbx_card"}`, "1.5", "0.1", false)
+		sell(goldPlan, "0", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "0", "0", true)
+		sell(goldPlan, "2", `{"amount":200,"paymentMethodId":"sbx_cash"}`, "3.5", "0", true)
+		if got := o.Get(t, "/me/balance").Text(t, "balance.reserve"); got != "12" {
+			t.Errorf("the reserve has %s, want its cap of 12", got)
+		}
+		harness.MoveTestClock(t, o, "71h")
+		op.Work(t)
+		o.Get(t, "/settlements?status=closed").Tells(t, "pagination.total", "0")
+		harness.MoveTestClock(t, o, "1h")
+		settled := harness.ClosedSettlements(t, o, 1)
+		for name, want := range sums {
+			if got := settled.Text(t, "data.0.fees."+name); got != usd(want) {
+				t.Errorf("the settlement has a fee %s of %s, want %s", name, got, usd(want))
+			}
+		}
+		available := o.Get(t, "/me/balance").Text(t, "balance.available")
+
+		// A refund costs what its payment's terms say, with the tax: 0.25 and 0.04.
+		o.Refund(t, refunded, `{"amount":10}`).Want(t, http.StatusOK)
+		was, _ := new(big.Rat).SetString(available)
+		is, _ := new(big.Rat).SetString(o.Get(t, "/me/balance").Text(t, "balance.available"))
+		if took := new(big.Rat).Sub(was, is).FloatString(2); took != "9.79" { // 0.50 of it is from the reserve
+			t.Errorf("a refund of 10 took %s from the balance, want 9.79", took)
+		}
+		harness.MoveTestClock(t, o, "73h")
+		costs := harness.ClosedSettlements(t, o, 2)
+		if got := costs.Text(t, "data.0.fees.platform") + " " + costs.Text(t, "data.0.fees.tax") + " " + costs.Text(t, "data.0.refunds"); got != "0.25 0.04 10" {
+			t.Errorf("the settlement of the refund has a fee, a tax and refunds of %s, want 0.25 0.04 10", got)
+		}
+
+		// From the day on, the other plan is in force.
+		for name := range sums {
+			sums[name] = new(big.Rat)
+		}
+		harness.MoveTestClock(t, o, "239h")
+		sell(dearPlan, "0", `{"amount":100,"paymentMethodId":"sbx_card"}`, "0", "0", false)
+		if got := o.Get(t, "/me").Text(t, "plan"); got != "dear" {
+			t.Errorf("the profile has the plan %s", got)
+		}
+		harness.MoveTestClock(t, o, "24h")
+		settled = harness.ClosedSettlements(t, o, 3)
+		for name, want := range sums {
+			if _, listed := settled.At(t, "data.0.fees."+name); (listed || want.Sign() != 0) && settled.Text(t, "data.0.fees."+name) != usd(want) {
+				t.Errorf("the settlement under the other plan has a fee %s of %s, want %s", name, settled.Text(t, "data.0.fees."+name), usd(want))
+			}
+		}
+
+		// The reserve of the first payments is held for 30 days, not 90.
+		harness.MoveTestClock(t, o, "360h")
+		op.Settle(t, "the reserve is released after 30 days", func() bool {
+			return o.Get(t, "/me/balance").Text(t, "balance.reserve") == "0"
+		})
+
+		// A replay of what is in force finds no difference, and of another plan the one that its prices say.
+		replay := op.Post(t, "/plan-replays", `{"environment":"sandbox","from":"2020-01-01T00:00:00Z","to":"2100-01-01T00:00:00Z","merchantIds":["`+o.Merchant.ID+`"],"plan":{"plan":"free","settlement":{"delay":"48h"}}}`).Want(t, http.StatusOK)
+		replay.Tells(t, "total.payments", "5")
+		replay.Tells(t, "total.is.platform", "0")
+	})
+}
+
+// A plan that cannot be is refused with each field that is wrong, and nothing is applied (PLAN-3).
+func TestWrongPlansAreRefused(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		for body, want := range map[string]string{
+			`{"prices":[{"percent":1.234}],"settlement":{"delay":"48h"}}`:                              "400 invalid_request invalid_request_error param=prices[0].percent issues=prices[0].percent",
+			`{"prices":[{"percent":60}],"settlement":{"delay":"48h"}}`:                                 "400 invalid_request invalid_request_error param=prices[0].percent issues=prices[0].percent",
+			`{"prices":[{"percent":1},{"method":"card","percent":2}],"settlement":{"delay":"48h"}}`:    "400 invalid_request invalid_request_error param=prices[1] issues=prices[1],prices[1]",
+			`{"prices":[{"rail":"gold.ATL","percent":1},{"percent":1}],"settlement":{"delay":"48h"}}`:  "400 invalid_request invalid_request_error param=prices[0] issues=prices[0]",
+			`{"prices":[{"percent":1}],"settlement":{"delay":"1h"}}`:                                   "400 invalid_request invalid_request_error param=settlement.delay issues=settlement.delay",
+			`{"prices":[{"percent":1}]}`:                                                               "400 invalid_request invalid_request_error param=settlement.delay issues=settlement.delay",
+			`{"currency":"CHF","prices":[{"percent":1}],"settlement":{"delay":"48h"}}`:                 "400 invalid_request invalid_request_error param=currency",
+			`{"prices":[{"percent":1,"providerCost":"dear"}],"settlement":{"delay":"48h"}}`:            "400 invalid_request invalid_request_error param=prices[0].providerCost issues=prices[0].providerCost",
+			`{"prices":[{"percent":1}],"settlement":{"delay":"48h"},"from":"2001-01-01T00:00:00Z"}`:    "400 invalid_request invalid_request_error param=from",
+			`{"prices":[{"percent":1}],"settlement":{"delay":"48h"},"tax":{"name":"","percent":1}}`:    "400 invalid_request invalid_request_error param=tax.name issues=tax.name",
+			`{"prices":[{"percent":1}],"settlement":{"delay":"48h"},"reserve":{"percent":1,"days":0}}`: "400 invalid_request invalid_request_error param=reserve.days issues=reserve.days",
+		} {
+			op.Ask(t, http.MethodPut, "/plans/wrong", body).Refused(t, want)
+		}
+		op.Get(t, "/plans/wrong").Refused(t, "404 not_found invalid_request_error")
+		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"plan":{"name":"wrong"}}`).Refused(t, "400 invalid_request invalid_request_error param=plan")
+		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5}`).Refused(t, "400 missing_field invalid_request_error param=reason")
+		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5,"reason":"chargebacks"}`).Tells(t, "trustScore", "5")
+	})
+}
