@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows collects values row by row, in the column order of a {rows: …}: Text, Number and Flag append the
+// Rows collects values row by row, in the column order of a {rows: …}: Text, Number, Flag and Bytes append the
 // next value, and Next ends the row.
 type Rows struct {
 	Columns []Column
@@ -24,6 +25,7 @@ type Form interface {
 	appendText(v string)
 	appendNumber(v int64)
 	appendFlag(v bool)
+	appendBytes(v []byte)
 	end()
 	Args() []any // of the statement
 }
@@ -75,6 +77,13 @@ func (r *Rows) Number(values ...int64) *Rows {
 func (r *Rows) Flag(v bool) *Rows {
 	r.value("BOOLEAN")
 	r.appendFlag(v)
+	return r
+}
+
+// Bytes appends the next column's value. v must not be changed any more.
+func (r *Rows) Bytes(v []byte) *Rows {
+	r.value(bytesKind)
+	r.appendBytes(v)
 	return r
 }
 
@@ -130,6 +139,14 @@ func (r *jsonRows) appendNumber(v int64) {
 func (r *jsonRows) appendFlag(v bool) {
 	r.comma()
 	r.b = strconv.AppendBool(r.b, v)
+}
+
+// appendBytes appends hexadecimal digits: JSON has no bytes.
+func (r *jsonRows) appendBytes(v []byte) {
+	r.comma()
+	r.b = append(r.b, '"')
+	r.b = hex.AppendEncode(r.b, v)
+	r.b = append(r.b, '"')
 }
 
 func (r *jsonRows) end() { r.b = append(r.b, ']') }
@@ -199,6 +216,11 @@ func (r *binaryRows) appendFlag(v bool) {
 	r.b = append(r.b, byte(Bit(v)))
 }
 
+func (r *binaryRows) appendBytes(v []byte) {
+	r.field(pgtype.ByteaOID, len(v))
+	r.b = append(r.b, v...)
+}
+
 func (r *binaryRows) end() {
 	binary.BigEndian.PutUint32(r.b[r.start:], uint32(len(r.b)-r.start-4))
 	if r.n++; r.n == 1 {
@@ -217,6 +239,7 @@ type Arrays struct {
 	Texts   [][]string
 	Ints    [][]int64
 	Bools   [][]bool
+	Blobs   [][][]byte
 }
 
 // NewArrays returns arrays with room for capacity rows.
@@ -224,6 +247,7 @@ func NewArrays(columns []Column, capacity int) *Arrays {
 	r := &Arrays{
 		columns: columns,
 		Texts:   make([][]string, len(columns)), Ints: make([][]int64, len(columns)), Bools: make([][]bool, len(columns)),
+		Blobs: make([][][]byte, len(columns)),
 	}
 	for i, c := range columns {
 		switch c.Kind {
@@ -233,6 +257,8 @@ func NewArrays(columns []Column, capacity int) *Arrays {
 			r.Ints[i] = make([]int64, 0, capacity)
 		case "BOOLEAN":
 			r.Bools[i] = make([]bool, 0, capacity)
+		case bytesKind:
+			r.Blobs[i] = make([][]byte, 0, capacity)
 		default:
 			panic("store: column " + c.Name + " of unknown kind " + c.Kind)
 		}
@@ -257,6 +283,11 @@ func (r *Arrays) appendFlag(v bool) {
 	r.at++
 }
 
+func (r *Arrays) appendBytes(v []byte) {
+	r.Blobs[r.at] = append(r.Blobs[r.at], v)
+	r.at++
+}
+
 func (r *Arrays) end() {}
 
 // Args returns the arguments of the statement.
@@ -268,6 +299,8 @@ func (r *Arrays) Args() []any {
 			args[i] = r.Texts[i]
 		case "BIGINT":
 			args[i] = r.Ints[i]
+		case bytesKind:
+			args[i] = r.Blobs[i]
 		default:
 			args[i] = r.Bools[i]
 		}

@@ -90,6 +90,7 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 	r := newRowHash(s, key)
 	values := make([]rowValue, len(s.Columns))
 	var hash string
+	blobs := make([][]byte, len(s.Columns))
 	into := make([]any, 0, len(s.Columns)+1)
 	for i := range values {
 		switch v := &values[i]; s.Columns[i].Kind {
@@ -97,6 +98,8 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 			into = append(into, &v.text)
 		case "BIGINT":
 			into = append(into, &v.number)
+		case "BYTES":
+			into = append(into, &blobs[i])
 		default:
 			into = append(into, &v.flag)
 		}
@@ -105,6 +108,11 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 	return func(row engine.Row) (of HashedRow, err error) {
 		if err := row.Scan(into...); err != nil {
 			return of, err
+		}
+		for i, blob := range blobs {
+			if s.Columns[i].Kind == "BYTES" {
+				values[i].text = string(blob)
+			}
 		}
 		of.ID = values[s.ID].text
 		if s.Version >= 0 {
@@ -152,7 +160,7 @@ func (r *rowHash) sum() string {
 	for _, i := range r.s.order {
 		c, v := &r.s.Columns[i], &r.values[i]
 		switch c.Kind {
-		case "TEXT":
+		case "TEXT", "BYTES":
 			r.h.Text(c.Name, v.text)
 		case "BIGINT":
 			r.h.Number(c.Name, v.number)
