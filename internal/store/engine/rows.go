@@ -234,31 +234,33 @@ func (r *binaryRows) Args() []any { return []any{r} }
 // Arrays holds one array per column: PostgreSQL takes rows of few columns this way, and seals are made from
 // it.
 type Arrays struct {
-	columns []Column
-	at      int
-	Texts   [][]string
-	Ints    [][]int64
-	Bools   [][]bool
-	Blobs   [][][]byte
+	at int
+	Of []Array
+}
+
+// Array is the values of a column, in the field of its kind.
+type Array struct {
+	kind  string
+	Texts []string
+	Ints  []int64
+	Bools []bool
+	Blobs [][]byte
 }
 
 // NewArrays returns arrays with room for capacity rows.
 func NewArrays(columns []Column, capacity int) *Arrays {
-	r := &Arrays{
-		columns: columns,
-		Texts:   make([][]string, len(columns)), Ints: make([][]int64, len(columns)), Bools: make([][]bool, len(columns)),
-		Blobs: make([][][]byte, len(columns)),
-	}
+	r := &Arrays{Of: make([]Array, len(columns))}
 	for i, c := range columns {
-		switch c.Kind {
+		of := &r.Of[i]
+		switch of.kind = c.Kind; c.Kind {
 		case "TEXT":
-			r.Texts[i] = make([]string, 0, capacity)
+			of.Texts = make([]string, 0, capacity)
 		case "BIGINT":
-			r.Ints[i] = make([]int64, 0, capacity)
+			of.Ints = make([]int64, 0, capacity)
 		case "BOOLEAN":
-			r.Bools[i] = make([]bool, 0, capacity)
+			of.Bools = make([]bool, 0, capacity)
 		case bytesKind:
-			r.Blobs[i] = make([][]byte, 0, capacity)
+			of.Blobs = make([][]byte, 0, capacity)
 		default:
 			panic("store: column " + c.Name + " of unknown kind " + c.Kind)
 		}
@@ -266,43 +268,49 @@ func NewArrays(columns []Column, capacity int) *Arrays {
 	return r
 }
 
+// next is the column of the next value.
+func (r *Arrays) next() *Array {
+	r.at++
+	return &r.Of[r.at-1]
+}
+
 func (r *Arrays) begin() { r.at = 0 }
 
 func (r *Arrays) appendText(v string) {
-	r.Texts[r.at] = append(r.Texts[r.at], v)
-	r.at++
+	of := r.next()
+	of.Texts = append(of.Texts, v)
 }
 
 func (r *Arrays) appendNumber(v int64) {
-	r.Ints[r.at] = append(r.Ints[r.at], v)
-	r.at++
+	of := r.next()
+	of.Ints = append(of.Ints, v)
 }
 
 func (r *Arrays) appendFlag(v bool) {
-	r.Bools[r.at] = append(r.Bools[r.at], v)
-	r.at++
+	of := r.next()
+	of.Bools = append(of.Bools, v)
 }
 
 func (r *Arrays) appendBytes(v []byte) {
-	r.Blobs[r.at] = append(r.Blobs[r.at], v)
-	r.at++
+	of := r.next()
+	of.Blobs = append(of.Blobs, v)
 }
 
 func (r *Arrays) end() {}
 
 // Args returns the arguments of the statement.
 func (r *Arrays) Args() []any {
-	args := make([]any, len(r.columns))
-	for i, c := range r.columns {
-		switch c.Kind {
+	args := make([]any, len(r.Of))
+	for i, of := range r.Of {
+		switch of.kind {
 		case "TEXT":
-			args[i] = r.Texts[i]
+			args[i] = of.Texts
 		case "BIGINT":
-			args[i] = r.Ints[i]
+			args[i] = of.Ints
 		case bytesKind:
-			args[i] = r.Blobs[i]
+			args[i] = of.Blobs
 		default:
-			args[i] = r.Bools[i]
+			args[i] = of.Bools
 		}
 	}
 	return args

@@ -44,7 +44,7 @@ var ErrDamaged = errors.New("what is stored is damaged")
 
 var (
 	checksums = crc32.MakeTable(crc32.Castagnoli)
-	pool     = sync.Pool{New: func() any { return new(buffers) }}
+	pool      = sync.Pool{New: func() any { return new(buffers) }}
 )
 
 // buffers are where objects are made. They are used again.

@@ -1,9 +1,11 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -21,7 +23,8 @@ type Hashing struct {
 	// ID and Version are the places of these columns; -1: the table has none.
 	ID, Version int
 	loose       []bool
-	order       []int // of the hashed columns, by name
+	free        sync.Pool // of *rowHash: to begin one costs more than to hash a row
+	order       []int     // of the hashed columns, by name
 }
 
 var hashings []*Hashing // of all tables with hashes
@@ -146,12 +149,24 @@ type rowValue struct {
 // rowHash hashes rows one after the other.
 type rowHash struct {
 	s      *Hashing
+	key    []byte
 	h      *seal.Hasher
 	values []rowValue // of the current row, in column order
 }
 
 func newRowHash(s *Hashing, key []byte) *rowHash {
-	return &rowHash{s: s, h: seal.New(key), values: make([]rowValue, 0, len(s.Columns))}
+	if kept, ok := s.free.Get().(*rowHash); ok && bytes.Equal(kept.key, key) {
+		return kept
+	}
+	return &rowHash{s: s, key: key, h: seal.New(key), values: make([]rowValue, 0, len(s.Columns))}
+}
+
+// free keeps it for others. Nobody may use it any more. nil is ignored.
+func (r *rowHash) free() {
+	if r != nil {
+		clear(r.values[:cap(r.values)]) // it holds no row
+		r.s.free.Put(r)
+	}
 }
 
 // sum is the hash of the row, as stored, and begins the next row.
