@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -357,7 +357,7 @@ func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 // bodyHash is the SHA-256 of the canonical body. It includes headers that change the outcome.
 func bodyHash(body []byte, headers string) string {
 	sum := sha256.Sum256(slices.Concat(wire.Canonical(body), []byte{'\n'}, []byte(headers)))
-	return hex.EncodeToString(sum[:])
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // listResponses are the responses of a list: JSON or a file.

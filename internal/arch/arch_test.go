@@ -38,6 +38,7 @@ var dependencies = map[string]string{
 	"github.com/emersion/go-sasl":           "internal/mail internal/mail/mailtest",
 	"github.com/emersion/go-smtp":           "internal/mail internal/mail/mailtest",
 	"golang.org/x/net":                      "internal/mail",
+	"github.com/klauspost/compress":         "internal/store/packed",
 	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest internal/e2e/harness cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"go.opentelemetry.io/otel":              "internal/trace",

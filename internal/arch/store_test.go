@@ -59,7 +59,7 @@ func first(list []ast.Expr) ast.Expr {
 
 var (
 	tables  = regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\)`)
-	columns = regexp.MustCompile(`(?m)^\s+(\w+) (?:TEXT|BIGINT|BOOLEAN)\b`)
+	columns = regexp.MustCompile(`(?m)^\s+(\w+) (?:TEXT|BIGINT|BOOLEAN|\{bytes\})`)
 	word    = regexp.MustCompile(`[a-z_]+`)
 	sql     = regexp.MustCompile(`\b(SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|TABLE|VACUUM|SET|JOIN|OLD|CREATE)\b|\{|\$\d|::|\(`)
 )

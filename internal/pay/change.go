@@ -89,7 +89,7 @@ type Change struct {
 // Once is a key that keeps a request from being executed twice (IDEM-1).
 type Once struct {
 	Key    string // environment, shop, route and the caller's key
-	Hash   string // SHA-256 of the canonical body, hex
+	Hash   string // SHA-256 of the canonical body, in base64
 	Object string // id of the object that the request made
 	At     time.Time
 }

@@ -45,9 +45,13 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 // noteMisfits keeps the batch's mismatched notices for the operator, and drops those that the operator
 // closed. Payments are in their final table by then.
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
+	notices := payments.NoticesTable.In(w.Kept, nil)
+	if len(notices) == 0 {
+		return steps
+	}
 	d := w.Dialect
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
-	for _, r := range payments.NoticesTable.In(w.Kept, nil) {
+	for _, r := range notices {
 		switch r.Verdict {
 		case pay.Mismatched:
 			opened.Text(r.ID, r.Payment).Number(table.Micros(r.At)).Next()

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -192,12 +193,12 @@ func ofColumn(t *testing.T, db *sql.DB, table, name string) (list []corruption) 
 	first := of[0]
 	add := func(c corruption, way string, value any) {
 		c.way, c.becomes = way, value
-		if c.becomes != c.was {
+		if !reflect.DeepEqual(c.becomes, c.was) {
 			list = append(list, c)
 		}
 	}
 	for _, c := range of[1:] {
-		if c.was != first.was {
+		if !reflect.DeepEqual(c.was, first.was) {
 			add(first, "the value of another row", c.was)
 			break
 		}
@@ -218,6 +219,10 @@ func ofColumn(t *testing.T, db *sql.DB, table, name string) (list []corruption) 
 		}
 		add(first, "nothing", "")
 		add(first, "one letter more", was+"x")
+	case []byte:
+		add(first, "nothing", []byte{})
+		add(first, "one byte more", append(slices.Clone(was), 0))
+		add(first, "one byte other", append(slices.Clone(was[:len(was)-1]), was[len(was)-1]^1))
 	}
 	seen := map[string]bool{}
 	for _, c := range of {

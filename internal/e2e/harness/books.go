@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/store/packed"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/jackc/pgx/v5"
 )
@@ -203,9 +204,20 @@ func querySQL(t *testing.T, db *sql.DB, text string) (list []string) {
 	return list
 }
 
+// joined is a row as text. The payload in a whole row of events is unpacked, unless it is encrypted.
 func joined(values []any) string {
 	var parts []string
 	for _, v := range values {
+		if stored, ok := v.([]byte); ok {
+			v = string(stored)
+			if len(parts) > 2 {
+				_, object, _ := strings.Cut(parts[0], "_")
+				object, _, _ = strings.Cut(object, "-")
+				if payload, err := packed.Unpack(stored, object, parts[1], parts[2]); err == nil {
+					v = string(payload)
+				}
+			}
+		}
 		parts = append(parts, fmt.Sprint(v))
 	}
 	return strings.Join(parts, "\x1f")

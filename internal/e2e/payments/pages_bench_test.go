@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"database/sql"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -114,10 +115,14 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 // tell writes an event for each loaded payment, and its delivery to an endpoint.
 func tell(b *testing.B, database, subscription string) {
 	b.Helper()
+	bytesOf := "CAST(%s AS BLOB)"
+	if !strings.HasPrefix(database, "sqlite:") {
+		bytesOf = "convert_to(%s, 'UTF8')"
+	}
 	texts := []string{
 		`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload)
 		 SELECT 'evt_' || substr(id, 5) || '-1', merchant, shop, live, CASE status WHEN 'completed' THEN 'payment.completed' WHEN 'refunded' THEN 'payment.refunded' WHEN 'chargeback' THEN 'chargeback.created' ELSE 'payment.failed' END,
-		 id, 1, created_at, '{"id":"evt_' || substr(id, 5) || '","data":{"object":' || doc || '}}' FROM payments`,
+		 id, 1, created_at, ` + fmt.Sprintf(bytesOf, `'{"id":"evt_' || substr(id, 5) || '","data":{"object":' || doc || '}}'`) + ` FROM payments`,
 		`INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc)
 		 SELECT 'wd_' || substr(id, 5) || '-` + subscription[3:] + `', merchant, shop, live, 2, id, type, '` + subscription + `', CASE WHEN at % 1000 = 0 THEN 'dead_letter' WHEN at % 1000 < 3 THEN 'failed' ELSE 'delivered' END,
 		 1, 11, 9000000000000000, at, '{"lastCode":200,"lastMs":120}' FROM events`,

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -77,11 +78,11 @@ func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
 	for _, c := range t.order {
 		switch name := t.Columns[c].Name; t.Columns[c].Kind {
 		case "TEXT":
-			h.Text(name, r.Texts[c][at])
+			h.Text(name, r.Of[c].Texts[at])
 		case "BIGINT":
-			h.Number(name, r.Ints[c][at])
+			h.Number(name, r.Of[c].Ints[at])
 		default:
-			h.Flag(name, r.Bools[c][at])
+			h.Flag(name, r.Of[c].Bools[at])
 		}
 	}
 	return h.RowSum()
@@ -190,6 +191,7 @@ type Sealer struct {
 	b       *base.Base
 	alone   chan struct{}             // full while somebody seals; owns heights
 	heights map[books.Purse]seal.Head // of the chains, as last seen
+	hashers sync.Pool                 // of *seal.Hasher
 	last    atomic.Int64              // time of this process's last block, in microseconds
 }
 
@@ -322,7 +324,11 @@ var InsertMark = engine.Statement(`INSERT INTO unsealed (at, id, doc, mac) SELEC
 // Mark returns the arguments of InsertMark: the hashes of the rows that a commit writes.
 func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	written := Chains{}
-	h := seal.New(s.Key)
+	h, ok := s.hashers.Get().(*seal.Hasher)
+	if !ok {
+		h = seal.New(s.Key)
+	}
+	defer s.hashers.Put(h)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
 	markRows(h, written, SealedAudit, storeaudit.AuditTable, acts)
 	// Each row is written once, so its id can name the mark: no other mark has it.
@@ -345,7 +351,7 @@ func markRows[T any](h *seal.Hasher, into Chains, s Sealed, t *table.Table[T], i
 	r := engine.NewArrays(t.Columns, len(items))
 	t.Gather(&engine.Rows{Columns: t.Columns, Form: r}, table.Personal{}, items)
 	for i := range items {
-		into.add(books.Purse{Merchant: r.Texts[s.Merchant][i], Live: r.Bools[s.Live][i]}, r.Texts[s.ID][i], s.Hash(h, r, i))
+		into.add(books.Purse{Merchant: r.Of[s.Merchant].Texts[i], Live: r.Of[s.Live].Bools[i]}, r.Of[s.ID].Texts[i], s.Hash(h, r, i))
 	}
 }
 

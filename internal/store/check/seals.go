@@ -68,11 +68,11 @@ func (s sums) add(of books.Purse, account ledger.Account, amount int64) {
 // addTransfer adds a transfer's postings.
 func (s sums) addTransfer(r *engine.Arrays, at int) {
 	var postings map[ledger.Account]int64
-	if json.Unmarshal([]byte(r.Texts[transferPostings][at]), &postings) != nil {
+	if json.Unmarshal([]byte(r.Of[transferPostings].Texts[at]), &postings) != nil {
 		return // changed by somebody: its hash does not match
 	}
-	of := books.Purse{Merchant: r.Texts[chain.SealedTransfers.Merchant][at], Live: r.Bools[chain.SealedTransfers.Live][at]}
-	t := ledger.Transfer{Kind: ledger.Kind(r.Texts[transferKind][at])}
+	of := books.Purse{Merchant: r.Of[chain.SealedTransfers.Merchant].Texts[at], Live: r.Of[chain.SealedTransfers.Live].Bools[at]}
+	t := ledger.Transfer{Kind: ledger.Kind(r.Of[transferKind].Texts[at])}
 	for account, amount := range postings {
 		s.add(of, account, amount)
 		t.Postings = append(t.Postings, ledger.Posting{Account: account, Amount: amount})
@@ -373,14 +373,14 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		t := tables[name]
 		err := readSealed(c.db.Dialect(), ask, t, ids[name], func(r *engine.Arrays, at int) {
-			id := r.Texts[t.ID][at]
+			id := r.Of[t.ID].Texts[at]
 			found[id] = true
 			if hashes[id] != t.Hash(c.h, r, at) {
 				got.add(invariantRow, id, "was changed since it was sealed in "+in[id])
 			}
 			if name == chain.SealedTransfers.Name {
 				got.booked.addTransfer(r, at)
-				got.named = append(got.named, namedOf(id, r.Texts[transferPayment][at], r.Texts[transferClaim][at])...)
+				got.named = append(got.named, namedOf(id, r.Of[transferPayment].Texts[at], r.Of[transferClaim].Texts[at])...)
 			}
 		})
 		if err != nil {

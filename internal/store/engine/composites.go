@@ -36,7 +36,7 @@ func rowType(columns []Column) string {
 func typeColumns(columns []Column) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, c.Name+" "+c.Kind)
+		list = append(list, c.Name+" "+postgresKind(c.Kind))
 	}
 	return strings.Join(list, ", ")
 }

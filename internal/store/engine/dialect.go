@@ -13,6 +13,7 @@ import (
 //	{rows: id TEXT, n BIGINT}   a table of rows handed in as arguments from $1
 //	{for update} {skip locked d}  row locks; SQLite has one writer and needs none
 //	{hot}                       storage of small rows that are updated all the time
+//	{bytes}                     the type of a column of bytes; among rows it is BYTES
 //	{json doc key}              the text of a key of a JSON column; key.key is a key of an object in it
 //	{each doc}                  the keys and values of a JSON column as rows
 //	{items t doc key}           a table t with the column value, for each element of a list in a JSON column, if it has the list
@@ -83,12 +84,12 @@ func (d Dialect) translate(queries []string) map[string]string {
 
 // words are the macros without arguments.
 var words = [...]*strings.Replacer{
-	SQLite: strings.NewReplacer("{for update}", "", "{skip locked d}", "", "{hot}", "", "{concurrently}", "",
+	SQLite: strings.NewReplacer("{for update}", "", "{skip locked d}", "", "{hot}", "", "{bytes}", "BLOB", "{concurrently}", "",
 		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		"{tables}", "sqlite_master", "{unless lost}", "TRUE"),
 	// {hot}: room for new versions of a row on its own page, so that an update touches no index.
 	PostgreSQL: strings.NewReplacer("{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
-		"{concurrently}", "CONCURRENTLY",
+		"{bytes}", "BYTEA", "{concurrently}", "CONCURRENTLY",
 		" TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
 		"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))",
@@ -224,7 +225,9 @@ func (d Dialect) rows(columns []Column) string {
 	for i, c := range columns {
 		names = append(names, c.Name)
 		if d == PostgreSQL {
-			list = append(list, fmt.Sprintf("$%d::%s[]", i+1, strings.ToLower(c.Kind)))
+			list = append(list, fmt.Sprintf("$%d::%s[]", i+1, strings.ToLower(postgresKind(c.Kind))))
+		} else if c.Kind == bytesKind {
+			list = append(list, fmt.Sprintf("unhex(value ->> %d) AS %s", i, c.Name))
 		} else {
 			list = append(list, fmt.Sprintf("value ->> %d AS %s", i, c.Name))
 		}
@@ -240,6 +243,17 @@ type Column struct {
 	Name, Kind string
 	Fixed      bool // never updated
 	WriteOnly  bool // among the fields' columns: readers skip it
+}
+
+// bytesKind is the Kind of a column of bytes: BYTEA of PostgreSQL, BLOB of SQLite.
+const bytesKind = "BYTES"
+
+// postgresKind is PostgreSQL's word for a kind.
+func postgresKind(kind string) string {
+	if kind == bytesKind {
+		return "BYTEA"
+	}
+	return kind
 }
 
 // ParseColumns reads "id TEXT, n BIGINT".

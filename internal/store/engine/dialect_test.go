@@ -14,6 +14,8 @@ func TestMacrosAreTranslated(t *testing.T) {
 		{"SELECT id FROM a {for update}", "SELECT id FROM a ", "SELECT id FROM a FOR UPDATE"},
 		{"a {skip locked d}", "a ", "a FOR UPDATE OF d SKIP LOCKED"},
 		{"CREATE TABLE a (b TEXT NOT NULL){hot}", "CREATE TABLE a (b TEXT NOT NULL)", `CREATE TABLE a (b TEXT COLLATE "C" NOT NULL) WITH (fillfactor = 40)`},
+		{"CREATE TABLE a (b {bytes} NOT NULL)", "CREATE TABLE a (b BLOB NOT NULL)", "CREATE TABLE a (b BYTEA NOT NULL)"},
+		{"{rows: id TEXT, b BYTES} AS r", "(SELECT value ->> 0 AS id, unhex(value ->> 1) AS b FROM jsonb_each($1)) AS r", "(SELECT * FROM unnest($1::text[], $2::bytea[]) AS u(id, b)) AS r"},
 		{"CREATE INDEX {concurrently} a", "CREATE INDEX  a", "CREATE INDEX CONCURRENTLY a"},
 		{"{json a.b c}", "(a.b ->> 'c')", "(a.b::json ->> 'c')"},
 		{"{json a.b c.d}", "(a.b ->> '$.c.d')", "(a.b::json #>> '{c,d}')"},

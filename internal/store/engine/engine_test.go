@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,19 +19,19 @@ func TestMain(m *testing.M) { dbtest.Main(m, func() {}) }
 
 // The statements of the tests, over a table that only they have.
 var (
-	insertThings = engine.Statement("INSERT INTO things (id, n, flag, text) SELECT r.id, r.n, r.flag, r.text FROM {rows: id TEXT, n BIGINT, flag BOOLEAN, text TEXT} AS r WHERE {unless lost}")
+	insertThings = engine.Statement("INSERT INTO things (id, n, flag, text, raw) SELECT r.id, r.n, r.flag, r.text, r.raw FROM {rows: id TEXT, n BIGINT, flag BOOLEAN, text TEXT, raw BYTES} AS r WHERE {unless lost}")
 	raiseThings  = engine.Statement("UPDATE things SET n = r.n FROM {rows: id TEXT, n BIGINT} AS r WHERE things.id = r.id AND things.n = r.n - 1 AND {among things.id id} AND {unless lost} RETURNING things.id")
 	lookThings   = engine.Statement("SELECT {lost r.id} FROM {rows: id TEXT, n BIGINT} AS r WHERE coalesce((SELECT t.n FROM things AS t WHERE t.id = r.id), 0) <> r.n - 1")
 )
 
-const things = `CREATE TABLE things (id TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL, flag BOOLEAN NOT NULL, text TEXT NOT NULL)`
+const things = `CREATE TABLE things (id TEXT NOT NULL PRIMARY KEY, n BIGINT NOT NULL, flag BOOLEAN NOT NULL, text TEXT NOT NULL, raw {bytes} NOT NULL)`
 
 // each runs a test on SQLite in memory and on PostgreSQL.
 func each(t *testing.T, test func(t *testing.T, db engine.DB)) {
 	migrated := func(t *testing.T, db engine.DB) {
 		t.Helper()
 		t.Cleanup(db.Close)
-		if err := db.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(things) }); err != nil {
+		if err := db.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(db.Dialect().SQL(things)) }); err != nil {
 			t.Fatal(err)
 		}
 		test(t, db)
@@ -69,13 +70,21 @@ func read(t *testing.T, db engine.DB, text string, args ...any) (rows []string) 
 	return rows
 }
 
+// raw has every byte, and no text.
+var raw = func() (b []byte) {
+	for i := range 256 {
+		b = append(b, byte(i))
+	}
+	return b
+}()
+
 const texts = "quotes \" ' and \\ {braces}, é\u2028😀 \x01\x7f\n"
 
 // insert is a step that makes things with a number.
 func insert(db engine.DB, n int64, ids ...string) engine.Step {
-	rows := engine.NewRows(db.Dialect(), engine.ParseColumns("id TEXT, n BIGINT, flag BOOLEAN, text TEXT"), len(ids))
+	rows := engine.NewRows(db.Dialect(), engine.ParseColumns("id TEXT, n BIGINT, flag BOOLEAN, text TEXT, raw BYTES"), len(ids))
 	for i, id := range ids {
-		rows.Text(id).Number(n).Flag(i%2 == 0).Text(texts).Next()
+		rows.Text(id).Number(n).Flag(i%2 == 0).Text(texts).Bytes(raw).Next()
 	}
 	return engine.Step{Text: db.Dialect().Texts().Of(insertThings), Args: rows.Args()}
 }
@@ -107,6 +116,16 @@ func TestRowsArriveWhole(t *testing.T) {
 		}
 		if got := read(t, db, "SELECT id FROM things WHERE text = $1 AND n = 1 ORDER BY id", texts); !slices.Equal(got, ids) {
 			t.Errorf("they are %v", got)
+		}
+		few := engine.NewRows(db.Dialect(), engine.ParseColumns("id TEXT, raw BYTES"), 2)
+		few.Text("t007").Bytes(raw).Next()
+		few.Text("t008").Bytes(nil).Next()
+		if got := read(t, db, "SELECT t.id FROM things AS t JOIN {rows: id TEXT, raw BYTES} AS r ON t.id = r.id AND t.raw = r.raw", few.Args()...); !slices.Equal(got, []string{"t007"}) {
+			t.Errorf("those with the same bytes are %v", got)
+		}
+		var found []byte
+		if err := db.Query(t.Context(), "SELECT raw FROM things WHERE id = 't099'", nil, func(r engine.Row) error { return r.Scan(&found) }); err != nil || !bytes.Equal(found, raw) {
+			t.Errorf("the bytes are %x, %v", found, err)
 		}
 		if got := read(t, db, "SELECT id FROM things WHERE flag ORDER BY id"); len(got) != 50 || got[1] != "t002" {
 			t.Errorf("those with a flag are %v", got)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows collects values row by row, in the column order of a {rows: …}: Text, Number and Flag append the
+// Rows collects values row by row, in the column order of a {rows: …}: Text, Number, Flag and Bytes append the
 // next value, and Next ends the row.
 type Rows struct {
 	Columns []Column
@@ -24,6 +25,7 @@ type Form interface {
 	appendText(v string)
 	appendNumber(v int64)
 	appendFlag(v bool)
+	appendBytes(v []byte)
 	end()
 	Args() []any // of the statement
 }
@@ -75,6 +77,13 @@ func (r *Rows) Number(values ...int64) *Rows {
 func (r *Rows) Flag(v bool) *Rows {
 	r.value("BOOLEAN")
 	r.appendFlag(v)
+	return r
+}
+
+// Bytes appends the next column's value. v must not be changed any more.
+func (r *Rows) Bytes(v []byte) *Rows {
+	r.value(bytesKind)
+	r.appendBytes(v)
 	return r
 }
 
@@ -130,6 +139,14 @@ func (r *jsonRows) appendNumber(v int64) {
 func (r *jsonRows) appendFlag(v bool) {
 	r.comma()
 	r.b = strconv.AppendBool(r.b, v)
+}
+
+// appendBytes appends hexadecimal digits: JSON has no bytes.
+func (r *jsonRows) appendBytes(v []byte) {
+	r.comma()
+	r.b = append(r.b, '"')
+	r.b = hex.AppendEncode(r.b, v)
+	r.b = append(r.b, '"')
 }
 
 func (r *jsonRows) end() { r.b = append(r.b, ']') }
@@ -199,6 +216,11 @@ func (r *binaryRows) appendFlag(v bool) {
 	r.b = append(r.b, byte(Bit(v)))
 }
 
+func (r *binaryRows) appendBytes(v []byte) {
+	r.field(pgtype.ByteaOID, len(v))
+	r.b = append(r.b, v...)
+}
+
 func (r *binaryRows) end() {
 	binary.BigEndian.PutUint32(r.b[r.start:], uint32(len(r.b)-r.start-4))
 	if r.n++; r.n == 1 {
@@ -212,27 +234,33 @@ func (r *binaryRows) Args() []any { return []any{r} }
 // Arrays holds one array per column: PostgreSQL takes rows of few columns this way, and seals are made from
 // it.
 type Arrays struct {
-	columns []Column
-	at      int
-	Texts   [][]string
-	Ints    [][]int64
-	Bools   [][]bool
+	at int
+	Of []Array
+}
+
+// Array is the values of a column, in the field of its kind.
+type Array struct {
+	kind  string
+	Texts []string
+	Ints  []int64
+	Bools []bool
+	Blobs [][]byte
 }
 
 // NewArrays returns arrays with room for capacity rows.
 func NewArrays(columns []Column, capacity int) *Arrays {
-	r := &Arrays{
-		columns: columns,
-		Texts:   make([][]string, len(columns)), Ints: make([][]int64, len(columns)), Bools: make([][]bool, len(columns)),
-	}
+	r := &Arrays{Of: make([]Array, len(columns))}
 	for i, c := range columns {
-		switch c.Kind {
+		of := &r.Of[i]
+		switch of.kind = c.Kind; c.Kind {
 		case "TEXT":
-			r.Texts[i] = make([]string, 0, capacity)
+			of.Texts = make([]string, 0, capacity)
 		case "BIGINT":
-			r.Ints[i] = make([]int64, 0, capacity)
+			of.Ints = make([]int64, 0, capacity)
 		case "BOOLEAN":
-			r.Bools[i] = make([]bool, 0, capacity)
+			of.Bools = make([]bool, 0, capacity)
+		case bytesKind:
+			of.Blobs = make([][]byte, 0, capacity)
 		default:
 			panic("store: column " + c.Name + " of unknown kind " + c.Kind)
 		}
@@ -240,36 +268,49 @@ func NewArrays(columns []Column, capacity int) *Arrays {
 	return r
 }
 
+// next is the column of the next value.
+func (r *Arrays) next() *Array {
+	r.at++
+	return &r.Of[r.at-1]
+}
+
 func (r *Arrays) begin() { r.at = 0 }
 
 func (r *Arrays) appendText(v string) {
-	r.Texts[r.at] = append(r.Texts[r.at], v)
-	r.at++
+	of := r.next()
+	of.Texts = append(of.Texts, v)
 }
 
 func (r *Arrays) appendNumber(v int64) {
-	r.Ints[r.at] = append(r.Ints[r.at], v)
-	r.at++
+	of := r.next()
+	of.Ints = append(of.Ints, v)
 }
 
 func (r *Arrays) appendFlag(v bool) {
-	r.Bools[r.at] = append(r.Bools[r.at], v)
-	r.at++
+	of := r.next()
+	of.Bools = append(of.Bools, v)
+}
+
+func (r *Arrays) appendBytes(v []byte) {
+	of := r.next()
+	of.Blobs = append(of.Blobs, v)
 }
 
 func (r *Arrays) end() {}
 
 // Args returns the arguments of the statement.
 func (r *Arrays) Args() []any {
-	args := make([]any, len(r.columns))
-	for i, c := range r.columns {
-		switch c.Kind {
+	args := make([]any, len(r.Of))
+	for i, of := range r.Of {
+		switch of.kind {
 		case "TEXT":
-			args[i] = r.Texts[i]
+			args[i] = of.Texts
 		case "BIGINT":
-			args[i] = r.Ints[i]
+			args[i] = of.Ints
+		case bytesKind:
+			args[i] = of.Blobs
 		default:
-			args[i] = r.Bools[i]
+			args[i] = of.Bools
 		}
 	}
 	return args

@@ -116,6 +116,7 @@ type paymentDoc struct {
 	ReturnURL string               `json:"returnUrl,omitempty"`
 	Lang      string               `json:"lang,omitempty"`
 	FormURL   string               `json:"formUrl,omitempty"`
+	Page      string               `json:"page,omitempty"` // in place of formUrl, if that ends with the payment's id: what is before it
 	Data      pay.PaymentData      `json:"data,omitzero"`
 	Attempts  []pay.Attempt        `json:"attempts,omitempty"`
 	Answered  pay.Status           `json:"answered,omitempty"`
@@ -165,7 +166,6 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		Asks:       p.Script.Challenge,
 		ReturnURL:  p.Page.ReturnURL,
 		Lang:       p.Page.Lang,
-		FormURL:    p.Page.FormURL,
 		Data:       p.Page.Data,
 		Attempts:   p.Attempts,
 		Answered:   p.Work.Answered,
@@ -199,6 +199,11 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		RefundedAt: table.Micros(p.Times.Refunded),
 		Chargeback: table.Micros(p.Times.Chargeback),
 	}
+	if before, ours := strings.CutSuffix(p.Page.FormURL, p.ID); ours && before != "" {
+		d.Page = before
+	} else {
+		d.FormURL = p.Page.FormURL
+	}
 }
 
 func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
@@ -216,7 +221,9 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Script = pay.Script{Action: d.Action, Strict: d.Strict, Challenge: d.Asks}
 	p.Page.ReturnURL = d.ReturnURL
 	p.Page.Lang = d.Lang
-	p.Page.FormURL = d.FormURL
+	if p.Page.FormURL = d.FormURL; d.Page != "" {
+		p.Page.FormURL = d.Page + p.ID
+	}
 	p.Page.Data = d.Data
 	p.Attempts = d.Attempts
 	p.Work.Answered = d.Answered

@@ -44,6 +44,14 @@ func (f *Fields) putFlag(v bool) {
 	}
 }
 
+// putBytes writes the next column's value. v must not be changed any more.
+func (f *Fields) putBytes(v []byte) {
+	f.rows.Bytes(v)
+	if f.hash != nil {
+		f.hash.values = append(f.hash.values, rowValue{text: Text(v)})
+	}
+}
+
 // late is a value that needs more than Scan.
 type late struct {
 	number int64
@@ -202,6 +210,13 @@ func (f *Fields) Written(name, text string) {
 func (f *Fields) WrittenFlag(name string, flag bool) {
 	if !f.learn(name, "BOOLEAN", true) && f.rows != nil {
 		f.putFlag(flag)
+	}
+}
+
+// WrittenBytes is Written for bytes. write is called when a row is written.
+func (f *Fields) WrittenBytes(name string, write func() []byte) {
+	if !f.learn(name, "BYTES", true) && f.rows != nil {
+		f.putBytes(write())
 	}
 }
 

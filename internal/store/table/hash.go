@@ -1,9 +1,11 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -21,7 +23,8 @@ type Hashing struct {
 	// ID and Version are the places of these columns; -1: the table has none.
 	ID, Version int
 	loose       []bool
-	order       []int // of the hashed columns, by name
+	free        sync.Pool // of *rowHash: to begin one costs more than to hash a row
+	order       []int     // of the hashed columns, by name
 }
 
 var hashings []*Hashing // of all tables with hashes
@@ -90,6 +93,7 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 	r := newRowHash(s, key)
 	values := make([]rowValue, len(s.Columns))
 	var hash string
+	blobs := make([][]byte, len(s.Columns))
 	into := make([]any, 0, len(s.Columns)+1)
 	for i := range values {
 		switch v := &values[i]; s.Columns[i].Kind {
@@ -97,6 +101,8 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 			into = append(into, &v.text)
 		case "BIGINT":
 			into = append(into, &v.number)
+		case "BYTES":
+			into = append(into, &blobs[i])
 		default:
 			into = append(into, &v.flag)
 		}
@@ -105,6 +111,11 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 	return func(row engine.Row) (of HashedRow, err error) {
 		if err := row.Scan(into...); err != nil {
 			return of, err
+		}
+		for i, blob := range blobs {
+			if s.Columns[i].Kind == "BYTES" {
+				values[i].text = string(blob)
+			}
 		}
 		of.ID = values[s.ID].text
 		if s.Version >= 0 {
@@ -138,12 +149,24 @@ type rowValue struct {
 // rowHash hashes rows one after the other.
 type rowHash struct {
 	s      *Hashing
+	key    []byte
 	h      *seal.Hasher
 	values []rowValue // of the current row, in column order
 }
 
 func newRowHash(s *Hashing, key []byte) *rowHash {
-	return &rowHash{s: s, h: seal.New(key), values: make([]rowValue, 0, len(s.Columns))}
+	if kept, ok := s.free.Get().(*rowHash); ok && bytes.Equal(kept.key, key) {
+		return kept
+	}
+	return &rowHash{s: s, key: key, h: seal.New(key), values: make([]rowValue, 0, len(s.Columns))}
+}
+
+// free keeps it for others. Nobody may use it any more. nil is ignored.
+func (r *rowHash) free() {
+	if r != nil {
+		clear(r.values[:cap(r.values)]) // it holds no row
+		r.s.free.Put(r)
+	}
 }
 
 // sum is the hash of the row, as stored, and begins the next row.
@@ -152,7 +175,7 @@ func (r *rowHash) sum() string {
 	for _, i := range r.s.order {
 		c, v := &r.s.Columns[i], &r.values[i]
 		switch c.Kind {
-		case "TEXT":
+		case "TEXT", "BYTES":
 			r.h.Text(c.Name, v.text)
 		case "BIGINT":
 			r.h.Number(c.Name, v.number)

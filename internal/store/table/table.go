@@ -162,6 +162,7 @@ func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
 		}
 		r.Next()
 	}
+	f.hash.free()
 }
 
 // Reader returns a reader of rows with the columns of List. It is for one goroutine. If nothing in the rows

@@ -84,12 +84,12 @@ func (d *deliveryDoc) Into(_ *table.Fields, v *webhooks.Delivery) error {
 func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
 	scan := DeliveriesTable.Scan(b.Personal)
 	return func(r engine.Row) (Dispatch, error) {
-		var body string
-		d, err := scan(table.With(r, &body))
+		var stored []byte
+		d, err := scan(table.With(r, &stored))
 		if err != nil {
 			return Dispatch{Delivery: d}, err
 		}
-		payload, err := b.Personal.Decrypt(table.EventPayload.About(d.Event), body)
+		payload, err := openPayload(b.Personal, d.Scope, d.Event, stored)
 		return Dispatch{Delivery: d, Payload: payload}, err
 	}
 }

@@ -38,7 +38,7 @@ var EventsTable = table.Describe(table.Table[pay.Event]{
 		f.Text("object!", &e.Object)
 		f.Number("sequence!", &e.Sequence)
 		f.Time("at!", &e.At)
-		f.Written("payload!", payload(f.Personal, e))
+		f.WrittenBytes("payload!", func() []byte { return storedPayload(f.Personal, e) })
 	},
 })
 
@@ -71,15 +71,15 @@ func WantedArguments(d engine.Dialect, events []*pay.Event) []any {
 	return rows.Args()
 }
 
-func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
+func scanEvent(b *base.Base, scope merchants.Scope) func(engine.Row) (pay.ToldEvent, error) {
 	return func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
-		var body string
-		if err := r.Scan(&e.ID, &e.Type, &at, &body); err != nil {
+		var stored []byte
+		if err := r.Scan(&e.ID, &e.Type, &at, &stored); err != nil {
 			return e, err
 		}
 		e.At = table.FromMicros(at)
-		e.Payload, err = b.Personal.Decrypt(table.EventPayload.About(e.ID), body)
+		e.Payload, err = openPayload(b.Personal, scope, e.ID, stored)
 		return e, err
 	}
 }
@@ -134,7 +134,7 @@ func typesText(types []webhooks.EventType) string {
 
 // Get reads a shop's event. ErrNotFound also for another shop's.
 func (s Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
-	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectEvent, scanEvent(s.b, scope), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound if no event has the id After.
@@ -152,9 +152,9 @@ func (s Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFi
 		at, id = to, ""
 	}
 	if f.Object != "" {
-		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
+		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b, scope), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
 	}
-	return base.Many(ctx, s.b, listEvents, scanEvent(s.b), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
+	return base.Many(ctx, s.b, listEvents, scanEvent(s.b, scope), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset.
@@ -178,30 +178,22 @@ func (s Events) After(ctx context.Context, scope merchants.Scope, types []webhoo
 	}, scope.Shop, scope.Live, typesText(types), table.Micros(to), table.Micros(at), id, limit, limit)
 }
 
-// payload is an event's payload as stored. Payloads of claims contain evidence, so they are encrypted.
-func payload(p table.Personal, e *pay.Event) string {
-	if !strings.HasPrefix(e.Object, pay.ClaimPrefix) {
-		return table.Text(e.Payload) // made for this commit, and never changed
-	}
-	return p.Encrypt(table.EventPayload.About(e.ID), e.Payload)
-}
-
 // Events are the merchants' events.
 type Events struct{ b *base.Base }
 
 // Events returns the database's Events.
 func (o OfWebhooks) Events() Events { return Events(o) }
 
-// Of reads an object's events, without their snapshots. A payload that cannot be decrypted is nil.
+// Of reads an object's events, without their snapshots. A payload that cannot be read is nil.
 func (s Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	scan := EventsTable.Scan(table.Personal{})
 	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (pay.Event, error) {
-		var text string
-		e, err := scan(table.With(r, &text))
+		var stored []byte
+		e, err := scan(table.With(r, &stored))
 		if err != nil {
 			return e, err
 		}
-		e.Payload, err = s.b.Personal.Decrypt(table.EventPayload.About(e.ID), text)
+		e.Payload, err = openPayload(s.b.Personal, e.Scope, e.ID, stored)
 		if errors.Is(err, table.ErrShut) {
 			s.b.Log.Error("an event cannot be opened", "error", err)
 			err = nil

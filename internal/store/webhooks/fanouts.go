@@ -48,15 +48,15 @@ var FanOutDuty = base.NewDuty("fan-outs", "fanouts", "d.due_at > 0",
 func scanFanOut(b *base.Base) func(engine.Row) (webhooks.FanOut, error) {
 	scan := FanOutsTable.Scan(b.Personal)
 	return func(r engine.Row) (webhooks.FanOut, error) {
-		var body string
-		f, err := scan(table.With(r, &body))
+		var stored []byte
+		f, err := scan(table.With(r, &stored))
 		switch {
 		case err != nil:
 			return f, err
-		case body == "" && !f.Type.Optional(): // an event that nobody wanted is not kept
+		case len(stored) == 0 && !f.Type.Optional(): // an event that nobody wanted is not kept
 			return f, fmt.Errorf("fan-out %s has no event", f.Event)
-		case body != "":
-			f.Payload, err = b.Personal.Decrypt(table.EventPayload.About(f.Event), body)
+		case len(stored) > 0:
+			f.Payload, err = openPayload(b.Personal, f.Scope, f.Event, stored)
 		}
 		return f, err
 	}

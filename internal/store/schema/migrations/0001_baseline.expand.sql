@@ -1,5 +1,5 @@
--- The tables of Cascada, one text for both engines: TEXT, BIGINT and BOOLEAN
--- only, text compared byte by byte, no NULL ('' and 0 say "none"), times in
+-- The tables of Cascada, one text for both engines: TEXT, BIGINT, BOOLEAN and
+-- {bytes} only, text compared byte by byte, no NULL ('' and 0 say "none"), times in
 -- microseconds UTC, money in minor units, doc a JSON document of what no query
 -- asks for. row_hash is a keyed hash of the row, with its version behind it.
 
@@ -374,7 +374,7 @@ CREATE TABLE events (
   object TEXT NOT NULL,
   sequence BIGINT NOT NULL,
   at BIGINT NOT NULL,
-  payload TEXT NOT NULL,
+  payload {bytes} NOT NULL, -- how it is stored is in its first byte: plain, compressed or encrypted
   row_hash TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX events_list ON events (shop, live, type, at, id);
