@@ -78,3 +78,22 @@ func TestPackagesAndTypesStaySmall(t *testing.T) {
 	check("files", files, packageLimit)
 	check("exported methods", methods, methodLimit)
 }
+
+// A type has one name for its receiver, so that a reader knows what a short name stands for.
+func TestReceiversHaveOneName(t *testing.T) {
+	first := map[string]string{} // receivers by type
+	for _, s := range sources(t, true) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || len(f.Recv.List[0].Names) == 0 {
+				continue
+			}
+			name, of := f.Recv.List[0].Names[0].Name, s.dir+"."+s.file.Name.Name+"."+receiver(f)
+			if before, known := first[of]; !known {
+				first[of] = name
+			} else if name != before && name != "_" {
+				t.Errorf("%s: the receiver of %s is %s here and %s elsewhere", s.at(f), of, name, before)
+			}
+		}
+	}
+}

@@ -308,8 +308,8 @@ func (as Attempts) Trace() []problem.AttemptTrace {
 	return traces
 }
 
-// Flight is the record of the calls that carry out one intent: a charge, a refund or a payout. Rows
-// from before this record existed have a zero Flight.
+// Flight is the record of the calls that carry out one intent: a charge, a refund or a payout.
+// Until the first call begins it is zero.
 type Flight struct {
 	// Until is the time after which no call that was begun can still arrive, in microseconds of the
 	// database's clock. Before that, nothing proves that it did not arrive.

@@ -201,7 +201,7 @@ func FateOf(p *Payment, order int) Fate {
 	a := p.Attempts[order-1]
 	_, refused := a.refusal()
 	switch {
-	case !p.Times.Completed.IsZero() && p.captured() == order:
+	case p.End.Captured == order:
 		return FatePaid
 	case p.Status.Open() && order == len(p.Attempts):
 		return FateOpen

@@ -173,7 +173,7 @@ func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear 
 	open, over := 0, d.followed()
 	for i := range d.claims {
 		c := &d.claims[i]
-		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) || !c.Case.of(inquiry) {
+		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order || c.Case.Inquiry != inquiry {
 			continue
 		}
 		switch {
@@ -195,15 +195,6 @@ func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear 
 		found = nameless
 	}
 	return found, open > 1
-}
-
-// of reports whether the dispute may be about an inquiry's money; "": the capture's. In older rows,
-// which do not have the inquiry, an attempt had only one money.
-func (c Case) of(inquiry string) bool {
-	if c.Inquiry != "" {
-		return c.Inquiry == inquiry
-	}
-	return c.Account == "" || c.Late == (inquiry != "")
 }
 
 // followed are the claims that another claim follows.
@@ -293,7 +284,7 @@ func (d *docket) localLeft(o *opening) int64 {
 	}
 	for _, c := range d.claims {
 		stands := !c.Status.Terminal() || c.Status.Pays()
-		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Late == o.late() && (!o.late() || c.Attempt == o.attempt && c.Case.of(o.inquiry)) {
+		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Inquiry == o.inquiry {
 			left -= c.Local.Minor
 		}
 	}
@@ -305,9 +296,6 @@ func (d *docket) goOn(c Claim, n Notice) Verdict {
 	before := c
 	if c.Case.ID == "" && n.DisputeID != "" { // reported only now
 		c.Case.ID, c.Case.Round = n.DisputeID, 1
-	}
-	if c.Case.Account == "" { // a row from before accounts were kept
-		c.Case.Account, c.Case.Round = n.Account, max(1, c.Case.Round)
 	}
 	if n.Stage != "" {
 		c.Case.Stage = n.Stage

@@ -478,7 +478,7 @@ func TestTheRestIsRefundedAfterADispute(t *testing.T) {
 			if got := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]; got != c.shopper || h.p.Status != Chargeback || h.p.Refundable().IsPositive() {
 				t.Errorf("the shopper got %d back, want %d; %s is left of %s", got, c.shopper, h.p.Refundable(), h.p)
 			}
-			if list := h.p.Disputes.Takings; len(list) != 1 || list[0].State() != c.outcome || list[0].Disputed(h.p.Price).IsZero() {
+			if list := h.p.Disputes.Takings; len(list) != 1 || list[0].Status != c.outcome || list[0].Disputed(h.p.Price).IsZero() {
 				t.Errorf("the payment's disputes are %+v, want one that is %s", list, c.outcome)
 			}
 			_, _, _, err = h.p.Refund(NewRefund{ID: "CLM-9"}, h.balances(), noon)

@@ -13,44 +13,27 @@ import (
 // money. One that the payment won stays listed, with nothing taken.
 type Taking struct {
 	Claim   string      `json:"claim"`
-	Status  ClaimStatus `json:"status,omitempty"`  // of the claim; "" in rows from before it was kept
-	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units; 0 in such rows
+	Status  ClaimStatus `json:"status,omitempty"`  // of the claim
+	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units
 	USD     int64       `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
 	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
 	Open    bool        `json:"open,omitempty"`    // the claim is not resolved
 	Attempt int         `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
-	Inquiry string      `json:"inquiry,omitempty"` // of late money: the inquiry about it; "" in rows from before it was kept
+	Inquiry string      `json:"inquiry,omitempty"` // of late money: the inquiry about it; "": the capture
 	// Followed: another claim of the same dispute follows, and that one counts.
 	Followed bool `json:"followed,omitempty"`
 }
 
-// State is the status of the dispute's claim. A row from before it was kept lists disputes that are
-// open or were lost.
-func (t Taking) State() ClaimStatus {
-	switch {
-	case t.Status != "":
-		return t.Status
-	case t.Open:
-		return ClaimUnderReview
-	}
-	return ClaimApproved
-}
-
 // Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
 // about.
-func (t Taking) Disputed(p Price) money.Amount {
-	if t.Local > 0 {
-		return money.New(t.Local, p.Local.Currency)
-	}
-	return p.Local.Fraction(t.USD+t.Short, p.Amount.Minor, money.Up)
-}
+func (t Taking) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
 func (p *Payment) lost() (minor int64) {
 	for _, t := range p.Disputes.Takings {
-		if t.Attempt == 0 && !t.Open && !t.Followed && t.State().Pays() {
-			minor += t.Disputed(p.Price).Minor
+		if t.Attempt == 0 && !t.Open && !t.Followed && t.Status.Pays() {
+			minor += t.Local
 		}
 	}
 	return minor
@@ -70,7 +53,7 @@ func (d Disputes) OpenOnCapture() string {
 // Won reports whether the disputes of the capture have all ended, and none for the shopper.
 func (d Disputes) Won() bool {
 	return len(d.Takings) > 0 && !slices.ContainsFunc(d.Takings, func(t Taking) bool {
-		return t.Attempt == 0 && !t.Followed && (t.Open || t.State().Pays())
+		return t.Attempt == 0 && !t.Followed && (t.Open || t.Status.Pays())
 	})
 }
 
@@ -93,25 +76,11 @@ func (p *Payment) uncontested(inquiry string) int64 {
 		left -= p.Refunds.USD.USD
 	}
 	for _, t := range p.Disputes.Takings {
-		if p.inquiryOf(t) == inquiry {
+		if t.Inquiry == inquiry {
 			left -= t.USD
 		}
 	}
 	return left
-}
-
-// inquiryOf is the inquiry about the money that a dispute took, "": the capture. In older rows an
-// attempt has at most one.
-func (p *Payment) inquiryOf(t Taking) string {
-	if t.Attempt == 0 || t.Inquiry != "" {
-		return t.Inquiry
-	}
-	for _, s := range p.Strays {
-		if s.Order == t.Attempt && s.Claim != "" {
-			return s.Claim
-		}
-	}
-	return t.Claim // not known: its own money
 }
 
 // taking returns the amount that a claim's dispute holds or took.
@@ -171,7 +140,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
 	claim.Case = Case{
 		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
-		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late(), Inquiry: o.inquiry,
+		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Inquiry: o.inquiry,
 	}
 	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
@@ -187,7 +156,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		}
 		p = p.withTaking(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
-	hold := max(0, min(o.usd-back, p.uncontested(p.inquiryOf(taking))-back))
+	hold := max(0, min(o.usd-back, p.uncontested(taking.Inquiry)-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
 	p = p.withTaking(taking)
@@ -222,11 +191,11 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	from, taking := p, Taking{Claim: c.ID, Status: to, Local: c.Local.Minor}
-	if c.Case.Late {
+	if c.Case.Inquiry != "" {
 		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
 	}
 	if to.Pays() {
-		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(p.inquiryOf(taking))))
+		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Inquiry)))
 		taking.Short = c.USD - taking.USD
 	}
 	p = p.gone(taking, now)
@@ -252,15 +221,14 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
 	for _, t := range p.Disputes.Takings {
-		inquiry := p.inquiryOf(t)
-		usd := min(t.Short, p.uncontested(inquiry))
+		usd := min(t.Short, p.uncontested(t.Inquiry))
 		if usd <= 0 {
 			continue
 		}
 		t.Short -= usd
 		t.USD += usd
 		p = p.withTaking(t).gone(t, now)
-		part := p.came(inquiry).Fraction(usd, p.worth(inquiry), money.Down)
+		part := p.came(t.Inquiry).Fraction(usd, p.worth(t.Inquiry), money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
 			ledger.Posting{Account: ledger.Available, Amount: -usd},
@@ -409,7 +377,7 @@ func (d *docket) done() (Payment, Change) {
 // false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
 func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 	if at := d.p.strayed(order, ref); at >= 0 {
-		if !d.p.Times.Completed.IsZero() && order == d.p.captured() && d.p.Attempts[order-1].MoneyRef == ref {
+		if !d.p.Times.Completed.IsZero() && order == d.p.End.Captured && d.p.Attempts[order-1].MoneyRef == ref {
 			return nil, false // a part of it completed the payment: it may be about either
 		}
 		at = d.index(d.p.Strays[at].Claim)
@@ -422,11 +390,11 @@ func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 		return nil, false // of money that was not reported yet
 	}
 	completed := !d.p.Times.Completed.IsZero()
-	if completed && order == d.p.captured() {
+	if completed && order == d.p.End.Captured {
 		return nil, true
 	}
 	for i, c := range d.claims {
-		if c.Kind == Inquiry && c.Call.Returned == "" && (c.Attempt == order || c.Attempt == 0 && !completed) && !d.p.named(c.ID, ref) {
+		if c.Kind == Inquiry && c.Call.Returned == "" && c.Attempt == order && !d.p.named(c.ID, ref) {
 			return &d.claims[i], true
 		}
 	}

@@ -134,7 +134,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				say()
 			case 4:
 				for _, c := range h.claims {
-					if c.Kind == UserDispute && c.From() == ByMerchant && c.Status.Pays() && c.Call.Returned == "" && rapid.Bool().Draw(rt, "ours fails") {
+					if c.Kind == UserDispute && c.Origin == ByMerchant && c.Status.Pays() && c.Call.Returned == "" && rapid.Bool().Draw(rt, "ours fails") {
 						_, change := c.ApplyRefundNotice(h.p, Notice{ID: fmt.Sprint("f", id), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, fmt.Sprintf("CLM-F%d", id), noon)
 						apply(change)
 						break

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -258,12 +257,12 @@ func (p *Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total
 // that we can query a call that got no answer.
 func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
-// captured is the order of the attempt whose money completed the payment.
-func (p *Payment) captured() int {
-	if p.End.Captured > 0 {
-		return p.End.Captured
+// CapturedAttempt is the attempt whose money completed the payment; false if it was not completed.
+func (p *Payment) CapturedAttempt() (Attempt, bool) {
+	if p.End.Captured < 1 || p.End.Captured > len(p.Attempts) {
+		return Attempt{}, false
 	}
-	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
+	return p.Attempts[p.End.Captured-1], true
 }
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made

@@ -72,7 +72,8 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	p.Refunds.Local += n.Amount.Minor
 	p.written(&from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
-	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.captured()
+	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.End.Captured
+	claim.Origin = ByMerchant
 	claim.Freed = parts.Reserve - d.reserve
 	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Found: len(n.Found) > 0, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
@@ -354,7 +355,7 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 	if newDocket(p, claims, now).underWay(ProviderRefund{Local: n.Local}) != nil {
 		return p, Claim{}, Change{}, problem.Conflict("under_way", refundUnderWay)
 	}
-	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.captured(), n.Note}, now)
+	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.End.Captured, n.Note}, now)
 	return p, c, change, nil
 }
 

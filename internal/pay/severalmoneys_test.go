@@ -136,7 +136,7 @@ func TestSeveralMoneys(t *testing.T) {
 							apply(change)
 						}
 					}
-				case c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == "" && c.Call.Ref != "" && c.From() != ByProvider && c.From() != ByOperator:
+				case c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == "" && c.Call.Ref != "" && c.Origin != ByProvider && c.Origin != ByOperator:
 					_, change := c.ApplyRefundNotice(h.p, Notice{ID: next(), Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, next(), now)
 					apply(change)
 				}

@@ -190,7 +190,7 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 }
 
 // has reports whether an attempt's money is in the books: the same id is the same money. If the
-// provider reports no id, an attempt is paid once. An attempt from before ids were kept, or that
+// provider reports no id, an attempt is paid once. An attempt whose provider reported no id at first, or that
 // the operator resolved as paid, gets the id of the money that is reported next.
 func (p *Payment) has(order int, o Outcome) bool {
 	a := p.Attempts[order-1]

@@ -161,7 +161,7 @@ func (w *world) takeBack() {
 		w.find(operatorWorks, "", "%v", err)
 	}
 	for _, c := range list {
-		if c.From() != pay.ByMerchant || !c.Status.Pays() || c.Call.Returned != "" || w.refunded(c) {
+		if c.Origin != pay.ByMerchant || !c.Status.Pays() || c.Call.Returned != "" || w.refunded(c) {
 			continue
 		}
 		told, err := w.eye.Notices().Of(context.Background(), c.Payment)
@@ -190,7 +190,7 @@ func (w *world) checkPanel(all *books, u *upstream, p pay.Payment, made *charge)
 		case at < 0 && !r.failed:
 			w.find(refundsAgree, p.ID, "%s gave %s of %s back by itself (%s), and we do not know it", u.name, r.amount, made.ref, r.id)
 		case at < 0:
-		case all.claims[at].Local != r.amount, all.claims[at].From() != pay.ByProvider, (all.claims[at].Call.Returned != "") != r.failed:
+		case all.claims[at].Local != r.amount, all.claims[at].Origin != pay.ByProvider, (all.claims[at].Call.Returned != "") != r.failed:
 			w.find(refundsAgree, p.ID, "%s gave %s back by itself (%s, failed %t), and its claim is %s", u.name, r.amount, r.id, r.failed, all.claims[at])
 		}
 	}

@@ -116,7 +116,7 @@ func TestUnforeseenConflictIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "INSERT INTO once (id, hash, object, at) VALUES ('k', 'h', 'k', 1)"); err != nil {
+	if _, err := tx.Exec(t.Context(), "INSERT INTO once (id, hash, object, at, row_hash) VALUES ('k', 'h', 'k', 1, '')"); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)

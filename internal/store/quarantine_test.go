@@ -100,7 +100,7 @@ func TestUnreadableRowDelaysNoOther(t *testing.T) {
 			}
 		}
 		event := func(id string) string {
-			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}')`
+			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload, row_hash) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}', '')`
 		}
 		do(event("evt_1"))
 		do(event("A")) // one for the fan-outs

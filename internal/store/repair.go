@@ -119,7 +119,7 @@ func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
 		return nil, err
 	}
 	for {
-		end, err := rollups.BackfillEnd(ctx)
+		end, err := rollups.RecountEnd(ctx)
 		if err != nil || end == "" {
 			return mended, err
 		}

@@ -307,7 +307,7 @@ func (s *Store) claimLine(r engine.Row) (string, error) {
 	}
 	kind := string(c.Kind)
 	if c.Kind == pay.UserDispute {
-		kind = "refund by the " + string(c.From())
+		kind = "refund by the " + string(c.Origin)
 	}
 	line := entry(table.Micros(c.CreatedAt), "%s %s %s%s, of %s (%s)", kind, c.ID, c.Status, forWhom(c), c.Local, c.Dollars())
 	if dispute := c.Case.String(); dispute != "" {

@@ -148,7 +148,7 @@ type Dispute struct {
 
 func newDisputes(p *pay.Payment) (list []Dispute) {
 	for _, t := range p.Disputes.Takings {
-		list = append(list, Dispute{t.Claim, t.State(), outcome(t.State()), Money{t.Disputed(p.Price)}})
+		list = append(list, Dispute{t.Claim, t.Status, outcome(t.Status), Money{t.Disputed(p.Price)}})
 	}
 	return list
 }

@@ -180,8 +180,8 @@ func (w *Webhooks) beside(ctx context.Context, sub webhooks.Subscription) (merch
 	return shop.Next(), sub.Beside(others, total, w.MaxWebhooks)
 }
 
-// compared is how many of a shop's endpoints a new one is compared with: a shop from before there
-// was a limit may have more.
+// compared is how many of a shop's endpoints a new one is compared with: a shop has more
+// if the operator has lowered the limit since.
 const compared = 1000
 
 // proveEndpoint sends a production endpoint a challenge and expects its SHA-256, if the operator

@@ -255,8 +255,7 @@ func (s *Sale) took(a pay.Attempt) bool {
 	if a.Status == pay.Approved {
 		return true
 	}
-	first, ok := pay.Claim{}.Taker(s.Payment) // the captured attempt
-	return ok && !s.Payment.Times.Completed.IsZero() && first.Order == a.Order
+	return s.Payment.End.Captured == a.Order
 }
 
 // settled reports whether somebody has decided on an attempt's late money: it was refunded,
@@ -273,7 +272,7 @@ func (s *Sale) settled(a pay.Attempt) bool {
 // there reports whether a refund has to be in the provider's report: it was requested, or the
 // provider made it by itself.
 func there(c pay.Claim) bool {
-	return c.Call.ByHand == "" && c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
+	return c.Call.ByHand == "" && c.Call.Round > 0 || c.Origin == pay.ByProvider && c.Call.Ref != ""
 }
 
 // refundsAt lists the refunds of a charge that the provider was asked for or made by itself.
@@ -376,13 +375,14 @@ func (m *Matcher) odd(u refundLine) {
 func (m *Matcher) Booked(b Booking, sale *Sale) {
 	m.byTheirs(sale)
 	p := sale.Payment
+	taker, ok := p.CapturedAttempt()
 	var claim pay.Claim
 	for _, c := range sale.Claims {
 		if c.ID == b.Claim {
 			claim = c
+			taker, ok = c.Taker(p)
 		}
 	}
-	taker, ok := claim.Taker(p)
 	inside := !b.At.Before(m.From) && b.At.Before(m.To)
 	if !ok || taker.Provider != m.Account || !inside {
 		return

@@ -35,7 +35,7 @@ const (
 var ErrOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
-	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY, contract BOOLEAN NOT NULL DEFAULT TRUE)`
+	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY, contract BOOLEAN NOT NULL)`
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
 	// olderAlive is how long an older program's committer counts as alive after its last write.
