@@ -163,9 +163,9 @@ func (as Attempts) Tried(account string) bool {
 	return slices.ContainsFunc(as, func(a Attempt) bool { return a.Provider == account })
 }
 
-// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
+// WentTo reports whether a reference is of an attempt at the provider account. Another account's
 // notification must not change the attempt, even if its signature is valid.
-func (as Attempts) TakenAt(reference, account string) bool {
+func (as Attempts) WentTo(reference, account string) bool {
 	_, order, ok := ParseReference(reference)
 	return ok && order <= len(as) && as[order-1].Provider == account
 }

@@ -263,7 +263,7 @@ func (d *docket) measure(o *opening) (fits bool) {
 	}
 	free := p.uncontested(o.inquiry)
 	if back {
-		free += p.taking(o.previous.ID).USD
+		free += p.disputeEntry(o.previous.ID).USD
 	}
 	o.usd = money.New(p.worth(o.inquiry), money.USD).Fraction(o.local.Minor, p.came(o.inquiry).Minor, money.Down).Minor
 	if o.local == left {

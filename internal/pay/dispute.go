@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
-// Taking is a dispute of a payment: its state, and the amount that it holds or took of the payment's
+// DisputeEntry is a dispute of a payment: its state, and the amount that it holds or took of the payment's
 // money. One that the payment won stays listed, with nothing taken.
-type Taking struct {
+type DisputeEntry struct {
 	Claim   string      `json:"claim"`
 	Status  ClaimStatus `json:"status,omitempty"`  // of the claim
 	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units
@@ -26,12 +26,12 @@ type Taking struct {
 
 // Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
 // about.
-func (t Taking) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
+func (t DisputeEntry) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
 func (p *Payment) lost() (minor int64) {
-	for _, t := range p.Disputes.Takings {
+	for _, t := range p.Disputes.Entries {
 		if t.Attempt == 0 && !t.Open && !t.Followed && t.Status.Pays() {
 			minor += t.Local
 		}
@@ -42,7 +42,7 @@ func (p *Payment) lost() (minor int64) {
 // OpenOnCapture is the id of a chargeback claim on the capture that is not resolved, "" if there is
 // none. Claims on late money do not count: refunds do not give late money back.
 func (d Disputes) OpenOnCapture() string {
-	for _, t := range d.Takings {
+	for _, t := range d.Entries {
 		if t.Open && t.Attempt == 0 {
 			return t.Claim
 		}
@@ -52,14 +52,14 @@ func (d Disputes) OpenOnCapture() string {
 
 // Won reports whether the disputes of the capture have all ended, and none for the shopper.
 func (d Disputes) Won() bool {
-	return len(d.Takings) > 0 && !slices.ContainsFunc(d.Takings, func(t Taking) bool {
+	return len(d.Entries) > 0 && !slices.ContainsFunc(d.Entries, func(t DisputeEntry) bool {
 		return t.Attempt == 0 && !t.Followed && (t.Open || t.Status.Pays())
 	})
 }
 
 // Open lists the open chargeback claims on the payment in the order of their opening.
 func (d Disputes) Open() (list []string) {
-	for _, t := range d.Takings {
+	for _, t := range d.Entries {
 		if t.Open {
 			list = append(list, t.Claim)
 		}
@@ -75,7 +75,7 @@ func (p *Payment) uncontested(inquiry string) int64 {
 	if inquiry == "" {
 		left -= p.Refunds.USD.USD
 	}
-	for _, t := range p.Disputes.Takings {
+	for _, t := range p.Disputes.Entries {
 		if t.Inquiry == inquiry {
 			left -= t.USD
 		}
@@ -83,28 +83,28 @@ func (p *Payment) uncontested(inquiry string) int64 {
 	return left
 }
 
-// taking returns the amount that a claim's dispute holds or took.
-func (p *Payment) taking(claim string) Taking {
-	if at := p.takingAt(claim); at >= 0 {
-		return p.Disputes.Takings[at]
+// disputeEntry returns the amount that a claim's dispute holds or took.
+func (p *Payment) disputeEntry(claim string) DisputeEntry {
+	if at := p.disputeAt(claim); at >= 0 {
+		return p.Disputes.Entries[at]
 	}
-	return Taking{}
+	return DisputeEntry{}
 }
 
-func (p *Payment) takingAt(claim string) int {
-	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
+func (p *Payment) disputeAt(claim string) int {
+	return slices.IndexFunc(p.Disputes.Entries, func(t DisputeEntry) bool { return t.Claim == claim })
 }
 
-// withTaking sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
+// withDispute sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
 // values that were handed out do not change.
-func (p Payment) withTaking(t Taking) Payment {
-	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
+func (p Payment) withDispute(t DisputeEntry) Payment {
+	list, at := slices.Clone(p.Disputes.Entries), p.disputeAt(t.Claim)
 	if at < 0 {
 		list = append(list, t)
 	} else {
 		list[at] = t
 	}
-	p.Disputes.Takings = list
+	p.Disputes.Entries = list
 	return p
 }
 
@@ -142,7 +142,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
 		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Inquiry: o.inquiry,
 	}
-	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
+	taking := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
 		taking.Attempt = o.attempt
 	}
@@ -152,14 +152,14 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	} else {
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {
-			back = p.taking(o.previous.ID).USD
+			back = p.disputeEntry(o.previous.ID).USD
 		}
-		p = p.withTaking(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
+		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
 	hold := max(0, min(o.usd-back, p.uncontested(taking.Inquiry)-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
-	p = p.withTaking(taking)
+	p = p.withDispute(taking)
 	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
@@ -190,7 +190,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // It takes more than is frozen if a refund that was under way when the dispute came was refused
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from, taking := p, Taking{Claim: c.ID, Status: to, Local: c.Local.Minor}
+	from, taking := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
 	if c.Case.Inquiry != "" {
 		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
 	}
@@ -201,7 +201,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	p = p.gone(taking, now)
 	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
 	kept := c.Frozen - frozen
-	p = p.withTaking(taking)
+	p = p.withDispute(taking)
 	p, more := p.payShort(c.suffix(), now)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(
@@ -220,14 +220,14 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 // it, so that each is written once.
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
-	for _, t := range p.Disputes.Takings {
+	for _, t := range p.Disputes.Entries {
 		usd := min(t.Short, p.uncontested(t.Inquiry))
 		if usd <= 0 {
 			continue
 		}
 		t.Short -= usd
 		t.USD += usd
-		p = p.withTaking(t).gone(t, now)
+		p = p.withDispute(t).gone(t, now)
 		part := p.came(t.Inquiry).Fraction(usd, p.worth(t.Inquiry), money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
@@ -240,17 +240,17 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 // stage sets the status of an open dispute's claim on its payment. It returns false if that changes
 // nothing.
 func (p Payment) stage(c Claim) (Payment, bool) {
-	t := p.taking(c.ID)
+	t := p.disputeEntry(c.ID)
 	if t.Claim == "" || t.Status == c.Status {
 		return p, false
 	}
 	t.Status, t.Local = c.Status, c.Local.Minor
-	return p.withTaking(t), true
+	return p.withDispute(t), true
 }
 
 // gone moves the payment to chargeback once the shopper has the money of a dispute of its capture.
 // What that dispute is about cannot be refunded any more (PAY-29).
-func (p Payment) gone(t Taking, now time.Time) Payment {
+func (p Payment) gone(t DisputeEntry, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
 		p.move(Dispute, now)
 	}

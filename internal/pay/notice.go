@@ -39,7 +39,7 @@ type Notice struct {
 
 // ApplyRefundNotice applies a notice of a refund to its claim. The Change always keeps the notice. A
 // refund that fails after it was confirmed gets a claim of its own, with the id claimID: see
-// takeBack. Any other notice that contradicts a refund that has ended is kept as mismatched for the
+// bookReturn. Any other notice that contradicts a refund that has ended is kept as mismatched for the
 // operator.
 func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
@@ -49,7 +49,7 @@ func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.T
 	case c.Call.Returned != "" && n.Outcome.Kind == Approved: // made again after it had failed
 		verdict = Mismatched
 	case c.fails(round, n.Outcome):
-		next, change = c.takeBack(p, claimID, n.Outcome.Message, now)
+		next, change = c.bookReturn(p, claimID, n.Outcome.Message, now)
 		verdict = Applied
 	case c.contradicts(round, n.Outcome):
 		verdict = Mismatched

@@ -119,9 +119,9 @@ type Refunds struct {
 
 // Disputes is what disputes took of the payment, or hold now.
 type Disputes struct {
-	Any     bool     // a chargeback was opened, real or played
-	Takings []Taking // what disputes hold or took, in the order in which they came
-	Held    []Held   // news of disputes that cannot be applied yet
+	Any     bool           // a chargeback was opened, real or played
+	Entries []DisputeEntry // what disputes hold or took, in the order in which they came
+	Held    []Held         // news of disputes that cannot be applied yet
 }
 
 // Times says when a payment reached each status, and when other things happened to it; zero if they

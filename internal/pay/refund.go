@@ -359,18 +359,18 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 	return p, c, change, nil
 }
 
-// takeBack takes back a refund that failed after the provider had confirmed it: the shopper's bank
+// bookReturn takes back a refund that failed after the provider had confirmed it: the shopper's bank
 // sent the money back. The claim has ended and stays approved; a new one, id, names it. It is
 // rejected at once and returns the merchant's part to available, and the reserve's to the reserve if it was
 // drawn from there, so that the amount can be refunded again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
-func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Change) {
+func (c Claim) bookReturn(p Payment, id, note string, now time.Time) (Claim, Change) {
 	d := newDocket(p, []Claim{c}, now)
 	d.comeBack(c, id, note)
 	_, change := d.done()
 	return d.claims[0], change
 }
 
-// Returned is takeBack by the operator's word, of a refund whose failure the provider does not report, or not so that it can be
+// Returned is bookReturn by the operator's word, of a refund whose failure the provider does not report, or not so that it can be
 // applied: of one that the operator approved, or sent by hand.
 //
 // Errors: conflict_state unless the claim's money went to the shopper and has not come back.
@@ -379,11 +379,11 @@ func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, err
 		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
 			Reason: onlyGivenBackTaken}
 	}
-	next, change := c.takeBack(p, id, d.Note, d.At)
+	next, change := c.bookReturn(p, id, d.Note, d.At)
 	return next, change, nil
 }
 
-// comeBack is takeBack for a claim of the docket.
+// comeBack is bookReturn for a claim of the docket.
 func (d *docket) comeBack(c Claim, id, note string) {
 	if note == "" {
 		note = "the refund failed after it had been confirmed"

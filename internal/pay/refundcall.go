@@ -87,7 +87,7 @@ func (c Claim) ApplyRefundAnswer(p Payment, before Claim, o Outcome, now time.Ti
 	same, again := before.Call.Round == c.Call.Round, before.Call.Calls != c.Call.Calls
 	switch {
 	case c.contradicts(before.Call.Round, o) && (o.Kind == Approved || !again):
-		taker, _ := c.Taker(p)
+		taker, _ := c.PaidAttempt(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", before.Reference(), o.Kind), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", before.Reference(), o.Local, o.Kind, c.Status, c.Local),
@@ -191,7 +191,7 @@ func (c Claim) misfits(o Outcome) bool {
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {
-		taker, _ := c.Taker(p)
+		taker, _ := c.PaidAttempt(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
@@ -233,9 +233,9 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 // pause is how long to wait before the next query.
 func (r RefundCall) pause() time.Duration { return queryPauses.after(r.Tries) }
 
-// Taker returns the attempt of the payment that took the claim's money, with the provider's ids of
+// PaidAttempt returns the attempt of the payment that took the claim's money, with the provider's ids of
 // that money: an attempt may have been paid several times.
-func (c Claim) Taker(p Payment) (Attempt, bool) {
+func (c Claim) PaidAttempt(p Payment) (Attempt, bool) {
 	if c.Attempt < 1 || c.Attempt > len(p.Attempts) {
 		return Attempt{}, false
 	}

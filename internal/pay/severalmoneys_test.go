@@ -178,7 +178,7 @@ func TestSeveralMoneys(t *testing.T) {
 				}
 				switch {
 				case c.Kind == ChargebackClaim:
-					usdBack[m] += h.p.taking(c.ID).USD
+					usdBack[m] += h.p.disputeEntry(c.ID).USD
 				case stands && c.Status.Pays():
 					given[m] += c.Local.Minor
 					usdBack[m] += c.USD

@@ -58,7 +58,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 				t.Errorf("%s: late money has the claims %v and the events %v", state, change.Claims, change.Events)
 				continue
 			}
-			if taker, ok := change.Claims[0].Taker(p); !ok || taker.ProviderRef != told.ref || taker.MoneyRef != told.ref {
+			if taker, ok := change.Claims[0].PaidAttempt(p); !ok || taker.ProviderRef != told.ref || taker.MoneyRef != told.ref {
 				t.Errorf("%s: the refund of %s goes to %s", state, told.ref, taker.ProviderRef)
 			}
 		}
@@ -262,7 +262,7 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 		t.Errorf("it moves %v", sum)
 	}
 	sending, _, err := rest.Resolve(done, Approve, PartyOperator, "the rest", noon)
-	taker, _ := sending.Taker(done)
+	taker, _ := sending.PaidAttempt(done)
 	if err != nil || !sending.Calling() || taker.ProviderRef != "1" || sending.Local.Minor*10 != p.Price.Local.Minor {
 		t.Errorf("the rest goes back: %v, %s to %s", err, sending, taker.ProviderRef)
 	}

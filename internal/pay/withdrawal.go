@@ -430,12 +430,12 @@ func (w Withdrawal) isNew(back BankReturn) error {
 }
 
 // ContradictsPayout is Contradicts for a withdrawal. A payout on its way contradicts both findings.
-func (w Word) ContradictsPayout(o PayoutOutcome) bool {
+func (word Word) ContradictsPayout(o PayoutOutcome) bool {
 	switch o.Kind {
 	case PayoutPaid:
-		return w != WordPaid
+		return word != WordPaid
 	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
-		return w != WordNotPaid
+		return word != WordNotPaid
 	}
 	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }

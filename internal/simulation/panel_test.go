@@ -156,7 +156,7 @@ func (u *upstream) failsLate(made *refund) {
 func (w *world) takeBack() {
 	w.turns.turn("the operator reads of refunds that came back")
 	n := w.anyone()
-	list, err := n.app.Claims.AnyClaims(lane(context.Background(), "operator"), "", pay.UserDispute, 1000)
+	list, err := n.app.Claims.AnyList(lane(context.Background(), "operator"), "", pay.UserDispute, 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 	}
@@ -168,8 +168,8 @@ func (w *world) takeBack() {
 		if err != nil || !slices.ContainsFunc(told, func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
 			continue
 		}
-		r := claims.ClaimResolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
-		if _, err := n.app.Claims.ResolveClaim(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
+		r := claims.Resolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
+		if _, err := n.app.Claims.Resolve(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
 			w.find(operatorWorks, c.Payment, "take back %s: %v", c.ID, err)
 		}
 		w.count("refunds taken back by the operator")

@@ -42,7 +42,7 @@ func TestClaimListsReadTheirIndexes(t *testing.T) {
 			{claims.ListDisputesInReview, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{claims.ListEndedDisputes, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{claims.CountDisputes, "claims_kind", []any{"shp_1", false}},
-			{audit.SelectAuditOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
+			{audit.SelectOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
 		} {
 			if plan := planOf(t, s, c.text, c.args...); !strings.Contains(plan, c.index) {
 				t.Errorf("%s\nis not read by %s:\n%s", s.b.Text(c.text), c.index, plan)

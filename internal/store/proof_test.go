@@ -128,7 +128,7 @@ func TestCheckReadsWhatMayHaveChanged(t *testing.T) {
 }
 
 func ofRule(found []check.Broken, rule string) []check.Broken {
-	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Rule != rule })
+	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Invariant != rule })
 }
 
 // withShop creates the shop of the tests' payments.

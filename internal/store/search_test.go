@@ -37,7 +37,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 		email, number := []string{"payments_email"}, []string{"payments_document"}
 		usd, other := []string{"payments_amount"}, []string{"payments_local", "payments_asked"}
 		for text, indexes := range map[string][]string{
-			payments.ListPaymentsByEmail: email, payments.CountByEmail: email, payments.ListPaymentsByDocument: number, payments.CountByDocument: number, payments.ListPaymentsByAmount: usd, payments.CountByAmount: usd, payments.ListPaymentsByOtherAmount: other, payments.CountByOtherAmount: other,
+			payments.ListByEmail: email, payments.CountByEmail: email, payments.ListByDocument: number, payments.CountByDocument: number, payments.ListByAmount: usd, payments.CountByAmount: usd, payments.ListByOtherAmount: other, payments.CountByOtherAmount: other,
 		} {
 			plan := explained(t, s, text)
 			for _, index := range indexes {

@@ -16,9 +16,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// TakeAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
+// DriveAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
 // create call replies with it.
-func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) DriveAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	asked := regained(p)
 	p, err := c.Drive(ctx, p, routes, cause)
 	if err == nil && !asked {

@@ -31,8 +31,8 @@ type Claims struct {
 	opening   work.Turns      // by payment: refunds are opened one at a time, since many at once would lose races by version
 }
 
-// NewClaims returns the refunds and disputes of payments that went through the cascade.
-func NewClaims(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) *Claims {
+// New returns the refunds and disputes of payments that went through the cascade.
+func New(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) *Claims {
 	return &Claims{Base: b, providers: providers, cascade: through, lanes: accounts.NewLanes(b.Now), evidence: accounts.NewLanes(b.Now)}
 }
 
@@ -307,7 +307,7 @@ type refundAccount struct {
 
 // refundAt finds the account; false if it is not configured.
 func (rf *Claims) refundAt(ctx context.Context, c pay.Claim, p pay.Payment) (refundAccount, bool) {
-	attempt, ok := c.Taker(p)
+	attempt, ok := c.PaidAttempt(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)

@@ -84,7 +84,7 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := e.claimNext(ctx, s)
+		next, done, err := e.collectNext(ctx, s)
 		if err != nil || done {
 			return base.UnlessStale(err)
 		}
@@ -101,8 +101,8 @@ func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
 	return s.Since.Add(-merchants.LongestDelay - settleSlack)
 }
 
-// claimNext writes the next lines of a settlement that is closing. done: these were the last.
-func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
+// collectNext writes the next lines of a settlement that is closing. done: these were the last.
+func (e *Settlements) collectNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
 	list, at, err := e.unsettled(ctx, s)
 	if err != nil {
 		return s, false, err

@@ -184,7 +184,7 @@ func (m *Matcher) whole(l Line, sale *Sale, taker pay.Attempt) {
 	switch {
 	case taker.Provider != m.Account:
 		told.Discrepancy, told.Note = MissingHere, "this attempt went to the account "+taker.Provider
-	case !sale.took(taker):
+	case !sale.paidBy(taker):
 		told.Discrepancy, told.Here = MissingHere, money.Amount{}
 		told.Note = fmt.Sprintf("the attempt is %s and the payment %s here", taker.Status, p.Status)
 	case l.Amount.Currency != p.Price.Local.Currency:
@@ -243,15 +243,15 @@ func (m *Matcher) twin(sale *Sale, taker pay.Attempt) string {
 		case sale.settled(a) || sale.settled(taker):
 		case listed:
 			return fmt.Sprintf("attempt %d is also charged, in %s", a.Order, at)
-		case sale.took(a):
+		case sale.paidBy(a):
 			return fmt.Sprintf("attempt %d at %s is also charged", a.Order, a.Provider)
 		}
 	}
 	return ""
 }
 
-// took reports whether our books have money from an attempt.
-func (s *Sale) took(a pay.Attempt) bool {
+// paidBy reports whether our books have money from an attempt.
+func (s *Sale) paidBy(a pay.Attempt) bool {
 	if a.Status == pay.Approved {
 		return true
 	}
@@ -279,7 +279,7 @@ func there(c pay.Claim) bool {
 func (s *Sale) refundsAt(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
-		from, ok := c.Taker(s.Payment)
+		from, ok := c.PaidAttempt(s.Payment)
 		if there(c) && ok && from.Order == taker.Order {
 			list = append(list, c)
 		}
@@ -293,7 +293,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 		if c.ID != claim {
 			continue
 		}
-		taker, ok := c.Taker(sale.Payment)
+		taker, ok := c.PaidAttempt(sale.Payment)
 		told := Finding{Claim: c.ID, Reference: c.Reference(), There: l.Amount, USD: c.USD}
 		switch {
 		case !ok || taker.Provider != m.Account:
@@ -380,7 +380,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	for _, c := range sale.Claims {
 		if c.ID == b.Claim {
 			claim = c
-			taker, ok = c.Taker(p)
+			taker, ok = c.PaidAttempt(p)
 		}
 	}
 	inside := !b.At.Before(m.From) && b.At.Before(m.To)

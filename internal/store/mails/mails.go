@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// MailsTable is the table mails.
-var MailsTable = table.Describe(table.Table[mails.Message]{
+// Table is the table mails.
+var Table = table.Describe(table.Table[mails.Message]{
 	Name:    "mails",
 	Hashed:  true,
 	Lock:    240,
@@ -46,8 +46,8 @@ var (
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
-// MailDuty is the due mails.
-var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
+// Duty is the due mails.
+var Duty = base.NewDuty("mails", "mails", "d.due_at > 0", Table.List)
 
 type noticeDoc struct {
 	To          string             `json:"to"`
@@ -271,7 +271,7 @@ func readAlert(p table.Personal, encrypted string, m *mails.Message) error {
 
 // Lease leases due e-mails; nobody else gets them before until.
 func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]mails.Message, error) {
-	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.

@@ -106,8 +106,8 @@ ON CONFLICT (` + RollupKey + `) DO UPDATE SET n = rollups.n + excluded.n, amount
 RETURNING n`)
 
 	recountFrom = engine.Statement(`SELECT id FROM payments WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2`)
-	selectEnded  = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM payments
+	selectEnded = engine.Statement(`
+SELECT ` + Table.List + ` FROM payments
 WHERE id >= $1 AND id < $2 AND status NOT IN ('pending', 'processing') ORDER BY id`)
 )
 
@@ -246,7 +246,7 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 	if err != nil && !errors.Is(err, base.ErrNotFound) {
 		return false, err
 	}
-	scan := PaymentsTable.Scan(r.b.Personal)
+	scan := Table.Scan(r.b.Personal)
 	ended, err := base.Many(ctx, r.b, selectEnded, func(row engine.Row) (pay.Payment, error) {
 		p, err := scan(row)
 		if err != nil {

@@ -151,7 +151,7 @@ func (t *Table[T]) Guards(b *Batch, steps []engine.Step) []engine.Step {
 	}
 	items := t.In(b.Changes, t.IsNew)
 	if t.OftenMet && len(items) > 0 {
-		b.foresee(t.Taken, func() []any {
+		b.foresee(t.Existing, func() []any {
 			ids := make([]string, len(items))
 			for i, item := range items {
 				ids[i] = t.ID(item)
