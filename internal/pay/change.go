@@ -176,8 +176,14 @@ func (c Claim) event(t webhooks.EventType, p Payment, now time.Time) (Claim, Eve
 	c.Sequence++
 	snapshot := c
 	return c, Event{
-		ID: webhooks.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
-		Object: c.ID, Sequence: c.Sequence, At: now, Payment: &p, Claim: &snapshot,
+		ID:       webhooks.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence),
+		Type:     t,
+		Scope:    c.Scope,
+		Object:   c.ID,
+		Sequence: c.Sequence,
+		At:       now,
+		Payment:  &p,
+		Claim:    &snapshot,
 	}
 }
 

@@ -225,8 +225,15 @@ func (c Claim) step(actor, note string, now time.Time) Claim {
 // booked twice.
 func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
-		ID: transferID(c.suffix(), step), Merchant: c.Merchant, Live: c.Live, Kind: kind,
-		Payment: c.Payment, Claim: c.ID, Local: c.Local, At: now, Postings: ledger.Post(lines...),
+		ID:       transferID(c.suffix(), step),
+		Merchant: c.Merchant,
+		Live:     c.Live,
+		Kind:     kind,
+		Payment:  c.Payment,
+		Claim:    c.ID,
+		Local:    c.Local,
+		At:       now,
+		Postings: ledger.Post(lines...),
 	}
 }
 

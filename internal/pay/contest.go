@@ -379,9 +379,19 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 		return Mismatched
 	}
 	h := Held{
-		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
-		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
-		Network: n.Network, Played: n.Outcome.Played,
+		IDs:       ids,
+		Notice:    n.ID,
+		Account:   n.Account,
+		Reference: n.Reference,
+		Dispute:   n.DisputeID,
+		Instance:  n.Instance,
+		Stage:     n.Stage,
+		Ruling:    n.Ruling,
+		Minor:     n.Outcome.Local.Minor,
+		Currency:  string(n.Outcome.Local.Currency),
+		Message:   n.Outcome.Message,
+		Network:   n.Network,
+		Played:    n.Outcome.Played,
 	}
 	if !n.RespondBy.IsZero() {
 		h.RespondBy = n.RespondBy.UnixMicro()
@@ -393,9 +403,16 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 
 func (h Held) notice() Notice {
 	n := Notice{
-		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
-		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
-		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
+		ID:        h.Notice,
+		Account:   h.Account,
+		Reference: h.Reference,
+		DisputeID: h.Dispute,
+		Instance:  h.Instance,
+		Stage:     h.Stage,
+		Dispute:   h.Ruling == "",
+		Ruling:    h.Ruling,
+		Network:   h.Network,
+		Outcome:   Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
 	}
 	if h.RespondBy != 0 {
 		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()

@@ -169,7 +169,7 @@ func setOff(list []Settlement) {
 }
 
 // payoutRetry is the pause after an automatic payout that failed or came back, if no settlement closes before: the
-// merchant was told, and has to add another wallet.
+// merchant got an event, and has to add another wallet.
 const payoutRetry = day
 
 // Match brings a merchant's settlements and withdrawals into agreement (SETTLE-11). list has the settlements that are

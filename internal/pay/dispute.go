@@ -137,10 +137,19 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	}
 	p.Disputes.Any = true
 	claim := p.claim(o.claim, ChargebackClaim, ClaimNeedsEvidence, o.local, o.usd, PartyIssuer, now)
-	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
+	claim.Reason = n.Outcome.Message
+	claim.Network = n.Network
+	claim.Attempt = o.attempt
 	claim.Case = Case{
-		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
-		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Inquiry: o.inquiry,
+		Account:  n.Account,
+		ID:       n.DisputeID,
+		Round:    o.round,
+		Instance: max(1, n.Instance),
+		Stage:    n.Stage,
+		Minor:    n.Outcome.Local.Minor,
+		Currency: string(n.Outcome.Local.Currency),
+		Opened:   n.Ruling == "",
+		Inquiry:  o.inquiry,
 	}
 	taking := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
@@ -285,7 +294,7 @@ var disputePauses = backoff{first: 6 * time.Hour, most: 7 * 24 * time.Hour}
 // disputePatience is how long after its deadline an open dispute is still normal.
 const disputePatience = 6 * 7 * 24 * time.Hour
 
-// lookAgain is when the claim of an open dispute is looked at next: with growing pauses, when the
+// lookAgain is when the claim of an open dispute is due next: with growing pauses, when the
 // deadline for evidence has passed, and when evidence has to be sent.
 func (c Claim) lookAgain(now time.Time) time.Time {
 	at := now.Add(disputePauses.after(c.Case.Asked + 1))

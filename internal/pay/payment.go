@@ -257,12 +257,12 @@ func (p *Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total
 // that we can query a call that got no answer.
 func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
-// CapturedAttempt is the attempt whose money completed the payment; false if it was not completed.
-func (p *Payment) CapturedAttempt() (Attempt, bool) {
-	if p.End.Captured < 1 || p.End.Captured > len(p.Attempts) {
+// Get returns the attempt with this order; false if there is none, as for order 0.
+func (as Attempts) Get(order int) (Attempt, bool) {
+	if order < 1 || order > len(as) {
 		return Attempt{}, false
 	}
-	return p.Attempts[p.End.Captured-1], true
+	return as[order-1], true
 }
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made
@@ -332,8 +332,14 @@ func CaptureID(payment string) string {
 func (p *Payment) capture(now time.Time) ledger.Transfer {
 	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
 	return ledger.Transfer{
-		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay),
+		ID:       CaptureID(p.ID),
+		Merchant: p.Merchant,
+		Live:     p.Live,
+		Kind:     ledger.Capture,
+		Payment:  p.ID,
+		Local:    p.Price.Local,
+		At:       now,
+		Settles:  now.Add(p.Terms.Delay),
 		Postings: ledger.Post(
 			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
 			ledger.Posting{Account: ledger.Rounding, Amount: rounding},

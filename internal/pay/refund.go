@@ -437,8 +437,8 @@ func refundsThat(list []ProviderRefund, failed bool) (some []ProviderRefund) {
 	return some
 }
 
-// underWay is a refund of ours that the provider may have made and of which it told no id yet, of
-// the amount of one that it lists without our reference; nil if there is none.
+// underWay finds the refund of ours that r, which the provider lists without our reference, may be: it has the same amount,
+// its call is under way, and the provider has reported no id of it. It returns nil if there is none.
 func (d *docket) underWay(r ProviderRefund) *Claim {
 	for i, c := range d.claims {
 		if c.Calling() && c.Call.Ref == "" && c.Local == r.Local && r.Reference == "" {

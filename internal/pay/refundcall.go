@@ -140,7 +140,7 @@ func (c Claim) Contradiction(v ClaimVerb) string {
 }
 
 // ApplyRefundOutcome records the answer to a call or a query about the refund, and decides what follows: the
-// claim is resolved, or looked at again. It does nothing if the claim's call is over.
+// claim is resolved, or due again. It does nothing if the claim's call is over.
 func (c Claim) ApplyRefundOutcome(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
@@ -236,10 +236,10 @@ func (r RefundCall) pause() time.Duration { return queryPauses.after(r.Tries) }
 // PaidAttempt returns the attempt of the payment that took the claim's money, with the provider's ids of
 // that money: an attempt may have been paid several times.
 func (c Claim) PaidAttempt(p Payment) (Attempt, bool) {
-	if c.Attempt < 1 || c.Attempt > len(p.Attempts) {
+	taker, ok := p.Attempts.Get(c.Attempt)
+	if !ok {
 		return Attempt{}, false
 	}
-	taker := p.Attempts[c.Attempt-1]
 	for _, s := range p.Strays {
 		if s.Claim != "" && s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
 			taker.ProviderRef, taker.MoneyRef = s.ProviderRef, s.MoneyRef

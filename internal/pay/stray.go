@@ -348,8 +348,8 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	return p, change
 }
 
-// partlyGone keeps the id of money of which the provider gave something back before it was booked: the operator finds out what is
-// left, and older news that it was paid books nothing. Of booked money it is kept once the operator was told.
+// partlyGone keeps the id of money that the provider gave back in part before it was booked. The operator finds out what is
+// left, and an older notice that it was paid books nothing. If the money is booked, its id is kept once the operator has the notice.
 func (p Payment) partlyGone(order int, o Outcome) Payment {
 	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
 		return p

@@ -66,7 +66,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 		if suspense != late*p.Price.Amount.Minor {
 			t.Errorf("%s: %d cents are in suspense, want %d payments of %s", state, suspense, late, p.Price.Amount)
 		}
-		if capture, ok := p.CapturedAttempt(); ok != (state != "expired") || ok && capture.ProviderRef != "1001" {
+		if capture, ok := p.Attempts.Get(p.End.Captured); ok != (state != "expired") || ok && capture.ProviderRef != "1001" {
 			t.Errorf("%s: the capture's refunds go to %s", state, capture.ProviderRef)
 		}
 		if last := p.Strays[len(p.Strays)-1]; last.Code != PaidTwice || last.MoneyRef != "1003" {

@@ -332,7 +332,7 @@ func (w Withdrawal) ApplyPayoutOutcome(o PayoutOutcome, now time.Time) (Withdraw
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// heldPause is how often a payout that a person pays is looked at.
+// heldPause is the pause between two checks of a payout that a person pays.
 const heldPause = 6 * time.Hour
 
 // payoutPauses are between two queries about a payout that a bank makes: it may arrive within seconds, and the merchant waits

@@ -278,7 +278,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 	})
 }
 
-// ForgetCredentialsEvery is how often credentials whose grace period is over are looked for. The period is a day, and nobody
+// ForgetCredentialsEvery is the pause between two searches for credentials whose grace period is over. The period is a day, and nobody
 // waits for its end.
 const ForgetCredentialsEvery = time.Hour
 

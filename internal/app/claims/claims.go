@@ -44,7 +44,7 @@ func (rf *Claims) List(ctx context.Context, scope merchants.Scope, f lists.Claim
 	return rf.Store.Claims().List(ctx, scope, f)
 }
 
-// Accept accepts a claim for the merchant: the shopper gets the money. The provider is not told: a dispute that nobody answers is
+// Accept accepts a claim for the merchant: the shopper gets the money. The provider gets no call: a dispute that nobody answers is
 // lost there at its deadline.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
@@ -405,9 +405,9 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 		}
 	}
 	if c.Calling() {
-		mine := false
+		begun := false
 		sent, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			if mine = c.Calling() && !c.Unanswered(); !mine {
+			if begun = c.Calling() && !c.Unanswered(); !begun {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
 			by, err := rf.Store.Hold(ctx)
@@ -417,7 +417,7 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 			next, change := c.InHandOf(by).Resend(rf.TimeOf(c.Scope))
 			return next, change, nil
 		})
-		if err != nil || !mine {
+		if err != nil || !begun {
 			return err
 		}
 		_, err = rf.makeRefund(ctx, sent, view.Cause{})

@@ -51,9 +51,9 @@ func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim,
 	}
 	to := rf.defenseAt(p, c)
 	var request provider.EvidenceRequest
-	mine := false
+	begun := false
 	c, err = rf.onFiling(ctx, c.ID, func(f pay.Filing) (next pay.Claim, change pay.Change) {
-		mine = false
+		begun = false
 		if to.configured && to.provider == nil {
 			return f.Manual()
 		}
@@ -64,10 +64,10 @@ func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim,
 		if to.provider == nil || unread != nil || !may {
 			return f.Postpone()
 		}
-		next, change, mine = f.Begin()
+		next, change, begun = f.Begin()
 		return next, change
 	})
-	if err != nil || !mine {
+	if err != nil || !begun {
 		rf.tellOperator(ctx, c)
 		return c, err
 	}

@@ -31,7 +31,7 @@ func (rf *Claims) NewIDs(now time.Time) [2]string {
 
 // Prove queries the provider about a disputed charge whose money is not in our books, if the
 // dispute does not prove that it was paid in the right amount. The answer is committed before the
-// dispute is looked at. Without an answer, the dispute waits for the money.
+// dispute is applied. Without an answer, the dispute waits for the money.
 func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil

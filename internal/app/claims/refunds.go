@@ -109,7 +109,7 @@ func turnOf(scope merchants.Scope, payment string) string { return scope.Merchan
 //
 // Errors: conflict_state.
 func (rf *Claims) providerRefunds(p pay.Payment) error {
-	attempt, _ := p.CapturedAttempt()
+	attempt, _ := p.Attempts.Get(p.End.Captured)
 	upstream, ok := rf.providers.Upstream(attempt.Provider)
 	if !ok || provider.Refunds(upstream, rf.cascade.Request(p, attempt).Rail) {
 		return nil

@@ -20,7 +20,7 @@ type Retention struct {
 	Addresses     time.Duration // in the audit log and in keys' uses
 }
 
-// ForgetEvery is how often data is looked for whose retention is over. Retention is counted in days.
+// ForgetEvery is the pause between two searches for data whose retention is over. Retention is counted in days.
 const ForgetEvery = time.Hour
 
 // forgetBatch is how many rows are erased at a time.

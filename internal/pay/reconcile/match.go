@@ -375,7 +375,7 @@ func (m *Matcher) odd(u refundLine) {
 func (m *Matcher) Booked(b Booking, sale *Sale) {
 	m.byTheirs(sale)
 	p := sale.Payment
-	taker, ok := p.CapturedAttempt()
+	taker, ok := p.Attempts.Get(p.End.Captured)
 	var claim pay.Claim
 	for _, c := range sale.Claims {
 		if c.ID == b.Claim {

@@ -277,7 +277,16 @@ func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 
 func straysOf(docs []strayDoc) (strays []pay.Stray) {
 	for _, d := range docs {
-		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Kept: d.Kept, ProviderRef: d.Provider, MoneyRef: d.Money, Claim: d.Claim, End: d.End})
+		strays = append(strays, pay.Stray{
+			Code:        d.Code,
+			Order:       d.Order,
+			Local:       money.New(d.Minor, d.Currency),
+			Kept:        d.Kept,
+			ProviderRef: d.Provider,
+			MoneyRef:    d.Money,
+			Claim:       d.Claim,
+			End:         d.End,
+		})
 	}
 	return strays
 }

@@ -163,7 +163,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	return counted && step.next != "" || !all, nil
 }
 
-// oldest counts the oldest facts that can be read. It returns their rows, and whether all were looked at. Facts that cannot
+// oldest counts the oldest facts that can be read. It returns their rows, and whether no more of them wait. Facts that cannot
 // be read, such as those of a newer version of the service during an update, stay, and delay no others.
 func (r *Rollups) oldest(ctx context.Context, into *added) (rows []factRow, all bool, err error) {
 	var last factRow

@@ -67,7 +67,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 	return nil
 }
 
-// SetAside keeps a withdrawal that is not proved from being paid: it is looked at again in an hour. The row stays as it is.
+// SetAside keeps a withdrawal that is not proved from being paid: it is checked again in an hour. The row stays as it is.
 func (s Withdrawals) SetAside(ctx context.Context, id, why string, now time.Time) error {
 	return s.b.SetAside(ctx, WithdrawalDuty, id, why, now)
 }

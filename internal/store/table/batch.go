@@ -170,7 +170,7 @@ func (t *Table[T]) Inserts(b *Batch, steps []engine.Step) []engine.Step {
 	return t.Add(b, steps, t.In(b.Kept, func(item *T) bool { return t.IsNew(item) && (t.Only == nil || t.Only(item)) }))
 }
 
-// Replace updates rows that somebody else may have updated first.
+// Replace updates rows that another commit may have updated first.
 func (t *Table[T]) Replace(b *Batch, steps []engine.Step, items []*T) []engine.Step {
 	t.foreseeMoved(b, items)
 	return t.won(b, steps, t.Update, items)
