@@ -97,3 +97,43 @@ func TestReceiversHaveOneName(t *testing.T) {
 		}
 	}
 }
+
+// A name does not repeat that of its package, which its readers see before it: payments.New, claims.Table.
+func TestNamesDoNotRepeatTheirPackage(t *testing.T) {
+	for _, s := range sources(t, false) {
+		of := s.file.Name.Name
+		var names []*ast.Ident
+		functions := map[*ast.Ident]bool{}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					names = append(names, d.Name)
+					functions[d.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						names = append(names, spec.Name)
+					case *ast.ValueSpec:
+						names = append(names, spec.Names...)
+					}
+				}
+			}
+		}
+		for _, name := range names {
+			low := strings.ToLower(name.Name)
+			for _, own := range []string{of, strings.TrimSuffix(of, "s")} {
+				repeats := functions[name] && low == "new"+of
+				for _, kind := range []string{"table", "duty", "config", "document", "outcome"} {
+					repeats = repeats || low == own+kind
+				}
+				if repeats && name.IsExported() {
+					t.Errorf("%s: %s.%s repeats its package's name", s.at(name), of, name.Name)
+					break
+				}
+			}
+		}
+	}
+}

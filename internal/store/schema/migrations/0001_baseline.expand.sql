@@ -2,6 +2,7 @@
 -- only, text compared byte by byte, no NULL ('' and 0 say "none"), times in
 -- microseconds UTC, money in minor units, doc a JSON document of what no query
 -- asks for. row_hash is a keyed hash of the row, with its version behind it.
+-- No column has a DEFAULT: every insert names all columns.
 
 CREATE TABLE merchants (
   id TEXT NOT NULL PRIMARY KEY,
