@@ -52,7 +52,7 @@ type Settlement struct {
 
 // SettlementPayout says how far a settlement is paid out.
 type SettlementPayout struct {
-	Status string            `json:"status"` // owed, in_progress, paid, nothing_to_pay or paid_unlinked
+	Status string            `json:"status"` // owed, in_progress, paid or nothing_to_pay
 	Amount Decimal           `json:"amount"` // USD that withdrawals cover, arrived or not
 	Owed   Decimal           `json:"owed"`   // USD that nothing covers yet; negative: a debt
 	Covers []SettlementCover `json:"covers"`

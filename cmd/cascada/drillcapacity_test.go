@@ -123,7 +123,7 @@ func measure(t *testing.T, u user, m *storeMeter, want int64, round time.Duratio
 		if problems := r.Problems(); len(problems) > 0 {
 			t.Fatalf("the clients saw: %s", strings.Join(problems, "; "))
 		}
-		s.payments, s.took = s.payments+r.Taken, s.took+round
+		s.payments, s.took = s.payments+r.Created, s.took+round
 		if *full {
 			t.Logf("%s: %d payments", m.name, s.payments)
 		}

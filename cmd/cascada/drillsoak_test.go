@@ -211,7 +211,7 @@ func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 	if problems := r.Problems(); len(problems) > 0 {
 		s.t.Errorf("the clients saw: %s", strings.Join(problems, "; "))
 	}
-	w, lost, doubled, failed := r.Webhooks, max(0, r.Taken-r.Listed), max(0, r.Listed-r.Taken), int64(0)
+	w, lost, doubled, failed := r.Webhooks, max(0, r.Created-r.Listed), max(0, r.Listed-r.Created), int64(0)
 	for _, n := range r.Errors {
 		failed += n
 	}
@@ -221,8 +221,8 @@ func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 	if w.SignaturesChecked != w.Delivered+w.Duplicates+w.Doubled+w.OtherEvents || w.Unexpected > failed || w.OtherEvents > 0 {
 		s.t.Errorf("the endpoint got %+v", *w)
 	}
-	if want := rate * lasts.Seconds(); *full && float64(r.Taken) < .99*want {
-		s.t.Errorf("%d payments were made, want %.0f: the clients, or the service, were too slow", r.Taken, want)
+	if want := rate * lasts.Seconds(); *full && float64(r.Created) < .99*want {
+		s.t.Errorf("%d payments were made, want %.0f: the clients, or the service, were too slow", r.Created, want)
 	}
 	within(s.t, "an answer", time.Duration(r.MaxMs*float64(time.Millisecond)), answerLimit)
 	for _, l := range s.looks {
@@ -237,7 +237,7 @@ func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 		s.t.Errorf("not flat: %s", strings.Join(names, ", "))
 	}
 	s.t.Logf("%s: the clients took %.0f µs of CPU a payment, the service %.0f µs; the machine was busy for %.0f %%; %d events came again", s.name, r.GeneratorUs, r.ServerCPUUs, r.MachineBusy, w.Duplicates)
-	cells := []any{s.name, rate, lasts, r.Taken, millis(r.P50Ms), millis(r.P99Ms), millis(r.MaxMs), failures(counts(r.Errors)), lost, doubled,
+	cells := []any{s.name, rate, lasts, r.Created, millis(r.P50Ms), millis(r.P99Ms), millis(r.MaxMs), failures(counts(r.Errors)), lost, doubled,
 		w.Delivered, millis(w.DelayP50Ms), millis(w.DelayP99Ms), w.Missing, w.Doubled}
 	for _, f := range flats {
 		second, last := thirds(s.looks, f.of)

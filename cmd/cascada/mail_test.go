@@ -26,15 +26,15 @@ func TestServeSendsEmails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := prepare(newUser(t))
-			before := len(in.Taken())
+			before := len(in.Accepted())
 			s := u.serve(t, "--smtp-url", "smtp://cascada@"+in.Address, "--mail-from", "Cascada <no-reply@pay.example.com>")
 			k := u.merchant(t, "sqlite:cascada.db").Keys.Production.Secret
 			body := `{"type":"bank_account","currency":"MXN","destination":"032180000118359719"}`
 			if status, reply := s.call("POST", "/wallets", k, body, nil); status != http.StatusCreated {
 				t.Fatalf("a wallet: %d %v", status, reply)
 			}
-			await(t, "the e-mail", func() bool { return len(in.Taken()) == before+1 })
-			if m := in.Taken()[before]; m.Login != "cascada" || !strings.Contains(m.Text, "DELETE "+s.url+"/api/v1/wallets/") {
+			await(t, "the e-mail", func() bool { return len(in.Accepted()) == before+1 })
+			if m := in.Accepted()[before]; m.Login != "cascada" || !strings.Contains(m.Text, "DELETE "+s.url+"/api/v1/wallets/") {
 				t.Errorf("from the login %q came:\n%s", m.Login, m.Text)
 			}
 			s.stop()

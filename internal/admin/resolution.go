@@ -13,26 +13,26 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-type rulePaymentIn struct {
+type resolvePaymentIn struct {
 	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Body PaymentRuling
+	Body PaymentResolution
 }
 
-// PaymentRuling is how the operator resolves a payment.
-type PaymentRuling struct {
+// PaymentResolution is how the operator resolves a payment.
+type PaymentResolution struct {
 	_       struct{} `additionalProperties:"false"`
 	Outcome pay.Word `json:"outcome" enum:"paid,not-charged" example:"paid"`
 	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; it is kept in the audit log"`
 	Force   bool     `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
-type ruleWithdrawalIn struct {
+type resolveWithdrawalIn struct {
 	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Body WithdrawalRuling
+	Body WithdrawalResolution
 }
 
-// WithdrawalRuling is how the operator resolves a withdrawal.
-type WithdrawalRuling struct {
+// WithdrawalResolution is how the operator resolves a withdrawal.
+type WithdrawalResolution struct {
 	_         struct{} `additionalProperties:"false"`
 	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
@@ -41,13 +41,13 @@ type WithdrawalRuling struct {
 	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived; of returned, of the return, which is booked once"`
 }
 
-type ruleClaimIn struct {
+type resolveClaimIn struct {
 	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Body ClaimRuling
+	Body ClaimResolution
 }
 
-// ClaimRuling is how the operator resolves a claim.
-type ClaimRuling struct {
+// ClaimResolution is how the operator resolves a claim.
+type ClaimResolution struct {
 	_       struct{}       `additionalProperties:"false"`
 	Outcome claims.Outcome `json:"outcome" enum:"approved,rejected,withdrawn,returned" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came; returned is for an approved refund whose money came back: a new claim takes it back"`
 	Note    string         `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
@@ -83,11 +83,11 @@ type RefundBooking struct {
 	Note      string     `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; the merchant reads it"`
 }
 
-type ruledClaimOut struct{ Body shape.RuledClaim }
+type resolvedClaimOut struct{ Body shape.ResolvedClaim }
 
-type ruledPaymentOut struct{ Body shape.RuledPayment }
+type resolvedPaymentOut struct{ Body shape.ResolvedPayment }
 
-type ruledWithdrawalOut struct{ Body shape.RuledWithdrawal }
+type resolvedWithdrawalOut struct{ Body shape.ResolvedWithdrawal }
 
 type unsureOut struct {
 	Body struct {
@@ -127,45 +127,45 @@ func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOu
 	return out, err
 }
 
-func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
+func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *resolvePaymentIn) (*resolvedPaymentOut, error) {
 	p, said, err := a.Uses.Payments.Resolve(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
-	return &ruledPaymentOut{shape.RuledPayment{ID: p.ID, Status: p.Status, Provider: said}}, nil
+	return &resolvedPaymentOut{shape.ResolvedPayment{ID: p.ID, Status: p.Status, Provider: said}}, nil
 }
 
-func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
-	c, err := a.Uses.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{
+func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *resolveClaimIn) (*resolvedClaimOut, error) {
+	c, err := a.Uses.Claims.Resolve(ctx, by, claims.Resolution{
 		ID: in.ID, Word: claims.Verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force, Keep: in.Body.Keep, Complete: in.Body.Complete, ByHand: in.Body.ByHand,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+	return &resolvedClaimOut{shape.ResolvedClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
-func (a *API) carryEvidence(ctx context.Context, by audit.Actor, in *carryEvidenceIn) (*ruledClaimOut, error) {
+func (a *API) carryEvidence(ctx context.Context, by audit.Actor, in *carryEvidenceIn) (*resolvedClaimOut, error) {
 	c, err := a.Uses.Claims.Carried(ctx, by, in.ID, in.Body.Note)
 	if err != nil {
 		return nil, err
 	}
-	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+	return &resolvedClaimOut{shape.ResolvedClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
-func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) (*ruledClaimOut, error) {
+func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) (*resolvedClaimOut, error) {
 	b := in.Body
 	c, err := a.Uses.Claims.BookRefund(ctx, by, claims.Booking{Payment: in.ID, Amount: b.Amount, Reference: b.Reference, Origin: b.Origin, Note: b.Note})
 	if err != nil {
 		return nil, err
 	}
-	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+	return &resolvedClaimOut{shape.ResolvedClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
-func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
+func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *resolveWithdrawalIn) (*resolvedWithdrawalOut, error) {
 	w, said, err := a.Uses.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference, Amount: in.Body.Amount})
 	if err != nil {
 		return nil, err
 	}
-	return &ruledWithdrawalOut{shape.RuledWithdrawal{ID: w.ID, Status: w.Status, Provider: said}}, nil
+	return &resolvedWithdrawalOut{shape.ResolvedWithdrawal{ID: w.ID, Status: w.Status, Provider: said}}, nil
 }

@@ -100,7 +100,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 }
 
 func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
-	c, err := a.uses.Claims.AcceptClaim(ctx, call.Scope, in.ID, call.Actor())
+	c, err := a.uses.Claims.Accept(ctx, call.Scope, in.ID, call.Actor())
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (a *API) clockRoutes() {
 }
 
 func (a *API) settings(ctx context.Context, call Call, _ *struct{}) (*settingsOut, error) {
-	m, err := a.uses.Sandbox.SandboxSettings(ctx, call.Principal)
+	m, err := a.uses.Sandbox.Settings(ctx, call.Principal)
 	out := &settingsOut{}
 	out.Body.Strict = m.Strict
 	return out, err

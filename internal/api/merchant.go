@@ -26,8 +26,8 @@ type methodsIn struct {
 	Channel wire.Word[accounts.Channel] `query:"channel"`
 }
 
-func (in *methodsIn) filter() methods.MethodFilter {
-	return methods.MethodFilter{Country: in.alpha3, Channel: accounts.Channel(in.Channel), Method: in.Method}
+func (in *methodsIn) filter() methods.Filter {
+	return methods.Filter{Country: in.alpha3, Channel: accounts.Channel(in.Channel), Method: in.Method}
 }
 
 type methodsOut struct {
@@ -68,7 +68,7 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 		return nil, err
 	}
 	plan, _, _ := strings.Cut(terms.Plan, "/")
-	rails, _ := a.uses.Methods.RailList(call.Scope, methods.MethodFilter{})
+	rails, _ := a.uses.Methods.RailList(call.Scope, methods.Filter{})
 	methods := []string{}
 	for _, r := range rails {
 		if r.Unroutable == "" && !slices.Contains(methods, r.Method) {

@@ -124,7 +124,7 @@ type createIn struct {
 // Resolve checks the headers.
 func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
 	issues = checkKey(in.IdempotencyKey)
-	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.Action(in.Simulate)) {
+	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.SimulatedAction(in.Simulate)) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
 	}
 	// Huma skips resolvers inside a part that has its own.
@@ -232,7 +232,7 @@ type getOut struct {
 type simulateIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action sandbox.Action `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
+		Action sandbox.SimulatedAction `json:"action" enum:"paid,failed,expired,refunded,chargeback"`
 	}
 }
 

@@ -206,21 +206,21 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		counts: newCounts(),
 	}
 	var err error
-	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
+	if a.Mails, err = mails.New(a.Base, c.Mailer); err != nil {
 		return nil, err
 	}
 	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base, a.Mails), auth.NewOperators(a.Base)
 	a.Requests = requests.New(a.Now())
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
-	a.Webhooks = webhooks.NewWebhooks(a.Base, webhooks.WebhooksConfig{
+	a.Webhooks = webhooks.New(a.Base, webhooks.Config{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})
 	a.Events, a.Replays = webhooks.NewEvents(a.Base), webhooks.NewReplays(a.Webhooks)
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
-	a.People = people.NewPeople(a.Base, a.Mails)
+	a.People = people.New(a.Base, a.Mails)
 	a.Factors, a.Links, a.Team = people.NewFactors(a.People), people.NewLinks(a.People, a.Mails), people.NewTeam(a.People)
 	if a.Passkeys, err = people.NewPasskeys(a.People); err != nil {
 		return nil, err
@@ -251,32 +251,32 @@ func (a *App) load(ctx context.Context) error {
 	if a.catalog, err = accounts.LoadCatalog(ctx, a.Store.Store, a.Config.Adapters); err != nil {
 		return err
 	}
-	a.Rates = rates.NewRates(a.Base, a.Config.FX, a.catalog)
+	a.Rates = rates.New(a.Base, a.Config.FX, a.catalog)
 	a.Providers = accounts.NewProviders(a.Base, accounts.ProvidersConfig{
 		StandIns: a.Config.Providers, StandInOrder: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
-	a.Accounts, a.Rules = accounts.NewAccounts(a.Providers), approuting.NewRules(a.Providers)
+	a.Accounts, a.Rules = accounts.New(a.Providers), approuting.NewRules(a.Providers)
 	a.Rehearsals = approuting.NewRehearsals(a.Rules)
-	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
-	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
-	a.Methods = methods.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Plans = plans.NewPlans(a.Base, a.Rates, a.catalog)
+	a.Cascade = cascade.New(a.Base, a.Providers, a.catalog)
+	a.Claims, a.ClaimLists = claims.New(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
+	a.Methods = methods.New(a.Base, a.Rates, a.Providers, a.catalog)
+	a.Plans = plans.New(a.Base, a.Rates, a.catalog)
 	a.Onboarding = merchants.NewOnboarding(a.Base, a.Keys, a.Mails, a.Plans)
-	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade)
+	a.Payments = payments.New(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade)
 	a.Analytics = &payments.Analytics{Base: a.Base}
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade, a.catalog)
-	a.Privacy = privacy.NewPrivacy(a.Base, a.Config.Retention)
-	a.Verifications = verification.NewVerifications(a.Base)
+	a.Privacy = privacy.New(a.Base, a.Config.Retention)
+	a.Verifications = verification.New(a.Base)
 	a.Wallets = payouts.NewWallets(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Floats = payouts.NewFloats(a.Base, a.Providers)
-	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Plans, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
+	a.Payouts = payouts.New(a.Base, a.Rates, a.Providers, a.Plans, a.Wallets, a.Floats, payouts.Config{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBatches(a.Payouts)
-	a.Settlements = settlements.NewSettlements(a.Base, a.Plans, a.Payouts)
+	a.Settlements = settlements.New(a.Base, a.Plans, a.Payouts)
 	a.Adjustments = settlements.NewAdjustments(a.Base)
-	a.Reconciliation = reconciliation.NewReconciliation(a.Base, a.Providers, a.catalog, a.Config.Adapters)
-	a.Recovery = recovery.NewRecovery(a.Base, a.Claims, a.Payouts)
-	a.Notices = notices.NewNotices(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)
-	a.Sandbox = sandbox.NewSandbox(a.Base, a.Providers, a.Cascade, a.Claims, a.Notices, a.Config.Providers)
+	a.Reconciliation = reconciliation.New(a.Base, a.Providers, a.catalog, a.Config.Adapters)
+	a.Recovery = recovery.New(a.Base, a.Claims, a.Payouts)
+	a.Notices = notices.New(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)
+	a.Sandbox = sandbox.New(a.Base, a.Providers, a.Cascade, a.Claims, a.Notices, a.Config.Providers)
 	a.Cascade.Play = a.Sandbox.Play
 	if err = a.Rates.LoadRates(ctx); err != nil {
 		return err
@@ -396,20 +396,20 @@ func (a *App) Loops() []work.Loop {
 		a.Woken(base.FactsLoop, a.Analytics.AddUp),
 		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.Settlements.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
 		a.Polled("due work", 0, a.LookAround),
-		a.Polled("nodes that are gone", 0, a.Cascade.TakeOver),
+		a.Polled("nodes that are gone", 0, a.Cascade.ReleaseOrphans),
 		a.Polled("clocks", 0, a.ReadClocks),
 		base.TableByTable(a.Polled("sandboxes that are emptied", sandbox.ResetsEvery, a.Sandbox.EmptySandboxes)),
 		a.Polled("revocations", 0, a.Access.ReadRevoked),
-		a.Polled("recovery", recovery.RecoveryEvery, a.ReadRecovery),
+		a.Polled("recovery", recovery.Every, a.ReadRecovery),
 		a.Polled("secrets", auth.SecretsEvery, a.Secrets.ReadSecrets),
 		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),
 		a.Polled("signing keys", auth.SigningKeysEvery, a.Secrets.RotateSigningKey),
 		base.TableByTable(a.Polled("texts under another master key", auth.ReencryptEvery, a.Secrets.ReencryptTexts)),
-		a.Polled("provider accounts", accounts.AccountsEvery, a.Providers.ReadAccounts),
-		a.Polled("routing rules", accounts.AccountsEvery, a.Rules.Read),
-		a.Polled("price plans", accounts.AccountsEvery, a.Plans.Read),
+		a.Polled("provider accounts", accounts.Every, a.Providers.ReadAccounts),
+		a.Polled("routing rules", accounts.Every, a.Rules.Read),
+		a.Polled("price plans", accounts.Every, a.Plans.Read),
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),
-		a.Polled("rates", rates.RatesEvery, a.Rates.ReadRates),
+		a.Polled("rates", rates.Every, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", store.RollUpEvery, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
 		base.RowByRow(a.Polled("tidy", store.TidyEvery, func(ctx context.Context) error { return a.Store.Tidy(ctx, a.Now()) })),
 		base.TableByTable(a.Polled("idempotency keys", base.PurgeKeysEvery, a.PurgeKeys)),
@@ -420,7 +420,7 @@ func (a *App) Loops() []work.Loop {
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(privacy.ForgetEvery, a.Look), Do: a.Privacy.Forget}),
 	}
 	if a.Config.FX.Feed != nil {
-		loops = append(loops, work.Loop{Name: "feed of rates", Every: rates.RatesEvery, Do: func(ctx context.Context) (int, error) { return 0, a.Rates.ReadFeed(ctx) }})
+		loops = append(loops, work.Loop{Name: "feed of rates", Every: rates.Every, Do: func(ctx context.Context) (int, error) { return 0, a.Rates.ReadFeed(ctx) }})
 	}
 	return loops
 }

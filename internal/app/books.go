@@ -129,7 +129,7 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 		}
 	}
 	if !since.IsZero() {
-		after = max(after, id.From(audit.AuditPrefix, since))
+		after = max(after, id.From(audit.Prefix, since))
 	}
 	return a.Store.Audit().List(ctx, merchant, after, limit)
 }
@@ -139,11 +139,11 @@ func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.
 	return a.Store.Audit().Latest(ctx, f, limit)
 }
 
-// Rulings lists people's decisions, newest first, before the entry with an id; "" begins at the newest. It leaves out what
+// Decisions lists people's decisions, newest first, before the entry with an id; "" begins at the newest. It leaves out what
 // the sandbox or a loop did by itself, so a page may have fewer than limit entries even if more follow. next is where the
 // next page begins, "" at the end.
-func (a *App) Rulings(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error) {
-	for _, act := range audit.Rulings() {
+func (a *App) Decisions(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error) {
+	for _, act := range audit.Decisions() {
 		some, err := a.Store.Audit().Latest(ctx, audit.Filter{Act: act, Before: before}, limit)
 		if err != nil {
 			return nil, "", err
@@ -163,7 +163,7 @@ func (a *App) Rulings(ctx context.Context, before string, limit int) (list []aud
 //
 // Errors: invalid_request for an invalid cursor.
 func (a *App) MerchantAudit(ctx context.Context, scope merchants.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
-	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
+	if f.After != "" && !strings.HasPrefix(f.After, audit.Prefix) {
 		return nil, problem.Field(problem.InvalidRequest, "cursor", noEntryToContinue)
 	}
 	return a.Store.Audit().Newest(ctx, scope.Merchant, scope.Live, f)

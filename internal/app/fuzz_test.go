@@ -34,7 +34,7 @@ func shopOf(f testing.TB) (*App, appmerchants.Onboarded, auth.Tokens) {
 	a, err := Open(ctx, "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), Config{
 		Config:     base.Config{Log: slog.New(slog.DiscardHandler), Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: sender.NewSender(sender.Config{Now: now}),
+		Sender: sender.New(sender.Config{Now: now}),
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -78,3 +78,62 @@ func TestPackagesAndTypesStaySmall(t *testing.T) {
 	check("files", files, packageLimit)
 	check("exported methods", methods, methodLimit)
 }
+
+// A type has one name for its receiver, so that a reader knows what a short name stands for.
+func TestReceiversHaveOneName(t *testing.T) {
+	first := map[string]string{} // receivers by type
+	for _, s := range sources(t, true) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || len(f.Recv.List[0].Names) == 0 {
+				continue
+			}
+			name, of := f.Recv.List[0].Names[0].Name, s.dir+"."+s.file.Name.Name+"."+receiver(f)
+			if before, known := first[of]; !known {
+				first[of] = name
+			} else if name != before && name != "_" {
+				t.Errorf("%s: the receiver of %s is %s here and %s elsewhere", s.at(f), of, name, before)
+			}
+		}
+	}
+}
+
+// A name does not repeat that of its package, which its readers see before it: payments.New, claims.Table.
+func TestNamesDoNotRepeatTheirPackage(t *testing.T) {
+	for _, s := range sources(t, false) {
+		of := s.file.Name.Name
+		var names []*ast.Ident
+		functions := map[*ast.Ident]bool{}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					names = append(names, d.Name)
+					functions[d.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						names = append(names, spec.Name)
+					case *ast.ValueSpec:
+						names = append(names, spec.Names...)
+					}
+				}
+			}
+		}
+		for _, name := range names {
+			low := strings.ToLower(name.Name)
+			for _, own := range []string{of, strings.TrimSuffix(of, "s")} {
+				repeats := functions[name] && low == "new"+of
+				for _, kind := range []string{"table", "duty", "config", "document", "outcome"} {
+					repeats = repeats || low == own+kind
+				}
+				if repeats && name.IsExported() {
+					t.Errorf("%s: %s.%s repeats its package's name", s.at(name), of, name.Name)
+					break
+				}
+			}
+		}
+	}
+}

@@ -39,7 +39,7 @@ const (
 // Config is one run.
 type Config struct {
 	URL         string // the service's address; http only
-	Shops       []Shop // taken in turn by each connection
+	Shops       []Shop // created in turn by each connection
 	Connections int
 	Warmup      time.Duration // not measured
 	Duration    time.Duration // measured
@@ -254,7 +254,7 @@ func (m *measured) watch(ctx context.Context, c Config) (err error) {
 			return nil // load returns the error
 		}
 		var sampleErr error
-		*at.into, sampleErr = takeSample(ctx, c)
+		*at.into, sampleErr = readSample(ctx, c)
 		err = errors.Join(err, sampleErr)
 	}
 	return err

@@ -61,8 +61,8 @@ func TestRunCountsAcceptedPayments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Payments == 0 || r.Taken < r.Payments || r.Listed-before != r.Taken || r.Statuses["completed"] != r.Taken || len(r.Errors) > 0 {
-				t.Errorf("%d merchants: %d measured, %d accepted %v, %d listed, errors %v", merchants, r.Payments, r.Taken, r.Statuses, r.Listed-before, r.Errors)
+			if r.Payments == 0 || r.Created < r.Payments || r.Listed-before != r.Created || r.Statuses["completed"] != r.Created || len(r.Errors) > 0 {
+				t.Errorf("%d merchants: %d measured, %d accepted %v, %d listed, errors %v", merchants, r.Payments, r.Created, r.Statuses, r.Listed-before, r.Errors)
 			}
 			if r.P50Ms <= 0 || r.P50Ms > r.P95Ms || r.P95Ms > r.P99Ms || r.P99Ms > r.MaxMs || r.PerSecond <= 0 ||
 				r.BytesSent < r.Payments*300 || r.BytesReceived < r.Payments*300 || r.GeneratorUs <= 0 {
@@ -71,9 +71,9 @@ func TestRunCountsAcceptedPayments(t *testing.T) {
 			if runtime.GOOS == "linux" && (r.ServerCPUUs <= 0 || r.ServerRSS == 0 || r.MachineBusy <= 0) {
 				t.Errorf("the server's figures are %+v", r)
 			}
-			if w := r.Webhooks; c.Webhooks && (w.Delivered != r.Taken || w.Missing+w.Unexpected+w.Duplicates+w.Doubled+w.OtherEvents+w.SignaturesBad+w.Malformed != 0 ||
-				w.SignaturesChecked < int64(min(merchants, int(r.Taken)))/2 || w.DelayP50Ms <= 0) {
-				t.Errorf("%d payments were accepted, with the events %+v", r.Taken, w)
+			if w := r.Webhooks; c.Webhooks && (w.Delivered != r.Created || w.Missing+w.Unexpected+w.Duplicates+w.Doubled+w.OtherEvents+w.SignaturesBad+w.Malformed != 0 ||
+				w.SignaturesChecked < int64(min(merchants, int(r.Created)))/2 || w.DelayP50Ms <= 0) {
+				t.Errorf("%d payments were accepted, with the events %+v", r.Created, w)
 			}
 			if p := r.Problems(); len(p) > 0 {
 				t.Errorf("a clean run has the problems %q", p)
@@ -134,13 +134,13 @@ func TestRefusedPaymentsAreErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.status != "" {
-			if r.Statuses[x.status] != r.Taken || r.Taken == 0 || len(r.Errors) > 0 {
+			if r.Statuses[x.status] != r.Created || r.Created == 0 || len(r.Errors) > 0 {
 				t.Errorf("%s of %s: %v, errors %v, want all %s", x.method, x.amount, r.Statuses, r.Errors, x.status)
 			}
 			continue
 		}
-		if r.Payments != 0 || r.Taken != 0 || len(r.Errors) != 1 || r.Errors[x.reason] == 0 || len(r.Problems()) == 0 {
-			t.Errorf("%s of %s: %d accepted, errors %v, problems %q, want only %s", x.method, x.amount, r.Taken, r.Errors, r.Problems(), x.reason)
+		if r.Payments != 0 || r.Created != 0 || len(r.Errors) != 1 || r.Errors[x.reason] == 0 || len(r.Problems()) == 0 {
+			t.Errorf("%s of %s: %d accepted, errors %v, problems %q, want only %s", x.method, x.amount, r.Created, r.Errors, r.Problems(), x.reason)
 		}
 	}
 }
@@ -157,8 +157,8 @@ func TestDeadAndSlowEndpointsAreNotCounted(t *testing.T) {
 		t.Errorf("the webhooks are %+v, problems %q", w, r.Problems())
 	}
 	// The events of three of ten merchants are not counted.
-	if w.Delivered*10 > r.Taken*8 || w.Delivered*10 < r.Taken*6 {
-		t.Errorf("%d of %d payments had events, want seven tenths", w.Delivered, r.Taken)
+	if w.Delivered*10 > r.Created*8 || w.Delivered*10 < r.Created*6 {
+		t.Errorf("%d of %d payments had events, want seven tenths", w.Delivered, r.Created)
 	}
 	if r.Payments > 3*200 { // payments that began before the two seconds count if they end in them; without a rate there are thousands
 		t.Errorf("%d payments in two seconds at 200 a second", r.Payments)
@@ -181,12 +181,12 @@ func TestRunReportsItsProgress(t *testing.T) {
 	var sum int64
 	for _, p := range told {
 		sum += p.Payments
-		if p.Taken != sum || p.Errors > 0 || p.Events > r.Taken || p.P50Ms > p.P99Ms || p.P99Ms > p.MaxMs || p.MaxMs > 0 != (p.Payments > 0) {
+		if p.Created != sum || p.Errors > 0 || p.Events > r.Created || p.P50Ms > p.P99Ms || p.P99Ms > p.MaxMs || p.MaxMs > 0 != (p.Payments > 0) {
 			t.Errorf("after %d payments the progress is %+v", sum, p)
 		}
 	}
-	if len(told) == 0 || sum == 0 || sum > r.Taken || !strings.Contains(told[0].String(), "payments, p50") {
-		t.Errorf("the progress has %d payments in %d lines, the result has %d", sum, len(told), r.Taken)
+	if len(told) == 0 || sum == 0 || sum > r.Created || !strings.Contains(told[0].String(), "payments, p50") {
+		t.Errorf("the progress has %d payments in %d lines, the result has %d", sum, len(told), r.Created)
 	}
 	c.Method = "sbx_lost"
 	told = nil
@@ -203,7 +203,7 @@ func TestLostServerIsReported(t *testing.T) {
 	c.Duration, c.ProgressEvery = 2*time.Second, 10*time.Millisecond
 	stopped, once := make(chan struct{}), new(sync.Once)
 	c.Progress = func(p Progress) {
-		if p.Taken > 0 { // the run has begun
+		if p.Created > 0 { // the run has begun
 			once.Do(func() {
 				go func() {
 					defer close(stopped)
@@ -296,7 +296,7 @@ func TestTheProcessIsReadAsTheKernelTellsIt(t *testing.T) {
 	for began := time.Now(); time.Since(began) < 50*time.Millisecond; { // some CPU time
 		slices.Sort(make([]int, 100))
 	}
-	s, err := takeSample(t.Context(), Config{ServerPID: os.Getpid()})
+	s, err := readSample(t.Context(), Config{ServerPID: os.Getpid()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,10 +309,10 @@ func TestTheProcessIsReadAsTheKernelTellsIt(t *testing.T) {
 	if name := build(os.Getpid()); !strings.Contains(name, runtime.Version()) {
 		t.Errorf("the build is %q, want one of %s", name, runtime.Version())
 	}
-	if _, err := takeSample(t.Context(), Config{ServerPID: 1 << 30}); err == nil {
+	if _, err := readSample(t.Context(), Config{ServerPID: 1 << 30}); err == nil {
 		t.Error("a missing process was read")
 	}
-	if _, err := takeSample(t.Context(), Config{WAL: func(context.Context) (int64, error) { return 0, fmt.Errorf("gone") }}); err == nil {
+	if _, err := readSample(t.Context(), Config{WAL: func(context.Context) (int64, error) { return 0, fmt.Errorf("gone") }}); err == nil {
 		t.Error("a lost database was read")
 	}
 }

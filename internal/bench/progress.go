@@ -13,13 +13,13 @@ type Progress struct {
 	Payments            int64         // 201 replies since the last report
 	P50Ms, P99Ms, MaxMs float64       // of these
 	Errors              int64         // since the start: all other replies, and broken connections
-	Taken, Events       int64         // since the start: 201 replies, and payments whose event arrived
+	Created, Events     int64         // since the start: 201 replies, and payments whose event arrived
 }
 
 // String is one line for a log.
 func (p Progress) String() string {
 	return fmt.Sprintf("%s: %d payments, p50 %.1f ms, p99 %.1f ms, max %.1f ms; in all %d payments, %d events, %d errors",
-		p.Elapsed.Round(time.Second), p.Payments, p.P50Ms, p.P99Ms, p.MaxMs, p.Taken, p.Events, p.Errors)
+		p.Elapsed.Round(time.Second), p.Payments, p.P50Ms, p.P99Ms, p.MaxMs, p.Created, p.Events, p.Errors)
 }
 
 // progress gathers the data of Progress. A nil one gathers nothing, at no cost.
@@ -27,19 +27,19 @@ type progress struct {
 	began time.Time
 	sink  *sink // nil without webhooks
 
-	mu            sync.Mutex // guards what follows
-	latencies     []uint32   // µs, since the last report
-	taken, errors int64
+	mu              sync.Mutex // guards what follows
+	latencies       []uint32   // µs, since the last report
+	created, errors int64
 }
 
-// took counts a payment that took us microseconds.
-func (p *progress) took(us uint32) {
+// add counts a payment that took us microseconds.
+func (p *progress) add(us uint32) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken++
+	p.created++
 	p.latencies = append(p.latencies, us)
 }
 
@@ -81,7 +81,7 @@ func (p *progress) next() Progress {
 	defer p.mu.Unlock()
 	slices.Sort(p.latencies)
 	told := Progress{
-		Elapsed: time.Since(p.began), Payments: int64(len(p.latencies)), Errors: p.errors, Taken: p.taken, Events: p.sink.arrived(),
+		Elapsed: time.Since(p.began), Payments: int64(len(p.latencies)), Errors: p.errors, Created: p.created, Events: p.sink.arrived(),
 		P50Ms: percentile(p.latencies, 50), P99Ms: percentile(p.latencies, 99), MaxMs: percentile(p.latencies, 100),
 	}
 	p.latencies = p.latencies[:0]

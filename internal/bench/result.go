@@ -44,7 +44,7 @@ type Result struct {
 	MaxMs     float64 `json:"maxMs"`
 
 	// For the whole run, with warm-up and tail.
-	Taken    int64            `json:"taken"`    // 201 replies
+	Created  int64            `json:"taken"`    // 201 replies
 	Listed   int64            `json:"listed"`   // payments that the service lists afterwards
 	Statuses map[string]int64 `json:"statuses"` // of the 201 replies
 	Errors   map[string]int64 `json:"errors"`   // all others, by status and code
@@ -90,7 +90,7 @@ func (m *measured) result(c Config) Result {
 	var latencies []uint32
 	for _, w := range m.workers {
 		latencies = append(latencies, w.latencies...)
-		r.Taken += w.taken
+		r.Created += w.created
 		r.BytesSent += w.sent
 		r.BytesReceived += w.arrived
 		for status, n := range w.statuses {
@@ -145,7 +145,7 @@ func (r Result) Problems() []string {
 		failed += n
 	}
 	add("%d requests got no 201", failed)
-	add("%d payments that were answered 201 are not listed", r.Taken-r.Listed)
+	add("%d payments that were answered 201 are not listed", r.Created-r.Listed)
 	if w := r.Webhooks; w != nil {
 		add("%d events are missing", w.Missing)
 		add("%d payments have two events that say the same", w.Doubled)
@@ -172,7 +172,7 @@ func (r Result) Write(out io.Writer) error {
 	line("", "")
 	line("payments/s", "%.0f", r.PerSecond)
 	line("latency ms", "p50 %.1f   p95 %.1f   p99 %.1f   max %.1f", r.P50Ms, r.P95Ms, r.P99Ms, r.MaxMs)
-	line("payments", "%d measured; %d in all (%s), %d listed by the service", r.Payments, r.Taken, counts(r.Statuses), r.Listed)
+	line("payments", "%d measured; %d in all (%s), %d listed by the service", r.Payments, r.Created, counts(r.Statuses), r.Listed)
 	line("errors", "%s", counts(r.Errors))
 	line("bytes/payment", "%.0f sent, %.0f received", ratio(r.BytesSent, r.Payments), ratio(r.BytesReceived, r.Payments))
 	if r.ServerRSS > 0 {

@@ -22,7 +22,7 @@ type sample struct {
 	wal        int64
 }
 
-func takeSample(ctx context.Context, c Config) (s sample, err error) {
+func readSample(ctx context.Context, c Config) (s sample, err error) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return s, fmt.Errorf("read our own CPU time: %w", err)

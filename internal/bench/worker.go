@@ -44,7 +44,7 @@ type worker struct {
 	progress    *progress // nil if there is no progress to report
 
 	latencies     []uint32 // µs, of payments within the window
-	taken         int64    // payments, also outside the window
+	created       int64    // payments, also outside the window
 	statuses      map[string]int64
 	failures      map[string]int64 // all other replies, also outside the window
 	completed     []string         // ids, with keepIDs
@@ -138,9 +138,9 @@ func (w *worker) count(p reply, shop int, began, ended time.Time, sent int) {
 		w.progress.failed()
 		return
 	}
-	w.taken++
+	w.created++
 	took := uint32(min(ended.Sub(began).Microseconds(), 1<<32-1))
-	w.progress.took(took)
+	w.progress.add(took)
 	if status := text(p.body, `"status":"`); bytes.Equal(status, statusCompleted) {
 		w.statuses["completed"]++
 		if w.keep[shop] {

@@ -51,7 +51,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 	a, err := app.Open(context.Background(), "sqlite:"+filepath.Join(f.TempDir(), "fuzz.db"), app.Config{
 		Config:     base.Config{Log: log, Vault: secrets, Now: now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: sender.NewSender(sender.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
+		Sender: sender.New(sender.Config{Now: now}), Providers: map[string]provider.Provider{"sandbox-1": upstream}, Sandbox: []string{"sandbox-1"},
 	})
 	if err != nil {
 		f.Fatal(err)

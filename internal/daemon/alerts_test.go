@@ -55,7 +55,7 @@ func ours() told {
 	t := told{labels: map[string][]string{"up": nil}, values: map[string][]string{
 		"kind": store.OpenKinds(), "work": store.WorkKinds(), "job": {"cascada"},
 		"environment": {string(merchants.Sandbox), string(merchants.Production)}, "result": append(webhooks.AttemptResults(), "done", "failed", spansSent, spansLost),
-		"outcome":   {string(mails.MailSent), string(mails.MailRetried), string(mails.MailFailed)},
+		"outcome":   {string(mails.Sent), string(mails.Retried), string(mails.Failed)},
 		"operation": {"charge"}, "pool": {"writer", "reader"}, "method": {"GET", "POST"}, "state": {"free", "committed", "in_use", "idle"},
 		"route": {"/readyz", "/healthz", "/api/v1/payments"}, "status": {"200", "429", "500", "503"},
 		"bucket": slices.Collect(maps.Keys(gate.New(nil, nil, nil, nil, time.Now).Refusals())),
@@ -72,7 +72,7 @@ func ours() told {
 	for _, e := range store.TransactionEnds() {
 		t.values["end"] = append(t.values["end"], string(e))
 	}
-	for _, e := range auth.AuthEventKinds() {
+	for _, e := range auth.EventKinds() {
 		t.values["event"] = append(t.values["event"], string(e))
 	}
 	described := func(histogram bool, all ...prometheus.Collector) {

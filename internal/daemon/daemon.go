@@ -171,7 +171,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks, MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
 		Version: c.Version, LeaseClock: leases, FX: rates, Mailer: mailer, Identity: company, IdentityName: c.OIDC.Name,
-		Sender: sender.NewSender(sender.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
+		Sender: sender.New(sender.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
 }
 

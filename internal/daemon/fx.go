@@ -37,6 +37,6 @@ func (f FX) open() (apprates.FX, error) {
 		return o, err
 	}
 	var err error
-	o.Feed, err = feed.NewFeed(f.URL)
+	o.Feed, err = feed.New(f.URL)
 	return o, err
 }

@@ -8,9 +8,9 @@ import "sync"
 type Places struct {
 	all int
 
-	mu    sync.Mutex // guards what follows
-	of    map[string]int
-	taken int
+	mu   sync.Mutex // guards what follows
+	of   map[string]int
+	used int
 }
 
 // NewPlaces returns that many free places.
@@ -20,11 +20,11 @@ func NewPlaces(all int) *Places { return &Places{all: all, of: map[string]int{}}
 func (p *Places) Acquire(owner string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of[owner]+n > p.all-p.taken-n {
+	if p.of[owner]+n > p.all-p.used-n {
 		return false
 	}
 	p.of[owner] += n
-	p.taken += n
+	p.used += n
 	return true
 }
 
@@ -34,18 +34,18 @@ func (p *Places) Enter(owners ...string) (leave func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, owner := range owners {
-		if p.of[owner]+1 > p.all-p.taken-1 {
+		if p.of[owner]+1 > p.all-p.used-1 {
 			return nil, false
 		}
 	}
-	p.taken++
+	p.used++
 	for _, owner := range owners {
 		p.of[owner]++
 	}
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.taken--
+		p.used--
 		for _, owner := range owners {
 			if p.of[owner]--; p.of[owner] <= 0 {
 				delete(p.of, owner)
@@ -58,7 +58,7 @@ func (p *Places) Enter(owners ...string) (leave func(), ok bool) {
 func (p *Places) Leave(owner string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken -= n
+	p.used -= n
 	if p.of[owner] -= n; p.of[owner] <= 0 {
 		delete(p.of, owner)
 	}

@@ -50,7 +50,7 @@ func TestMailArrives(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := s.Taken()
+			got := s.Accepted()
 			if len(got) != 2 || got[0].Raw != got[1].Raw {
 				t.Fatalf("two tries of one e-mail are %d, and differ: %+v", len(got), got)
 			}
@@ -204,7 +204,7 @@ func TestMailHoldsNothingThatWasPutIn(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		if got := s.Taken(); got[len(got)-1].To != want || got[len(got)-1].Header.Get("To") != "<"+want+">" {
+		if got := s.Accepted(); got[len(got)-1].To != want || got[len(got)-1].Header.Get("To") != "<"+want+">" {
 			t.Errorf("%s went to %s (%s), want %s", address, got[len(got)-1].To, got[len(got)-1].Header.Get("To"), want)
 		}
 	}
@@ -213,7 +213,7 @@ func TestMailHoldsNothingThatWasPutIn(t *testing.T) {
 	if err := to.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	list := s.Taken()
+	list := s.Accepted()
 	got := list[len(list)-1]
 	if want := "Acme Bcc: all@example.com " + strings.Repeat("Señor ¿qué? ", 12) + "."; got.Subject != want || got.Header.Get("Bcc") != "" || got.Text != message.Text {
 		t.Errorf("the subject is %q, want %q; headers %v", got.Subject, want, got.Header)

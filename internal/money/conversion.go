@@ -29,9 +29,9 @@ func (r Rate) ToUSD(local Amount) (Amount, error) { return r.ConvertBack(local, 
 // is compared with what the provider pays. It fails and panics as Convert does.
 func (r Rate) OwedInUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, expected) }
 
-// Taken is what a payout of an amount takes of a balance in USD: rounded up, so that the amount arrives whole. It fails and
+// ChargedInUSD is what a payout of an amount takes of a balance in USD: rounded up, so that the amount arrives whole. It fails and
 // panics as Convert does.
-func (r Rate) Taken(local Amount) (Amount, error) { return r.ConvertBack(local, USD, Up) }
+func (r Rate) ChargedInUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, Up) }
 
 // DifferenceInUSD is the value of what two sides disagree about: rounded up, so that no difference
 // is worth nothing. It fails and panics as Convert does.

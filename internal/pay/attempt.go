@@ -163,9 +163,9 @@ func (as Attempts) Tried(account string) bool {
 	return slices.ContainsFunc(as, func(a Attempt) bool { return a.Provider == account })
 }
 
-// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
+// WentTo reports whether a reference is of an attempt at the provider account. Another account's
 // notification must not change the attempt, even if its signature is valid.
-func (as Attempts) TakenAt(reference, account string) bool {
+func (as Attempts) WentTo(reference, account string) bool {
 	_, order, ok := ParseReference(reference)
 	return ok && order <= len(as) && as[order-1].Provider == account
 }
@@ -308,8 +308,8 @@ func (as Attempts) Trace() []problem.AttemptTrace {
 	return traces
 }
 
-// Flight is the record of the calls that carry out one intent: a charge, a refund or a payout. Rows
-// from before this record existed have a zero Flight.
+// Flight is the record of the calls that carry out one intent: a charge, a refund or a payout.
+// Until the first call begins it is zero.
 type Flight struct {
 	// Until is the time after which no call that was begun can still arrive, in microseconds of the
 	// database's clock. Before that, nothing proves that it did not arrive.

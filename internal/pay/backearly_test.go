@@ -126,7 +126,7 @@ func TestTwoMoneysThatCannotBeBookedAreTwoTasks(t *testing.T) {
 			t.Errorf("time %d: %d tasks, want %d: %+v", again+1, tasks, want, change.Notices)
 		}
 	}
-	if taker, _ := (Claim{Kind: UserDispute, Attempt: 1}).Taker(h.p); taker.MoneyRef != "A" {
+	if taker, _ := (Claim{Kind: UserDispute, Attempt: 1}).PaidAttempt(h.p); taker.MoneyRef != "A" {
 		t.Errorf("a refund of the capture goes to %s", taker.MoneyRef)
 	}
 }

@@ -294,7 +294,7 @@ func (p *Payment) await(o Outcome, now time.Time) {
 	p.wait(o, now)
 }
 
-// wait sets the time at which the payment is looked at next.
+// wait sets the time at which the payment is due next.
 func (p *Payment) wait(o Outcome, now time.Time) {
 	p.Work.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {

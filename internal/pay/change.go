@@ -178,8 +178,14 @@ func (c Claim) event(t webhooks.EventType, p Payment, now time.Time) (Claim, Eve
 	c.Sequence++
 	snapshot := c
 	return c, Event{
-		ID: webhooks.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
-		Object: c.ID, Sequence: c.Sequence, At: now, Payment: &p, Claim: &snapshot,
+		ID:       webhooks.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence),
+		Type:     t,
+		Scope:    c.Scope,
+		Object:   c.ID,
+		Sequence: c.Sequence,
+		At:       now,
+		Payment:  &p,
+		Claim:    &snapshot,
 	}
 }
 
@@ -203,7 +209,7 @@ func FateOf(p *Payment, order int) Fate {
 	a := p.Attempts[order-1]
 	_, refused := a.refusal()
 	switch {
-	case !p.Times.Completed.IsZero() && p.captured() == order:
+	case p.End.Captured == order:
 		return FatePaid
 	case p.Status.Open() && order == len(p.Attempts):
 		return FateOpen

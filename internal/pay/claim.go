@@ -159,7 +159,7 @@ type Claim struct {
 	Case      Case       // of a chargeback: the provider's dispute
 	Defense   Defense    // of a chargeback: the way of its evidence to the provider
 	Previous  string     // the claim of the same dispute or refund that ended before this one, or ""
-	Origin    Origin     // of a refund: who gave the money back; "" in rows from before it was kept
+	Origin    Origin     // of a refund: who gave the money back; also of an inquiry that a provider gave back by itself
 	Played    bool       // of a refund: the sandbox made it, and only payment.refunded is sent
 	DueBy     time.Time  // deadline for the merchant's evidence; zero if none is wanted
 	DueAt     time.Time  // when to look again; zero if there is nothing to wait for
@@ -226,8 +226,15 @@ func (c Claim) step(actor, note string, now time.Time) Claim {
 // booked twice.
 func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
-		ID: transferID(c.suffix(), step), Merchant: c.Merchant, Live: c.Live, Kind: kind,
-		Payment: c.Payment, Claim: c.ID, Local: c.Local, At: now, Postings: ledger.Post(lines...),
+		ID:       transferID(c.suffix(), step),
+		Merchant: c.Merchant,
+		Live:     c.Live,
+		Kind:     kind,
+		Payment:  c.Payment,
+		Claim:    c.ID,
+		Local:    c.Local,
+		At:       now,
+		Postings: ledger.Post(lines...),
 	}
 }
 
@@ -313,8 +320,7 @@ func (c Claim) Calling() bool { return c.Call.State != "" && !c.Status.Terminal(
 // is sent twice, the provider refunds once.
 func (c Claim) Reference() string { return fmt.Sprintf("%s-%d", c.suffix(), c.Call.Round) }
 
-// Case is what the provider reports of a chargeback claim's dispute. Claims from before this was
-// kept have the zero value.
+// Case is what the provider reports of a chargeback claim's dispute. Other claims have the zero value.
 type Case struct {
 	Account  string `json:"account,omitempty"`  // at the provider
 	ID       string `json:"id,omitempty"`       // the provider's; "" if it reported none
@@ -324,14 +330,13 @@ type Case struct {
 	Minor    int64  `json:"minor,omitempty"`    // disputed amount in minor units, as the provider reports it
 	Currency string `json:"currency,omitempty"` // "": no amount was reported
 	Opened   bool   `json:"opened,omitempty"`   // its opening was reported, not only its end
-	Late     bool   `json:"late,omitempty"`     // about money that came after the payment had ended
-	Inquiry  string `json:"inquiry,omitempty"`  // of late money: the inquiry about it; "" in rows from before it was kept
+	Inquiry  string `json:"inquiry,omitempty"`  // the inquiry about the money, if that came after the payment had ended, or again; "": the capture
 	Asked    int    `json:"asked,omitempty"`    // queries about it so far
 	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: it is kept for the operator
 }
 
 // Key names a claim among those of a payment's disputes, so that a dispute cannot get two claims.
-// It is "" if the dispute was not kept.
+// It is "" if there is no dispute.
 func (c Case) Key() string {
 	if c.Account == "" {
 		return ""
@@ -339,7 +344,7 @@ func (c Case) Key() string {
 	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
 }
 
-// String describes the dispute and its state for the operator, "" if that was not kept.
+// String describes the dispute and its state for the operator, "" if there is none.
 func (c Case) String() string {
 	if c.Account == "" {
 		return ""
@@ -376,18 +381,10 @@ const (
 // Origins lists all origins.
 func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
 
-// From is who gave the money of a refund back; "" if the claim is not a refund.
-func (c Claim) From() Origin {
-	if c.Kind == UserDispute && c.Origin == "" {
-		return ByMerchant
-	}
-	return c.Origin
-}
-
 // Key names a claim among those of its payment, so that one dispute, or one refund that the
 // provider or the operator made, cannot get two claims; "" if it needs no such name.
 func (c Claim) Key() string {
-	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
+	if c.Kind == UserDispute && c.Origin != ByMerchant && c.Call.Ref != "" {
 		return "refund/" + c.Call.Ref
 	}
 	return c.Case.Key()
@@ -426,8 +423,7 @@ func (s DefenseState) Carries() bool {
 	return s == DefenseRefused || s == DefenseMissed || s == DefenseManual
 }
 
-// Defense is the way of a dispute's evidence to its provider. The zero value means that there is none, as in claims from before
-// it was kept: the operator carries it.
+// Defense is the way of a dispute's evidence to its provider. The zero value means that there is none.
 type Defense struct {
 	State  DefenseState `json:"state,omitempty"`
 	Pieces int          `json:"pieces,omitempty"` // of the claim's evidence, from the first one, that this submission has

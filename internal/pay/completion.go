@@ -169,7 +169,7 @@ func (a Attempt) open() bool {
 }
 
 // follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
-// call is under way, or its page can still be paid. due is when it was to be looked at.
+// call is under way, or its page can still be paid. due is when it was to be queried.
 func (p *Payment) follow(due, now time.Time) {
 	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
 		p.Work.DueAt = now

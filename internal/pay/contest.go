@@ -173,7 +173,7 @@ func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear 
 	open, over := 0, d.followed()
 	for i := range d.claims {
 		c := &d.claims[i]
-		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) || !c.Case.of(inquiry) {
+		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order || c.Case.Inquiry != inquiry {
 			continue
 		}
 		switch {
@@ -195,15 +195,6 @@ func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear 
 		found = nameless
 	}
 	return found, open > 1
-}
-
-// of reports whether the dispute may be about an inquiry's money; "": the capture's. In older rows,
-// which do not have the inquiry, an attempt had only one money.
-func (c Case) of(inquiry string) bool {
-	if c.Inquiry != "" {
-		return c.Inquiry == inquiry
-	}
-	return c.Account == "" || c.Late == (inquiry != "")
 }
 
 // followed are the claims that another claim follows.
@@ -272,7 +263,7 @@ func (d *docket) measure(o *opening) (fits bool) {
 	}
 	free := p.uncontested(o.inquiry)
 	if back {
-		free += p.taking(o.previous.ID).USD
+		free += p.disputeEntry(o.previous.ID).USD
 	}
 	o.usd = money.New(p.worth(o.inquiry), money.USD).Fraction(o.local.Minor, p.came(o.inquiry).Minor, money.Down).Minor
 	if o.local == left {
@@ -293,7 +284,7 @@ func (d *docket) localLeft(o *opening) int64 {
 	}
 	for _, c := range d.claims {
 		stands := !c.Status.Terminal() || c.Status.Pays()
-		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Late == o.late() && (!o.late() || c.Attempt == o.attempt && c.Case.of(o.inquiry)) {
+		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Inquiry == o.inquiry {
 			left -= c.Local.Minor
 		}
 	}
@@ -305,9 +296,6 @@ func (d *docket) goOn(c Claim, n Notice) Verdict {
 	before := c
 	if c.Case.ID == "" && n.DisputeID != "" { // reported only now
 		c.Case.ID, c.Case.Round = n.DisputeID, 1
-	}
-	if c.Case.Account == "" { // a row from before accounts were kept
-		c.Case.Account, c.Case.Round = n.Account, max(1, c.Case.Round)
 	}
 	if n.Stage != "" {
 		c.Case.Stage = n.Stage
@@ -391,9 +379,19 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 		return Mismatched
 	}
 	h := Held{
-		IDs: ids, Notice: n.ID, Account: n.Account, Reference: n.Reference, Dispute: n.DisputeID, Instance: n.Instance, Stage: n.Stage,
-		Ruling: n.Ruling, Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Message: n.Outcome.Message,
-		Network: n.Network, Played: n.Outcome.Played,
+		IDs:       ids,
+		Notice:    n.ID,
+		Account:   n.Account,
+		Reference: n.Reference,
+		Dispute:   n.DisputeID,
+		Instance:  n.Instance,
+		Stage:     n.Stage,
+		Ruling:    n.Ruling,
+		Minor:     n.Outcome.Local.Minor,
+		Currency:  string(n.Outcome.Local.Currency),
+		Message:   n.Outcome.Message,
+		Network:   n.Network,
+		Played:    n.Outcome.Played,
 	}
 	if !n.RespondBy.IsZero() {
 		h.RespondBy = n.RespondBy.UnixMicro()
@@ -405,9 +403,16 @@ func (d *docket) hold(n Notice, ids [2]string) Verdict {
 
 func (h Held) notice() Notice {
 	n := Notice{
-		ID: h.Notice, Account: h.Account, Reference: h.Reference, DisputeID: h.Dispute, Instance: h.Instance, Stage: h.Stage,
-		Dispute: h.Ruling == "", Ruling: h.Ruling, Network: h.Network,
-		Outcome: Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
+		ID:        h.Notice,
+		Account:   h.Account,
+		Reference: h.Reference,
+		DisputeID: h.Dispute,
+		Instance:  h.Instance,
+		Stage:     h.Stage,
+		Dispute:   h.Ruling == "",
+		Ruling:    h.Ruling,
+		Network:   h.Network,
+		Outcome:   Outcome{Message: h.Message, Local: money.New(h.Minor, money.Currency(h.Currency)), Played: h.Played},
 	}
 	if h.RespondBy != 0 {
 		n.RespondBy = time.UnixMicro(h.RespondBy).UTC()

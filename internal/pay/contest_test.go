@@ -119,8 +119,8 @@ func (h *hearing) is(claims string, merchant, shopper int64) {
 			text = "inquiry " + string(c.Status)
 		}
 		list = append(list, text)
-		if open := !c.Status.Terminal(); c.Kind == ChargebackClaim && open != (h.p.taking(c.ID).Open && !c.DueAt.IsZero()) {
-			h.t.Errorf("claim %d is %s, the payment has %+v, due %v", i+1, c.Status, h.p.taking(c.ID), c.DueAt)
+		if open := !c.Status.Terminal(); c.Kind == ChargebackClaim && open != (h.p.disputeEntry(c.ID).Open && !c.DueAt.IsZero()) {
+			h.t.Errorf("claim %d is %s, the payment has %+v, due %v", i+1, c.Status, h.p.disputeEntry(c.ID), c.DueAt)
 		}
 	}
 	if got := strings.Join(list, ", "); got != claims {
@@ -295,7 +295,7 @@ func TestOpenDisputeContinues(t *testing.T) {
 	}
 	h = completed(t)
 	h.hear(Notice{DisputeID: "b", Reviewing: true}, Applied) // it was answered before we heard of it
-	if c := h.claims[0]; c.Status != ClaimUnderReview || h.p.taking(c.ID).Status != ClaimUnderReview || c.Version != 1 || c.Overdue(noon.Add(400*day)) {
+	if c := h.claims[0]; c.Status != ClaimUnderReview || h.p.disputeEntry(c.ID).Status != ClaimUnderReview || c.Version != 1 || c.Overdue(noon.Add(400*day)) {
 		t.Errorf("in review from the first: %s", c)
 	}
 }
@@ -393,7 +393,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 		}
 		out := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]
 		held := int64(0)
-		for _, t := range h.p.Disputes.Takings {
+		for _, t := range h.p.Disputes.Entries {
 			if t.Open {
 				held += t.USD
 			}
@@ -478,7 +478,7 @@ func TestTheRestIsRefundedAfterADispute(t *testing.T) {
 			if got := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]; got != c.shopper || h.p.Status != Chargeback || h.p.Refundable().IsPositive() {
 				t.Errorf("the shopper got %d back, want %d; %s is left of %s", got, c.shopper, h.p.Refundable(), h.p)
 			}
-			if list := h.p.Disputes.Takings; len(list) != 1 || list[0].State() != c.outcome || list[0].Disputed(h.p.Price).IsZero() {
+			if list := h.p.Disputes.Entries; len(list) != 1 || list[0].Status != c.outcome || list[0].Disputed(h.p.Price).IsZero() {
 				t.Errorf("the payment's disputes are %+v, want one that is %s", list, c.outcome)
 			}
 			_, _, _, err = h.p.Refund(NewRefund{ID: "CLM-9"}, h.balances(), noon)

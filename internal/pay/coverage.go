@@ -47,23 +47,20 @@ type PayoutState string
 
 // States of a settlement's payout.
 const (
-	PayoutOwed       PayoutState = "owed"           // a part of the net is covered by nothing
-	PayoutUnderWay   PayoutState = "in_progress"    // withdrawals cover all of it; some have not arrived
-	PayoutConfirmed  PayoutState = "paid"           // withdrawals cover all of it and have arrived
-	PayoutOfNothing  PayoutState = "nothing_to_pay" // the net is zero or a debt, or was set off
-	PayoutFromBefore PayoutState = "paid_unlinked"  // it was marked as paid before withdrawals were linked to settlements
+	PayoutOwed      PayoutState = "owed"           // a part of the net is covered by nothing
+	PayoutUnderWay  PayoutState = "in_progress"    // withdrawals cover all of it; some have not arrived
+	PayoutConfirmed PayoutState = "paid"           // withdrawals cover all of it and have arrived
+	PayoutOfNothing PayoutState = "nothing_to_pay" // the net is zero or a debt, or was set off
 )
 
 // PayoutStates lists the states.
 func PayoutStates() []PayoutState {
-	return []PayoutState{PayoutOwed, PayoutUnderWay, PayoutConfirmed, PayoutOfNothing, PayoutFromBefore}
+	return []PayoutState{PayoutOwed, PayoutUnderWay, PayoutConfirmed, PayoutOfNothing}
 }
 
 // PayoutState returns how far a closed settlement is paid out.
 func (s Settlement) PayoutState() PayoutState {
 	switch left := s.Uncovered(); {
-	case s.Status == BatchPaid && (left != 0 || len(s.Covers) == 0):
-		return PayoutFromBefore
 	case s.Net <= 0 || left == 0 && s.PaidOut() == 0:
 		return PayoutOfNothing
 	case left > 0:
@@ -172,7 +169,7 @@ func setOff(list []Settlement) {
 }
 
 // payoutRetry is the pause after an automatic payout that failed or came back, if no settlement closes before: the
-// merchant was told, and has to add another wallet.
+// merchant got an event, and has to add another wallet.
 const payoutRetry = day
 
 // Match brings a merchant's settlements and withdrawals into agreement (SETTLE-11). list has the settlements that are
@@ -219,7 +216,7 @@ func Match(list []Settlement, made []Withdrawal, now time.Time) Change {
 		switch {
 		case s.Status == BatchClosed && s.settled():
 			s.Status, s.PaidAt, s.PayoutWhy = BatchPaid, now, ""
-		case s.Status == BatchPaid && before[i].settled() && !s.settled(): // a withdrawal came back
+		case s.Status == BatchPaid && !s.settled(): // a withdrawal came back
 			s.Status, s.PaidAt = BatchClosed, time.Time{}
 		}
 		if owedAgain && s.Automatic && !s.PDFAt.IsZero() {

@@ -69,13 +69,6 @@ func TestWithdrawalsCoverSettlements(t *testing.T) {
 	if s := third.Settlements[0]; s.Uncovered() != 80 || s.Payout != "" || s.PayoutWhy != "account_closed" || !s.DueAt.Equal(noon.Add(payoutRetry)) || len(third.Withdrawals[0].Covers) != 0 {
 		t.Errorf("the payout failed: %+v", s)
 	}
-	// One that was marked as paid before withdrawals were linked stays paid, whatever covers it.
-	old := closedSettlement(1, 80)
-	old.Status, old.PaidAt = BatchPaid, noon
-	fourth := Match([]Settlement{old, closedSettlement(2, 10)}, []Withdrawal{madeWithdrawal("C", 30, WithdrawalDone)}, noon)
-	if got := show(fourth); !slices.Equal(got, []string{"STL-001 paid 80 left 50", "wdr_C covers [{STL-001 30}]"}) {
-		t.Errorf("an old settlement is covered: %v", got)
-	}
 }
 
 func checkCovers(t *rapid.T, settlements map[string]Settlement, made map[string]Withdrawal) {

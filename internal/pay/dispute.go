@@ -9,48 +9,31 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
-// Taking is a dispute of a payment: its state, and the amount that it holds or took of the payment's
+// DisputeEntry is a dispute of a payment: its state, and the amount that it holds or took of the payment's
 // money. One that the payment won stays listed, with nothing taken.
-type Taking struct {
+type DisputeEntry struct {
 	Claim   string      `json:"claim"`
-	Status  ClaimStatus `json:"status,omitempty"`  // of the claim; "" in rows from before it was kept
-	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units; 0 in such rows
+	Status  ClaimStatus `json:"status,omitempty"`  // of the claim
+	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units
 	USD     int64       `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
 	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
 	Open    bool        `json:"open,omitempty"`    // the claim is not resolved
 	Attempt int         `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
-	Inquiry string      `json:"inquiry,omitempty"` // of late money: the inquiry about it; "" in rows from before it was kept
+	Inquiry string      `json:"inquiry,omitempty"` // of late money: the inquiry about it; "": the capture
 	// Followed: another claim of the same dispute follows, and that one counts.
 	Followed bool `json:"followed,omitempty"`
 }
 
-// State is the status of the dispute's claim. A row from before it was kept lists disputes that are
-// open or were lost.
-func (t Taking) State() ClaimStatus {
-	switch {
-	case t.Status != "":
-		return t.Status
-	case t.Open:
-		return ClaimUnderReview
-	}
-	return ClaimApproved
-}
-
 // Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
 // about.
-func (t Taking) Disputed(p Price) money.Amount {
-	if t.Local > 0 {
-		return money.New(t.Local, p.Local.Currency)
-	}
-	return p.Local.Fraction(t.USD+t.Short, p.Amount.Minor, money.Up)
-}
+func (t DisputeEntry) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
 func (p *Payment) lost() (minor int64) {
-	for _, t := range p.Disputes.Takings {
-		if t.Attempt == 0 && !t.Open && !t.Followed && t.State().Pays() {
-			minor += t.Disputed(p.Price).Minor
+	for _, t := range p.Disputes.Entries {
+		if t.Attempt == 0 && !t.Open && !t.Followed && t.Status.Pays() {
+			minor += t.Local
 		}
 	}
 	return minor
@@ -59,7 +42,7 @@ func (p *Payment) lost() (minor int64) {
 // OpenOnCapture is the id of a chargeback claim on the capture that is not resolved, "" if there is
 // none. Claims on late money do not count: refunds do not give late money back.
 func (d Disputes) OpenOnCapture() string {
-	for _, t := range d.Takings {
+	for _, t := range d.Entries {
 		if t.Open && t.Attempt == 0 {
 			return t.Claim
 		}
@@ -69,14 +52,14 @@ func (d Disputes) OpenOnCapture() string {
 
 // Won reports whether the disputes of the capture have all ended, and none for the shopper.
 func (d Disputes) Won() bool {
-	return len(d.Takings) > 0 && !slices.ContainsFunc(d.Takings, func(t Taking) bool {
-		return t.Attempt == 0 && !t.Followed && (t.Open || t.State().Pays())
+	return len(d.Entries) > 0 && !slices.ContainsFunc(d.Entries, func(t DisputeEntry) bool {
+		return t.Attempt == 0 && !t.Followed && (t.Open || t.Status.Pays())
 	})
 }
 
 // Open lists the open chargeback claims on the payment in the order of their opening.
 func (d Disputes) Open() (list []string) {
-	for _, t := range d.Takings {
+	for _, t := range d.Entries {
 		if t.Open {
 			list = append(list, t.Claim)
 		}
@@ -92,50 +75,36 @@ func (p *Payment) uncontested(inquiry string) int64 {
 	if inquiry == "" {
 		left -= p.Refunds.USD.USD
 	}
-	for _, t := range p.Disputes.Takings {
-		if p.inquiryOf(t) == inquiry {
+	for _, t := range p.Disputes.Entries {
+		if t.Inquiry == inquiry {
 			left -= t.USD
 		}
 	}
 	return left
 }
 
-// inquiryOf is the inquiry about the money that a dispute took, "": the capture. In older rows an
-// attempt has at most one.
-func (p *Payment) inquiryOf(t Taking) string {
-	if t.Attempt == 0 || t.Inquiry != "" {
-		return t.Inquiry
+// disputeEntry returns the amount that a claim's dispute holds or took.
+func (p *Payment) disputeEntry(claim string) DisputeEntry {
+	if at := p.disputeAt(claim); at >= 0 {
+		return p.Disputes.Entries[at]
 	}
-	for _, s := range p.Strays {
-		if s.Order == t.Attempt && s.Claim != "" {
-			return s.Claim
-		}
-	}
-	return t.Claim // not known: its own money
+	return DisputeEntry{}
 }
 
-// taking returns the amount that a claim's dispute holds or took.
-func (p *Payment) taking(claim string) Taking {
-	if at := p.takingAt(claim); at >= 0 {
-		return p.Disputes.Takings[at]
-	}
-	return Taking{}
+func (p *Payment) disputeAt(claim string) int {
+	return slices.IndexFunc(p.Disputes.Entries, func(t DisputeEntry) bool { return t.Claim == claim })
 }
 
-func (p *Payment) takingAt(claim string) int {
-	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
-}
-
-// withTaking sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
+// withDispute sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
 // values that were handed out do not change.
-func (p Payment) withTaking(t Taking) Payment {
-	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
+func (p Payment) withDispute(t DisputeEntry) Payment {
+	list, at := slices.Clone(p.Disputes.Entries), p.disputeAt(t.Claim)
 	if at < 0 {
 		list = append(list, t)
 	} else {
 		list[at] = t
 	}
-	p.Disputes.Takings = list
+	p.Disputes.Entries = list
 	return p
 }
 
@@ -168,12 +137,21 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	}
 	p.Disputes.Any = true
 	claim := p.claim(o.claim, ChargebackClaim, ClaimNeedsEvidence, o.local, o.usd, PartyIssuer, now)
-	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
+	claim.Reason = n.Outcome.Message
+	claim.Network = n.Network
+	claim.Attempt = o.attempt
 	claim.Case = Case{
-		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
-		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late(), Inquiry: o.inquiry,
+		Account:  n.Account,
+		ID:       n.DisputeID,
+		Round:    o.round,
+		Instance: max(1, n.Instance),
+		Stage:    n.Stage,
+		Minor:    n.Outcome.Local.Minor,
+		Currency: string(n.Outcome.Local.Currency),
+		Opened:   n.Ruling == "",
+		Inquiry:  o.inquiry,
 	}
-	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
+	taking := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
 		taking.Attempt = o.attempt
 	}
@@ -183,14 +161,14 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	} else {
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {
-			back = p.taking(o.previous.ID).USD
+			back = p.disputeEntry(o.previous.ID).USD
 		}
-		p = p.withTaking(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
+		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
-	hold := max(0, min(o.usd-back, p.uncontested(p.inquiryOf(taking))-back))
+	hold := max(0, min(o.usd-back, p.uncontested(taking.Inquiry)-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
-	p = p.withTaking(taking)
+	p = p.withDispute(taking)
 	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
@@ -222,18 +200,18 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // It takes more than is frozen if a refund that was under way when the dispute came was refused
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from, taking := p, Taking{Claim: c.ID, Status: to, Local: c.Local.Minor}
-	if c.Case.Late {
+	from, taking := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
+	if c.Case.Inquiry != "" {
 		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
 	}
 	if to.Pays() {
-		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(p.inquiryOf(taking))))
+		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Inquiry)))
 		taking.Short = c.USD - taking.USD
 	}
 	p = p.gone(taking, now)
 	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
 	kept := c.Frozen - frozen
-	p = p.withTaking(taking)
+	p = p.withDispute(taking)
 	p, more := p.payShort(c.suffix(), now)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(
@@ -252,16 +230,15 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 // it, so that each is written once.
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
-	for _, t := range p.Disputes.Takings {
-		inquiry := p.inquiryOf(t)
-		usd := min(t.Short, p.uncontested(inquiry))
+	for _, t := range p.Disputes.Entries {
+		usd := min(t.Short, p.uncontested(t.Inquiry))
 		if usd <= 0 {
 			continue
 		}
 		t.Short -= usd
 		t.USD += usd
-		p = p.withTaking(t).gone(t, now)
-		part := p.came(inquiry).Fraction(usd, p.worth(inquiry), money.Down)
+		p = p.withDispute(t).gone(t, now)
+		part := p.came(t.Inquiry).Fraction(usd, p.worth(t.Inquiry), money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
 			ledger.Posting{Account: ledger.Available, Amount: -usd},
@@ -273,17 +250,17 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 // stage sets the status of an open dispute's claim on its payment. It returns false if that changes
 // nothing.
 func (p Payment) stage(c Claim) (Payment, bool) {
-	t := p.taking(c.ID)
+	t := p.disputeEntry(c.ID)
 	if t.Claim == "" || t.Status == c.Status {
 		return p, false
 	}
 	t.Status, t.Local = c.Status, c.Local.Minor
-	return p.withTaking(t), true
+	return p.withDispute(t), true
 }
 
 // gone moves the payment to chargeback once the shopper has the money of a dispute of its capture.
 // What that dispute is about cannot be refunded any more (PAY-29).
-func (p Payment) gone(t Taking, now time.Time) Payment {
+func (p Payment) gone(t DisputeEntry, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
 		p.move(Dispute, now)
 	}
@@ -318,7 +295,7 @@ var disputePauses = backoff{first: 6 * time.Hour, most: 7 * 24 * time.Hour}
 // disputePatience is how long after its deadline an open dispute is still normal.
 const disputePatience = 6 * 7 * 24 * time.Hour
 
-// lookAgain is when the claim of an open dispute is looked at next: with growing pauses, when the
+// lookAgain is when the claim of an open dispute is due next: with growing pauses, when the
 // deadline for evidence has passed, and when evidence has to be sent.
 func (c Claim) lookAgain(now time.Time) time.Time {
 	at := now.Add(disputePauses.after(c.Case.Asked + 1))
@@ -410,7 +387,7 @@ func (d *docket) done() (Payment, Change) {
 // false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
 func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 	if at := d.p.strayed(order, ref); at >= 0 {
-		if !d.p.Times.Completed.IsZero() && order == d.p.captured() && d.p.Attempts[order-1].MoneyRef == ref {
+		if !d.p.Times.Completed.IsZero() && order == d.p.End.Captured && d.p.Attempts[order-1].MoneyRef == ref {
 			return nil, false // a part of it completed the payment: it may be about either
 		}
 		at = d.index(d.p.Strays[at].Claim)
@@ -423,11 +400,11 @@ func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 		return nil, false // of money that was not reported yet
 	}
 	completed := !d.p.Times.Completed.IsZero()
-	if completed && order == d.p.captured() {
+	if completed && order == d.p.End.Captured {
 		return nil, true
 	}
 	for i, c := range d.claims {
-		if c.Kind == Inquiry && c.Call.Returned == "" && (c.Attempt == order || c.Attempt == 0 && !completed) && !d.p.named(c.ID, ref) {
+		if c.Kind == Inquiry && c.Call.Returned == "" && c.Attempt == order && !d.p.named(c.ID, ref) {
 			return &d.claims[i], true
 		}
 	}

@@ -110,15 +110,15 @@ const OtherwiseSaid = "provider_says_otherwise"
 
 // Contradicts reports whether a provider's answer contradicts the operator's finding about a
 // payment. A payment that the shopper can still pay contradicts both findings.
-func (w Word) Contradicts(p Payment, o Outcome) bool {
+func (word Word) Contradicts(p Payment, o Outcome) bool {
 	switch o.Kind {
 	case Approved:
 		attempt, _ := p.Attempts.Current()
-		return w != WordPaid || p.misfits(attempt.Order, o)
+		return word != WordPaid || p.misfits(attempt.Order, o)
 	case Reversed:
-		return w != WordNotCharged || o.partlyBack()
+		return word != WordNotCharged || o.partlyBack()
 	case Declined, Missing, Lapsed:
-		return w != WordNotCharged
+		return word != WordNotCharged
 	}
 	return o.Kind == Awaiting
 }
@@ -156,18 +156,18 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 // it, or is late money if it had ended. Not charged ends it, and stops the queries about it.
 //
 // Errors: conflict_state if the payment's end is known.
-func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
+func (word Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
 	attempt, ok := p.Attempts.Current()
 	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef, Local: p.Price.Local}
 	switch {
-	case w == WordNotCharged && (o.Kind == Declined || o.wholeBack()):
+	case word == WordNotCharged && (o.Kind == Declined || o.wholeBack()):
 		said = o
-	case w == WordNotCharged:
+	case word == WordNotCharged:
 		said = Outcome{Kind: Missing, ProviderRef: o.ProviderRef}
 	}
 	switch ended := p.Status == Failed || p.Status == Expired; {
-	case ok && p.Status.Open() && w == WordPaid:
+	case ok && p.Status.Open() && word == WordPaid:
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.complete(&from, attempt.Order, said, now)
@@ -179,13 +179,13 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.answer()
 		next, change := p.finish(&from, now)
 		return next, change, nil
-	case ok && ended && w == WordPaid && attempt.Status != Approved:
+	case ok && ended && word == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.late(attempt.Order, said, claimID, now)
 		next, change = next.applyHeld(change, now)
 		return next, change, nil
-	case ended && w == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
+	case ended && word == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure {
 			f := p.unpaid()
 			p.End.Failure = &f
@@ -195,7 +195,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		return p, Change{Payments: []Payment{p}}, nil
 	}
 	return p, Change{}, &problem.Error{Code: problem.ConflictState, Reason: PaymentEndKnown.With(p.Status),
-		Details: problem.Details{From: string(p.Status), Action: string(w)}}
+		Details: problem.Details{From: string(p.Status), Action: string(word)}}
 }
 
 // CheckCancel returns an error if the shop may not cancel the payment (CANCEL-1).

@@ -196,9 +196,9 @@ func (f Filing) end() time.Time {
 	return last.Add(defenseGrace)
 }
 
-// Begin is the intent of one try. mine is false if there is nothing to send now: another node was first, or the time is over, which
+// Begin is the intent of one try. begun is false if there is nothing to send now: another node was first, or the time is over, which
 // is then the operator's task. At least one try is made, however late.
-func (f Filing) Begin() (c Claim, change Change, mine bool) {
+func (f Filing) Begin() (c Claim, change Change, begun bool) {
 	c = f.Claim
 	if !f.Due() {
 		return c, Change{}, false
@@ -222,7 +222,7 @@ func (f Filing) Begin() (c Claim, change Change, mine bool) {
 	return f.put(c)
 }
 
-// put is the Change that writes a claim, which is mine.
+// put is the Change that writes a claim whose evidence is sent now.
 func (f Filing) put(c Claim) (Claim, Change, bool) {
 	c.DueAt = c.lookAgain(f.Now)
 	return c, Change{Claims: []Claim{c}}, true

@@ -357,7 +357,7 @@ func (l *life) checkDisputes(t *rapid.T) {
 		}
 		if !c.Status.Terminal() {
 			open++
-			if got := l.p.taking(c.ID); !got.Open || got.USD != c.Frozen {
+			if got := l.p.disputeEntry(c.ID); !got.Open || got.USD != c.Frozen {
 				t.Fatalf("claim %s holds %d, the payment knows of %+v", c.ID, c.Frozen, got)
 			}
 		}
@@ -365,13 +365,13 @@ func (l *life) checkDisputes(t *rapid.T) {
 			t.Fatalf("claim %s follows %q", c.ID, c.Previous)
 		}
 	}
-	for _, d := range l.p.Disputes.Takings {
+	for _, d := range l.p.Disputes.Entries {
 		if taken += d.USD; d.USD < 0 || d.Short < 0 {
 			t.Fatalf("a dispute holds %+v", d)
 		}
 	}
 	if len(l.p.Disputes.Open()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
-		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes.Takings, l.books[ledger.Chargebacks], taken)
+		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes.Entries, l.books[ledger.Chargebacks], taken)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestReturnOfOneOfManyStrays(t *testing.T) {
 	h.apply(change)
 	h.fails(c)
 	last := h.claims[len(h.claims)-1]
-	if taker, _ := last.Taker(h.p); taker.MoneyRef != "m3" {
+	if taker, _ := last.PaidAttempt(h.p); taker.MoneyRef != "m3" {
 		t.Errorf("the refund of %s (%s) goes to %q; claim in strays: %v", last.ID, last.Local, taker.MoneyRef, h.p.Strays)
 	}
 }

@@ -289,13 +289,25 @@ type SettlementLine struct {
 func (u Unsettled) line(s Settlement) SettlementLine {
 	t := u.Transfer
 	l := SettlementLine{
-		Transfer: t.ID, Settlement: s.ID, Scope: s.Scope, Type: bookings[t.Kind].line,
-		Payment: t.Payment, Claim: t.Claim, Local: t.Local, At: t.At,
-		Gross: t.Gross(), Platform: t.Amount(ledger.PlatformFees),
-		Provider: t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees), Network: t.Amount(ledger.NetworkFees), Tax: t.Amount(ledger.FeeTaxes),
-		Refund: t.Amount(ledger.Refunds), Chargeback: t.Amount(ledger.Chargebacks), ChargebackFee: t.Amount(ledger.ChargebackFees),
-		Reserve: t.Amount(ledger.Reserve), Pending: t.Amount(ledger.Pending),
-		Net: t.Amount(ledger.Pending) + t.Amount(ledger.Available) + t.Amount(ledger.Frozen),
+		Transfer:      t.ID,
+		Settlement:    s.ID,
+		Scope:         s.Scope,
+		Type:          bookings[t.Kind].line,
+		Payment:       t.Payment,
+		Claim:         t.Claim,
+		Local:         t.Local,
+		At:            t.At,
+		Gross:         t.Gross(),
+		Platform:      t.Amount(ledger.PlatformFees),
+		Provider:      t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees),
+		Network:       t.Amount(ledger.NetworkFees),
+		Tax:           t.Amount(ledger.FeeTaxes),
+		Refund:        t.Amount(ledger.Refunds),
+		Chargeback:    t.Amount(ledger.Chargebacks),
+		ChargebackFee: t.Amount(ledger.ChargebackFees),
+		Reserve:       t.Amount(ledger.Reserve),
+		Pending:       t.Amount(ledger.Pending),
+		Net:           t.Amount(ledger.Pending) + t.Amount(ledger.Available) + t.Amount(ledger.Frozen),
 	}
 	l.Adjustment = l.Net - (l.Gross - l.Platform - l.Provider - l.Network - l.Tax - l.Refund - l.Chargeback - l.ChargebackFee - l.Reserve)
 	switch {

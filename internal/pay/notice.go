@@ -39,7 +39,7 @@ type Notice struct {
 
 // ApplyRefundNotice applies a notice of a refund to its claim. The Change always keeps the notice. A
 // refund that fails after it was confirmed gets a claim of its own, with the id claimID: see
-// takeBack. Any other notice that contradicts a refund that has ended is kept as mismatched for the
+// bookReturn. Any other notice that contradicts a refund that has ended is kept as mismatched for the
 // operator.
 func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
@@ -49,7 +49,7 @@ func (c Claim) ApplyRefundNotice(p Payment, n Notice, claimID string, now time.T
 	case c.Call.Returned != "" && n.Outcome.Kind == Approved: // made again after it had failed
 		verdict = Mismatched
 	case c.fails(round, n.Outcome):
-		next, change = c.takeBack(p, claimID, n.Outcome.Message, now)
+		next, change = c.bookReturn(p, claimID, n.Outcome.Message, now)
 		verdict = Applied
 	case c.contradicts(round, n.Outcome):
 		verdict = Mismatched
@@ -170,7 +170,7 @@ func (n UnknownNotice) KeptWhole(account string, now time.Time) KeptNotice {
 }
 
 // LastOpen reports whether, apart from one, no mismatched notice of a payment waits for the
-// operator. told are all notices of the payment, oldest first.
+// operator. told has all notices of the payment, oldest first.
 func LastOpen(told []KeptNotice, one KeptNotice) bool {
 	open := map[string]bool{}
 	for _, r := range told { // a closing comes after the notice that it closes
@@ -186,7 +186,7 @@ func LastOpen(told []KeptNotice, one KeptNotice) bool {
 }
 
 // What providers tell is untrusted input, and adapters may pass on what no database can store. Storable makes it storable, once for
-// all that is told: texts for people are cut, and ids, which are of use only as a whole, are left out.
+// all that a notice says: texts for people are cut, and ids that are too long are left out, because a part of an id is useless.
 
 // The most bytes of a provider's id and of its texts. Real ids are far shorter; an index of PostgreSQL takes 2,704 bytes.
 const (
@@ -400,7 +400,9 @@ func (p Payment) also(from *Payment, change Change, order int, o Outcome, now ti
 		p = next
 		p.written(from, now)
 		change.Payments = []Payment{p}
-		change.Claims, change.Transfers, change.Events = append(change.Claims, more.Claims...), append(change.Transfers, more.Transfers...), append(change.Events, more.Events...)
+		change.Claims = append(change.Claims, more.Claims...)
+		change.Transfers = append(change.Transfers, more.Transfers...)
+		change.Events = append(change.Events, more.Events...)
 		if verdict != Applied {
 			told := from.keptAnswer(p.Attempts[order-1], said, verdict, now)
 			told.ID += " " + m.Claim

@@ -134,7 +134,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				say()
 			case 4:
 				for _, c := range h.claims {
-					if c.Kind == UserDispute && c.From() == ByMerchant && c.Status.Pays() && c.Call.Returned == "" && rapid.Bool().Draw(rt, "ours fails") {
+					if c.Kind == UserDispute && c.Origin == ByMerchant && c.Status.Pays() && c.Call.Returned == "" && rapid.Bool().Draw(rt, "ours fails") {
 						_, change := c.ApplyRefundNotice(h.p, Notice{ID: fmt.Sprint("f", id), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, fmt.Sprintf("CLM-F%d", id), noon)
 						apply(change)
 						break
@@ -176,7 +176,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 				rt.Fatalf("given %+v of %+v", g, w)
 			}
 			if u := h.p.uncontested(""); u < 0 {
-				rt.Fatalf("uncontested %d: takings %+v, given %+v", u, h.p.Disputes.Takings, g)
+				rt.Fatalf("uncontested %d: takings %+v, given %+v", u, h.p.Disputes.Entries, g)
 			}
 		}
 		// In the end all that is left is refunded: then all went back.
@@ -204,7 +204,7 @@ func TestAnyOrderInLocalCurrency(t *testing.T) {
 			_, change = c.ApplyRefundOutcome(h.p, Outcome{Kind: Approved, ProviderRef: "end", Local: c.Local}, noon)
 			apply(change)
 			if h.wentBack() != cents {
-				rt.Fatalf("all was refunded, and %d of %d went back: %+v %+v", h.wentBack(), cents, h.p.Disputes.Takings, h.p.Refunds.USD)
+				rt.Fatalf("all was refunded, and %d of %d went back: %+v %+v", h.wentBack(), cents, h.p.Disputes.Entries, h.p.Refunds.USD)
 			}
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,9 +145,9 @@ type Refunds struct {
 
 // Disputes is what disputes took of the payment, or hold now.
 type Disputes struct {
-	Any     bool     // a chargeback was opened, real or played
-	Takings []Taking // what disputes hold or took, in the order in which they came
-	Held    []Held   // news of disputes that cannot be applied yet
+	Any     bool           // a chargeback was opened, real or played
+	Entries []DisputeEntry // what disputes hold or took, in the order in which they came
+	Held    []Held         // news of disputes that cannot be applied yet
 }
 
 // Times says when a payment reached each status, and when other things happened to it; zero if they
@@ -289,12 +288,12 @@ func (p *Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total
 // that we can query a call that got no answer.
 func (p *Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
-// captured is the order of the attempt whose money completed the payment.
-func (p *Payment) captured() int {
-	if p.End.Captured > 0 {
-		return p.End.Captured
+// Get returns the attempt with this order; false if there is none, as for order 0.
+func (as Attempts) Get(order int) (Attempt, bool) {
+	if order < 1 || order > len(as) {
+		return Attempt{}, false
 	}
-	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
+	return as[order-1], true
 }
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made
@@ -364,8 +363,15 @@ func CaptureID(payment string) string {
 func (p *Payment) capture(now time.Time) ledger.Transfer {
 	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
 	return ledger.Transfer{
-		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay), Memo: p.reserveMemo(),
+		ID:       CaptureID(p.ID),
+		Merchant: p.Merchant,
+		Live:     p.Live,
+		Kind:     ledger.Capture,
+		Payment:  p.ID,
+		Local:    p.Price.Local,
+		At:       now,
+		Settles:  now.Add(p.Terms.Delay),
+		Memo:     p.reserveMemo(),
 		Postings: ledger.Post(
 			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
 			ledger.Posting{Account: ledger.Rounding, Amount: rounding},

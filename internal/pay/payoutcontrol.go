@@ -122,7 +122,7 @@ func (c PayoutControl) at(now time.Time) PayoutControl {
 	return c
 }
 
-// When a withdrawal that the limits hold is looked at again. A change of the limits wakes none, so this is how late it has an
+// When a withdrawal that the limits hold is tried again. A change of the limits wakes none, so this is how late it has an
 // effect.
 const (
 	stopLook     = time.Minute     // everything waits, and leaves soon once payouts are on again

@@ -185,8 +185,8 @@ func (f Found) Open() bool { return f.Object == "" && f.Closed == "" }
 // Local is its amount, in minor units of Currency.
 func (f Found) Local() money.Amount { return money.New(f.Minor, f.Currency) }
 
-// Taken records the object that it belongs to.
-func (f Found) Taken(object string) Found {
+// Assigned records the object that it belongs to.
+func (f Found) Assigned(object string) Found {
 	f.Version++
 	f.Object, f.Why = object, ""
 	return f

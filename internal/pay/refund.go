@@ -72,7 +72,8 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 	p.Refunds.Local += n.Amount.Minor
 	p.written(&from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
-	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.captured()
+	claim.Reason, claim.Played, claim.Parts, claim.Frozen, claim.Attempt = n.Reason, n.Played, parts, parts.held(), p.End.Captured
+	claim.Origin = ByMerchant
 	claim.Freed = parts.Reserve - d.reserve
 	claim.Call = RefundCall{State: Sending, Round: max(n.Round, 1), Tries: 1, Sent: now.UnixMicro(), To: ClaimApproved, Found: len(n.Found) > 0, Flight: Flight{}.begin(n.Caller)}
 	claim.DueAt = now.Add(callLease)
@@ -368,22 +369,22 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 	if newDocket(p, claims, now).underWay(ProviderRefund{Local: n.Local}) != nil {
 		return p, Claim{}, Change{}, problem.Conflict("under_way", refundUnderWay)
 	}
-	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.captured(), n.Note}, now)
+	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.End.Captured, n.Note}, now)
 	return p, c, change, nil
 }
 
-// takeBack takes back a refund that failed after the provider had confirmed it: the shopper's bank
+// bookReturn takes back a refund that failed after the provider had confirmed it: the shopper's bank
 // sent the money back. The claim has ended and stays approved; a new one, id, names it. It is
 // rejected at once and returns the merchant's part to available, and the reserve's to the reserve if it was
 // drawn from there, so that the amount can be refunded again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
-func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Change) {
+func (c Claim) bookReturn(p Payment, id, note string, now time.Time) (Claim, Change) {
 	d := newDocket(p, []Claim{c}, now)
 	d.comeBack(c, id, note)
 	_, change := d.done()
 	return d.claims[0], change
 }
 
-// Returned is takeBack by the operator's word, of a refund whose failure the provider does not report, or not so that it can be
+// Returned is bookReturn by the operator's word, of a refund whose failure the provider does not report, or not so that it can be
 // applied: of one that the operator approved, or sent by hand.
 //
 // Errors: conflict_state unless the claim's money went to the shopper and has not come back.
@@ -392,11 +393,11 @@ func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, err
 		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
 			Reason: onlyGivenBackTaken}
 	}
-	next, change := c.takeBack(p, id, d.Note, d.At)
+	next, change := c.bookReturn(p, id, d.Note, d.At)
 	return next, change, nil
 }
 
-// comeBack is takeBack for a claim of the docket.
+// comeBack is bookReturn for a claim of the docket.
 func (d *docket) comeBack(c Claim, id, note string) {
 	if note == "" {
 		note = "the refund failed after it had been confirmed"
@@ -451,8 +452,8 @@ func refundsThat(list []ProviderRefund, failed bool) (some []ProviderRefund) {
 	return some
 }
 
-// underWay is a refund of ours that the provider may have made and of which it told no id yet, of
-// the amount of one that it lists without our reference; nil if there is none.
+// underWay finds the refund of ours that r, which the provider lists without our reference, may be: it has the same amount,
+// its call is under way, and the provider has reported no id of it. It returns nil if there is none.
 func (d *docket) underWay(r ProviderRefund) *Claim {
 	for i, c := range d.claims {
 		if c.Calling() && c.Call.Ref == "" && c.Local == r.Local && r.Reference == "" {

@@ -14,7 +14,7 @@ type RefundCall struct {
 	Round int         `json:"round,omitempty"` // counts refusals: each round is a new refund for the provider
 	Tries int         `json:"tries,omitempty"` // calls and queries of this round
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
-	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: not kept
+	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: it was not requested by us
 	Again int64       `json:"again,omitempty"` // when it was last requested again, likewise; 0: never
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
@@ -28,7 +28,7 @@ type RefundCall struct {
 	Flight
 }
 
-// SentAt is when this round was first and last requested; the zero time if that was not kept.
+// SentAt is when this round was first and last requested; the zero time if we did not request it.
 func (r RefundCall) SentAt() (first, last time.Time) {
 	if r.Sent != 0 {
 		first = time.UnixMicro(r.Sent).UTC()
@@ -87,7 +87,7 @@ func (c Claim) ApplyRefundAnswer(p Payment, before Claim, o Outcome, now time.Ti
 	same, again := before.Call.Round == c.Call.Round, before.Call.Calls != c.Call.Calls
 	switch {
 	case c.contradicts(before.Call.Round, o) && (o.Kind == Approved || !again):
-		taker, _ := c.Taker(p)
+		taker, _ := c.PaidAttempt(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", before.Reference(), o.Kind), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", before.Reference(), o.Local, o.Kind, c.Status, c.Local),
@@ -140,7 +140,7 @@ func (c Claim) Contradiction(v ClaimVerb) string {
 }
 
 // ApplyRefundOutcome records the answer to a call or a query about the refund, and decides what follows: the
-// claim is resolved, or looked at again. It does nothing if the claim's call is over.
+// claim is resolved, or due again. It does nothing if the claim's call is over.
 func (c Claim) ApplyRefundOutcome(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	if !c.Calling() {
 		return c, Change{}
@@ -191,7 +191,7 @@ func (c Claim) misfits(o Outcome) bool {
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {
-		taker, _ := c.Taker(p)
+		taker, _ := c.PaidAttempt(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
@@ -233,17 +233,13 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 // pause is how long to wait before the next query.
 func (r RefundCall) pause() time.Duration { return queryPauses.after(r.Tries) }
 
-// Taker returns the attempt of the payment that took the claim's money, with the provider's ids of
+// PaidAttempt returns the attempt of the payment that took the claim's money, with the provider's ids of
 // that money: an attempt may have been paid several times.
-func (c Claim) Taker(p Payment) (Attempt, bool) {
-	order := c.Attempt
-	if order == 0 { // a row from before this was kept
-		order = p.captured()
-	}
-	if order < 1 || order > len(p.Attempts) {
+func (c Claim) PaidAttempt(p Payment) (Attempt, bool) {
+	taker, ok := p.Attempts.Get(c.Attempt)
+	if !ok {
 		return Attempt{}, false
 	}
-	taker := p.Attempts[order-1]
 	for _, s := range p.Strays {
 		if s.Claim != "" && s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
 			taker.ProviderRef, taker.MoneyRef = s.ProviderRef, s.MoneyRef
@@ -307,7 +303,7 @@ func (d *docket) reported(o Outcome, inquiry *Claim, order int) []ProviderRefund
 			switch {
 			case c.Kind == ChargebackClaim && c.Call.Ref != "":
 				rest.Minor -= c.Local.Minor
-			case c.From() == ByOperator && c.Status.Pays() && c.Call.Returned == "": // no provider has it in its total
+			case c.Origin == ByOperator && c.Status.Pays() && c.Call.Returned == "": // no provider has it in its total
 				rest.Minor += c.Local.Minor
 			}
 		}
@@ -348,7 +344,7 @@ func (d *docket) applyRefund(r ProviderRefund, order int, inquiry *Claim, id str
 		return Mismatched // it may be one of ours, or in a total that is booked
 	}
 	for i, c := range d.claims { // of ours that the operator approved without an answer
-		if c.Kind == UserDispute && c.From() == ByMerchant && c.Status.Pays() && c.Call.Ref == "" && c.Call.Returned == "" && c.Local == r.Local {
+		if c.Kind == UserDispute && c.Origin == ByMerchant && c.Status.Pays() && c.Call.Ref == "" && c.Call.Returned == "" && c.Local == r.Local {
 			d.claims[i].Call.Ref = r.ID
 			d.put(d.claims[i].written(d.now))
 			return Ignored
@@ -390,7 +386,7 @@ func (d *docket) applyKnownRefund(known Claim, r ProviderRefund, id string) Verd
 	switch {
 	case strings.HasPrefix(r.ID, onlyTotal):
 		return Mismatched // more went back than this total showed before
-	case failed && id != "" && known.Kind != ChargebackClaim && (known.From() == ByProvider || known.fails(round, told)):
+	case failed && id != "" && known.Kind != ChargebackClaim && (known.Origin == ByProvider || known.fails(round, told)):
 		d.comeBack(known, id, cmp.Or(r.Note, "the refund failed after it had been made"))
 		return Applied
 	case failed && !known.Calling():

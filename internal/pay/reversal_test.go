@@ -107,7 +107,7 @@ func TestTheProvidersOwnRefundIsBooked(t *testing.T) {
 	h.confirm(back(0, theirs("r1", 40_00)), Ignored)
 	h.gave(40_00, net-40_00)
 	c := h.claims[0]
-	if c.Kind != UserDispute || c.Status != ClaimApproved || c.From() != ByProvider || c.Call.Ref != "r1" || c.Key() != "refund/r1" || c.Local != usd(40_00) {
+	if c.Kind != UserDispute || c.Status != ClaimApproved || c.Origin != ByProvider || c.Call.Ref != "r1" || c.Key() != "refund/r1" || c.Local != usd(40_00) {
 		t.Errorf("its claim is %+v", c)
 	}
 	if want := []string{"payment.completed", "claim.opened 1", "payment.refunded", "claim.resolved 1"}; !slices.Equal(h.told, want) {
@@ -210,7 +210,7 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 			}
 			h.gave(0, net)
 			first, again := h.claims[0], h.claims[1]
-			if first.Status != ClaimApproved || first.Call.Returned != again.ID || again.Previous != first.ID || again.Status != ClaimRejected || again.From() != ByMerchant {
+			if first.Status != ClaimApproved || first.Call.Returned != again.ID || again.Previous != first.ID || again.Status != ClaimRejected || again.Origin != ByMerchant {
 				t.Errorf("the claims are\n%s\n%s", first, again)
 			}
 			if h.p.Refundable() != usd(100_00) || h.p.Refunds != (Refunds{}) {
@@ -313,7 +313,7 @@ func TestOperatorBooksARefund(t *testing.T) {
 		t.Error("r1 is booked twice")
 	}
 	h.confirm(back(25_00, theirs("r1", 25_00)), Ignored)
-	if err := book(NewBooking{Ref: "TED 1", Origin: ByOperator}); err != nil || h.claims[1].From() != ByOperator || h.claims[1].Timeline[0].Actor != PartyOperator {
+	if err := book(NewBooking{Ref: "TED 1", Origin: ByOperator}); err != nil || h.claims[1].Origin != ByOperator || h.claims[1].Timeline[0].Actor != PartyOperator {
 		t.Errorf("%v: %v", err, h.claims[1:])
 	}
 	h.gave(100_00, net-100_00)
@@ -348,7 +348,7 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 						list[i].Kind = Declined
 					}
 					for _, c := range h.claims {
-						if c.Call.Ref == r.ID && c.From() == ByMerchant && list[i].Kind == Declined {
+						if c.Call.Ref == r.ID && c.Origin == ByMerchant && list[i].Kind == Declined {
 							_, change := c.ApplyRefundNotice(h.p, Notice{ID: fmt.Sprint("f", id, i), Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: r.ID}}, fmt.Sprintf("CLM-F%d-%d", id, i), noon)
 							h.apply(change)
 						}

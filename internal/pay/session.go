@@ -164,7 +164,7 @@ func (s Session) Buyer(typed Buyer) Buyer {
 	}.Or(typed)
 }
 
-// Or returns the buyer with the non-empty fields of told in place of the known ones.
+// Or returns the buyer with those fields replaced that are not empty in told, what the shopper has typed now.
 func (b Buyer) Or(told Buyer) Buyer {
 	return Buyer{
 		Email: cmp.Or(told.Email, b.Email), Name: cmp.Or(told.Name, b.Name), Phone: cmp.Or(told.Phone, b.Phone),
@@ -252,8 +252,16 @@ func (s Session) written(now time.Time) Session {
 // direct charge.
 func SessionOf(p Payment) (Session, bool) {
 	return Session{
-		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.Order.ID,
-		ReturnURL: p.Page.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
+		ID:        p.ID,
+		Scope:     p.Scope,
+		Asked:     p.Price.Requested(),
+		Amount:    p.Price.Amount,
+		Country:   p.Way.Country,
+		OrderID:   p.Order.ID,
+		ReturnURL: p.Page.ReturnURL,
+		Payment:   p.ID,
+		CreatedAt: p.Times.Created,
+		UpdatedAt: p.Times.Created,
 	}, p.Page.Hosted
 }
 

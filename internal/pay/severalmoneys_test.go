@@ -136,7 +136,7 @@ func TestSeveralMoneys(t *testing.T) {
 							apply(change)
 						}
 					}
-				case c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == "" && c.Call.Ref != "" && c.From() != ByProvider && c.From() != ByOperator:
+				case c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == "" && c.Call.Ref != "" && c.Origin != ByProvider && c.Origin != ByOperator:
 					_, change := c.ApplyRefundNotice(h.p, Notice{ID: next(), Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: c.Call.Ref}}, next(), now)
 					apply(change)
 				}
@@ -178,7 +178,7 @@ func TestSeveralMoneys(t *testing.T) {
 				}
 				switch {
 				case c.Kind == ChargebackClaim:
-					usdBack[m] += h.p.taking(c.ID).USD
+					usdBack[m] += h.p.disputeEntry(c.ID).USD
 				case stands && c.Status.Pays():
 					given[m] += c.Local.Minor
 					usdBack[m] += c.USD

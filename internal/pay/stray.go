@@ -190,7 +190,7 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 }
 
 // has reports whether an attempt's money is in the books: the same id is the same money. If the
-// provider reports no id, an attempt is paid once. An attempt from before ids were kept, or that
+// provider reports no id, an attempt is paid once. An attempt whose provider reported no id at first, or that
 // the operator resolved as paid, gets the id of the money that is reported next.
 func (p *Payment) has(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
@@ -348,8 +348,8 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	return p, change
 }
 
-// partlyGone keeps the id of money of which the provider gave something back before it was booked: the operator finds out what is
-// left, and older news that it was paid books nothing. Of booked money it is kept once the operator was told.
+// partlyGone keeps the id of money that the provider gave back in part before it was booked. The operator finds out what is
+// left, and an older notice that it was paid books nothing. If the money is booked, its id is kept once the operator has the notice.
 func (p Payment) partlyGone(order int, o Outcome) Payment {
 	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
 		return p

@@ -58,7 +58,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 				t.Errorf("%s: late money has the claims %v and the events %v", state, change.Claims, change.Events)
 				continue
 			}
-			if taker, ok := change.Claims[0].Taker(p); !ok || taker.ProviderRef != told.ref || taker.MoneyRef != told.ref {
+			if taker, ok := change.Claims[0].PaidAttempt(p); !ok || taker.ProviderRef != told.ref || taker.MoneyRef != told.ref {
 				t.Errorf("%s: the refund of %s goes to %s", state, told.ref, taker.ProviderRef)
 			}
 		}
@@ -66,7 +66,7 @@ func TestEachMoneyOfOneReferenceIsBookedOnce(t *testing.T) {
 		if suspense != late*p.Price.Amount.Minor {
 			t.Errorf("%s: %d cents are in suspense, want %d payments of %s", state, suspense, late, p.Price.Amount)
 		}
-		if capture, ok := (Claim{}).Taker(p); !ok || capture.ProviderRef != "1001" {
+		if capture, ok := p.Attempts.Get(p.End.Captured); ok != (state != "expired") || ok && capture.ProviderRef != "1001" {
 			t.Errorf("%s: the capture's refunds go to %s", state, capture.ProviderRef)
 		}
 		if last := p.Strays[len(p.Strays)-1]; last.Code != PaidTwice || last.MoneyRef != "1003" {
@@ -146,8 +146,8 @@ func TestDisputeOfTheSecondMoneyIsNotAboutTheCapture(t *testing.T) {
 		n := Notice{ID: "d" + ref, Account: "one", Reference: p.Reference(1), Dispute: true, DisputeID: "dp_" + ref, Outcome: Outcome{MoneyRef: ref, Local: p.Price.Local}}
 		next, change := n.ApplyDispute(p, []Claim{inquiry}, [2]string{"CLM-3", "CLM-4"}, noon)
 		for _, c := range change.Claims {
-			if c.Kind == ChargebackClaim && (c.Case.Late != late || c.Frozen != p.Price.Amount.Minor) {
-				t.Errorf("the dispute of %s is about late money: %v, and holds %d", ref, c.Case.Late, c.Frozen)
+			if c.Kind == ChargebackClaim && ((c.Case.Inquiry != "") != late || c.Frozen != p.Price.Amount.Minor) {
+				t.Errorf("the dispute of %s is about the inquiry %q, and holds %d", ref, c.Case.Inquiry, c.Frozen)
 			}
 		}
 		if moved := next.Status == Chargeback; moved == late {
@@ -262,7 +262,7 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 		t.Errorf("it moves %v", sum)
 	}
 	sending, _, err := rest.Resolve(done, Approve, PartyOperator, "the rest", noon)
-	taker, _ := sending.Taker(done)
+	taker, _ := sending.PaidAttempt(done)
 	if err != nil || !sending.Calling() || taker.ProviderRef != "1" || sending.Local.Minor*10 != p.Price.Local.Minor {
 		t.Errorf("the rest goes back: %v, %s to %s", err, sending, taker.ProviderRef)
 	}
@@ -340,7 +340,7 @@ func TestNewsOfLateMoneyIsAboutItsInquiry(t *testing.T) {
 	_, change = n.ApplyDispute(p, change.Claims, [2]string{"CLM-2", "CLM-3"}, noon)
 	disputed := false
 	for _, c := range change.Claims {
-		disputed = disputed || c.Kind == ChargebackClaim && c.Case.Late
+		disputed = disputed || c.Kind == ChargebackClaim && c.Case.Inquiry != ""
 	}
 	if !disputed || change.Notices[0].Verdict != Applied {
 		t.Errorf("the dispute of late money is %s, with the claims %v", change.Notices[0].Verdict, change.Claims)

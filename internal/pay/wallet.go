@@ -162,8 +162,18 @@ func (w Wallet) Mail(merchant merchants.Merchant, preview, user string) (mails.M
 	}
 	m := mails.New(mails.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
 	m.Wallet = mails.Wallet{
-		To: to, Language: merchant.Language, Merchant: merchant.Name, Wallet: w.ID, Network: w.Network, Currency: w.Currency,
-		Destination: w.Masked, Shop: w.Shop, Key: preview, User: user, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
+		To:          to,
+		Language:    merchant.Language,
+		Merchant:    merchant.Name,
+		Wallet:      w.ID,
+		Network:     w.Network,
+		Currency:    w.Currency,
+		Destination: w.Masked,
+		Shop:        w.Shop,
+		Key:         preview,
+		User:        user,
+		AddedAt:     w.CreatedAt,
+		ActiveAt:    w.ActiveAt,
 	}
 	return m, true
 }

@@ -333,7 +333,7 @@ func (w Withdrawal) ApplyPayoutOutcome(o PayoutOutcome, now time.Time) (Withdraw
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// heldPause is how often a payout that a person pays is looked at.
+// heldPause is the pause between two checks of a payout that a person pays.
 const heldPause = 6 * time.Hour
 
 // payoutPauses are between two queries about a payout that a bank makes: it may arrive within seconds, and the merchant waits
@@ -432,12 +432,12 @@ func (w Withdrawal) isNew(back BankReturn) error {
 }
 
 // ContradictsPayout is Contradicts for a withdrawal. A payout on its way contradicts both findings.
-func (w Word) ContradictsPayout(o PayoutOutcome) bool {
+func (word Word) ContradictsPayout(o PayoutOutcome) bool {
 	switch o.Kind {
 	case PayoutPaid:
-		return w != WordPaid
+		return word != WordPaid
 	case PayoutRejected, PayoutMissing, PayoutUnavailable, PayoutReturned:
-		return w != WordNotPaid
+		return word != WordNotPaid
 	}
 	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }

@@ -150,19 +150,19 @@ type Doubted interface {
 	Doubts(rail string) string
 }
 
-// Taker is a provider with its own rule about amounts: only whole amounts, for example, or
+// Accepter is a provider with its own rule about amounts: only whole amounts, for example, or
 // only some currencies.
-type Taker interface {
-	// Takes reports whether a rail takes a charge of an amount. Charge refuses other amounts,
+type Accepter interface {
+	// Accepts reports whether a rail takes a charge of an amount. Charge refuses other amounts,
 	// and shoppers are not offered the rail for them.
-	Takes(rail string, local money.Amount) bool
+	Accepts(rail string, local money.Amount) bool
 }
 
-// Takes reports whether a provider takes an amount over a rail. A provider without a rule
+// Accepts reports whether a provider takes an amount over a rail. A provider without a rule
 // of its own takes all.
-func Takes(p Provider, rail string, local money.Amount) bool {
-	t, ruled := p.(Taker)
-	return !ruled || t.Takes(rail, local)
+func Accepts(p Provider, rail string, local money.Amount) bool {
+	t, ruled := p.(Accepter)
+	return !ruled || t.Accepts(rail, local)
 }
 
 // Installer is a provider at which shoppers may pay by card in installments. An adapter without it charges all at once.

@@ -250,7 +250,7 @@ func (w *world) checkRefunds(all *books) {
 		}
 		if claim.Kind == pay.UserDispute && claim.Status.Pays() && claim.Call.Returned == "" {
 			given[claim.Payment] += claim.Local.Minor
-			if claim.From() == pay.ByMerchant && !w.refunded(claim) {
+			if claim.Origin == pay.ByMerchant && !w.refunded(claim) {
 				w.find(refundsAgree, claim.Payment, "refund %s is %s, and no provider made it", claim.ID, claim.Status)
 			}
 		}

@@ -76,7 +76,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 		},
 		InboxURL: "https://pay.example/inbox",
 		FX:       rates.FX{Every: time.Hour, Limits: rates.DefaultFX().Limits}, WalletCoolDown: time.Second,
-		Sender: sender.NewSender(sender.Config{Now: n.now, Transport: receivers{n}}),
+		Sender: sender.New(sender.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // in every second world, events are wide
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
 			if !open.Load() {
@@ -176,7 +176,7 @@ func (w *world) missed() {
 			if n.isPaused() || n.isDead() {
 				continue
 			}
-			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it is repeated
+			_ = n.app.Cascade.ReleaseOrphans(lane(context.Background(), "takeover")) // it is repeated
 		}
 	})
 }

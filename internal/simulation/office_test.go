@@ -225,7 +225,7 @@ func (w *world) ruleRefund(id string) {
 		return
 	}
 	p, err := w.eye.Payments().Any(ctx, c.Payment)
-	taker, ok := c.Taker(p)
+	taker, ok := c.PaidAttempt(p)
 	if err != nil || !ok {
 		return
 	}
@@ -237,11 +237,11 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	r := claims.ClaimResolution{ID: id, Word: word, Note: "their books"}
+	r := claims.Resolution{ID: id, Word: word, Note: "their books"}
 	if c.Kind == pay.Inquiry && !c.Calling() && word == pay.Approve {
 		r = w.parts(r, c)
 	}
-	_, err = w.office.app.Claims.ResolveClaim(ctx, operator, r)
+	_, err = w.office.app.Claims.Resolve(ctx, operator, r)
 	w.said("refund", c.Payment, err)
 }
 

@@ -156,20 +156,20 @@ func (u *upstream) failsLate(made *refund) {
 func (w *world) takeBack() {
 	w.turns.turn("the operator reads of refunds that came back")
 	n := w.anyone()
-	list, err := n.app.Claims.AnyClaims(lane(context.Background(), "operator"), "", pay.UserDispute, 1000)
+	list, err := n.app.Claims.AnyList(lane(context.Background(), "operator"), "", pay.UserDispute, 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 	}
 	for _, c := range list {
-		if c.From() != pay.ByMerchant || !c.Status.Pays() || c.Call.Returned != "" || w.refunded(c) {
+		if c.Origin != pay.ByMerchant || !c.Status.Pays() || c.Call.Returned != "" || w.refunded(c) {
 			continue
 		}
 		told, err := w.eye.Notices().Of(context.Background(), c.Payment)
 		if err != nil || !slices.ContainsFunc(told, func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
 			continue
 		}
-		r := claims.ClaimResolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
-		if _, err := n.app.Claims.ResolveClaim(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
+		r := claims.Resolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
+		if _, err := n.app.Claims.Resolve(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
 			w.find(operatorWorks, c.Payment, "take back %s: %v", c.ID, err)
 		}
 		w.count("refunds taken back by the operator")
@@ -190,7 +190,7 @@ func (w *world) checkPanel(all *books, u *upstream, p pay.Payment, made *charge)
 		case at < 0 && !r.failed:
 			w.find(refundsAgree, p.ID, "%s gave %s of %s back by itself (%s), and we do not know it", u.name, r.amount, made.ref, r.id)
 		case at < 0:
-		case all.claims[at].Local != r.amount, all.claims[at].From() != pay.ByProvider, (all.claims[at].Call.Returned != "") != r.failed:
+		case all.claims[at].Local != r.amount, all.claims[at].Origin != pay.ByProvider, (all.claims[at].Call.Returned != "") != r.failed:
 			w.find(refundsAgree, p.ID, "%s gave %s back by itself (%s, failed %t), and its claim is %s", u.name, r.amount, r.id, r.failed, all.claims[at])
 		}
 	}

@@ -141,7 +141,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		return err
 	}
 	p.shops = append(p.shops, sibling)
-	rails, _ := a.Methods.RailList(merchants.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, methods.MethodFilter{})
+	rails, _ := a.Methods.RailList(merchants.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, methods.Filter{})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)

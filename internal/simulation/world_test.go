@@ -396,7 +396,7 @@ func (w *world) enough() {
 }
 
 // parts lets the operator give an inquiry's money back by hand, or keep a part of it, now and then.
-func (w *world) parts(r claims.ClaimResolution, c pay.Claim) claims.ClaimResolution {
+func (w *world) parts(r claims.Resolution, c pay.Claim) claims.Resolution {
 	p, err := w.eye.Payments().Any(context.Background(), c.Payment)
 	switch {
 	case err != nil:
@@ -419,7 +419,7 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 	ctx := context.Background()
 	w.turns.turn("the operator looks")
 	n := w.anyone()
-	list, err := n.app.Claims.AnyClaims(lane(ctx, "operator"), "", pay.Inquiry, 1000)
+	list, err := n.app.Claims.AnyList(lane(ctx, "operator"), "", pay.Inquiry, 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 	}
@@ -428,11 +428,11 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 			continue
 		}
 		word := words[i%len(words)]
-		r := claims.ClaimResolution{ID: claim.ID, Word: word, Note: "looked into"}
+		r := claims.Resolution{ID: claim.ID, Word: word, Note: "looked into"}
 		if word == pay.Approve {
 			r = w.parts(r, claim)
 		}
-		if _, err := n.app.Claims.ResolveClaim(lane(ctx, "operator"), n.app.Self(), r); err != nil {
+		if _, err := n.app.Claims.Resolve(lane(ctx, "operator"), n.app.Self(), r); err != nil {
 			w.find(operatorWorks, claim.Payment, "%s %s: %v", word, claim.ID, err)
 		}
 	}

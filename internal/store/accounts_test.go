@@ -15,7 +15,7 @@ import (
 func TestAccountIsReadAsItWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		account := accounts.Account{
-			ID: "bank", Version: 1, Adapter: "plain", Live: true, Merchant: acme.Merchant, Status: accounts.AccountEnabled, BaseURL: "https://bank.example",
+			ID: "bank", Version: 1, Adapter: "plain", Live: true, Merchant: acme.Merchant, Status: accounts.Enabled, BaseURL: "https://bank.example",
 			Rails: []string{"pix.BRA"}, Priority: 7, Credentials: []byte{0, 1, 255}, CreatedAt: noon, UpdatedAt: noon,
 			Terms: []accounts.RailTerms{{Rail: "pix.BRA", Fee: &money.Fee{Bps: 99, Flat: 10}, Limits: []accounts.Limit{{Currency: money.BRL, Min: 1, Max: 500}}}},
 		}
@@ -48,7 +48,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		}
 		before = mark()
 		next := account
-		next.Version, next.Status, next.Before, next.RotatedAt = 2, accounts.AccountDisabled, []byte{9}, noon.Add(time.Hour)
+		next.Version, next.Status, next.Before, next.RotatedAt = 2, accounts.Disabled, []byte{9}, noon.Add(time.Hour)
 		must(t, change(next))
 		if err := change(next); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the same version again: %v, want ErrStale", err)
@@ -58,7 +58,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		if len(list) != 1 || !reflect.DeepEqual(list[0], next) || mark() == before {
 			t.Errorf("listed %+v, want %+v; the mark is %d", list, next, mark())
 		}
-		next.Version, next.Status, next.Credentials = 3, accounts.AccountRemoved, nil
+		next.Version, next.Status, next.Credentials = 3, accounts.Removed, nil
 		must(t, change(next))
 		broken, err := s.Check(ctx)
 		must(t, err)

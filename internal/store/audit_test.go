@@ -29,7 +29,7 @@ func TestAuditLogNewestFirst(t *testing.T) {
 		for i := range 300 {
 			at := noon.Add(time.Duration(random.Int64N(int64(96 * time.Hour)))).Truncate(time.Millisecond)
 			e := audit.Entry{
-				ID: id.New(audit.AuditPrefix, at), Scope: merchants.Scope{Merchant: []string{"mer_1", "mer_1", "mer_2"}[random.IntN(3)], Live: random.IntN(2) == 0},
+				ID: id.New(audit.Prefix, at), Scope: merchants.Scope{Merchant: []string{"mer_1", "mer_1", "mer_2"}[random.IntN(3)], Live: random.IntN(2) == 0},
 				By:  audit.Actor{Kind: audit.ActorKinds()[random.IntN(5)], ID: fmt.Sprintf("usr_%d", random.IntN(3)), IP: "192.0.2.1"},
 				Act: acts[random.IntN(len(acts))], Object: fmt.Sprint(i), At: at, Salt: "salt", Note: []string{"", "a note"}[random.IntN(2)],
 			}

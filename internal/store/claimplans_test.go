@@ -12,12 +12,12 @@ import (
 
 // manyClaims are the refunds of some shops, and their few disputes; and what else is in its audit log.
 const manyClaims = `
-INSERT INTO claims (id, merchant, shop, live, version, kind, status, payment, amount_local, currency_local, amount, frozen, due_at, created_at, updated_at, doc, dispute)
+INSERT INTO claims (id, merchant, shop, live, version, kind, status, payment, amount_local, currency_local, amount, frozen, due_at, created_at, updated_at, doc, dispute, row_hash)
 SELECT 'CLM-' || lpad(n::text, 26, '0'), 'mer_1', 'shp_' || n % 41, FALSE, 1, CASE WHEN n % 20 = 0 THEN 'chargeback' ELSE 'user_dispute' END,
-  CASE WHEN n % 400 = 0 THEN 'needs_evidence' WHEN n % 60 = 0 THEN 'under_review' ELSE 'approved' END, 'TXN-' || n, 100, 'BRL', 100, 0, 0, n, n, '{"dueBy":' || n || '}', ''
+  CASE WHEN n % 400 = 0 THEN 'needs_evidence' WHEN n % 60 = 0 THEN 'under_review' ELSE 'approved' END, 'TXN-' || n, 100, 'BRL', 100, 0, 0, n, n, '{"dueBy":' || n || '}', '', ''
 FROM generate_series(1, 20000) AS n;
-INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, request, act, object, at, doc)
-SELECT 'aud_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 'key', 'key_1', '', 'refund.opened', 'CLM-' || n, n, '{}' FROM generate_series(1, 20000) AS n`
+INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, request, act, object, at, doc, commitment, note_commitment)
+SELECT 'aud_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 'key', 'key_1', '', 'refund.opened', 'CLM-' || n, n, '{}', '', '' FROM generate_series(1, 20000) AS n`
 
 // Lists of refunds and of disputes read the index of kinds, and who did something is found by its object.
 func TestClaimListsReadTheirIndexes(t *testing.T) {
@@ -42,7 +42,7 @@ func TestClaimListsReadTheirIndexes(t *testing.T) {
 			{claims.ListDisputesInReview, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{claims.ListEndedDisputes, "claims_kind", []any{"shp_1", false, "z", 50}},
 			{claims.CountDisputes, "claims_kind", []any{"shp_1", false}},
-			{audit.SelectAuditOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
+			{audit.SelectOf, "audit_object", append(s.b.IDs([]string{"CLM-1", "CLM-2"}), "mer_1", "refund.opened")},
 		} {
 			if plan := planOf(t, s, c.text, c.args...); !strings.Contains(plan, c.index) {
 				t.Errorf("%s\nis not read by %s:\n%s", s.b.Text(c.text), c.index, plan)

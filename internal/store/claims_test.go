@@ -157,8 +157,8 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
 		read, err := s.Payments().Any(ctx, p.ID)
 		must(t, err)
-		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 3" {
-			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
+		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Entries)); got != "[CLM-2 CLM-4] 3" {
+			t.Errorf("open are %s of %+v", got, read.Disputes.Entries)
 		}
 		claims, err := s.Claims().Of(ctx, []string{p.ID})
 		must(t, err)
@@ -207,7 +207,7 @@ func sound(t *testing.T, s *store.Store) {
 	broken, err := s.Check(ctx)
 	must(t, err)
 	for _, b := range broken {
-		if !strings.Contains(b.Rule, "shop's merchant") && !strings.Contains(b.Rule, "delivery") { // rows that no test here writes
+		if !strings.Contains(b.Invariant, "shop's merchant") && !strings.Contains(b.Invariant, "delivery") { // rows that no test here writes
 			t.Errorf("broken: %s", b)
 		}
 	}
@@ -319,7 +319,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		found := func(rule string) []check.Broken {
 			broken, err := s.Check(ctx)
 			must(t, err)
-			return slices.DeleteFunc(broken, func(b check.Broken) bool { return b.Rule != rule })
+			return slices.DeleteFunc(broken, func(b check.Broken) bool { return b.Invariant != rule })
 		}
 		for n, rule := range slices.Sorted(maps.Keys(rules)) {
 			before := found(rule)

@@ -10,8 +10,8 @@ import (
 )
 
 const manyDeliveries = `
-INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc)
-SELECT 'wd_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, 'evt_' || n, 'payment.completed', 'wh_' || n % 7, 'delivered', 1, 11, 0, n, '{}'
+INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc, parked)
+SELECT 'wd_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, 'evt_' || n, 'payment.completed', 'wh_' || n % 7, 'delivered', 1, 11, 0, n, '{}', FALSE
 FROM generate_series(1, 20000) AS n`
 
 // All deliveries of an endpoint are read by time, and not kind by kind, which PostgreSQL plans for longer than it reads.

@@ -71,7 +71,7 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 // mark stores the hashes of the batch's sealed rows, in one row for all: the rows wait for a block from the
 // moment they exist, however late the commit came and whatever clock their times use.
 func (w *write) mark(steps []engine.Step) []engine.Step {
-	money, acts := books.TransfersTable.In(w.Kept, nil), audit.AuditTable.In(w.Kept, nil)
+	money, acts := books.TransfersTable.In(w.Kept, nil), audit.Table.In(w.Kept, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
 	}

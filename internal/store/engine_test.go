@@ -34,7 +34,9 @@ func TestKeyedReadsADatabaseWithoutOpeningIt(t *testing.T) {
 		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || !keyed {
 			t.Errorf("a database with a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error { return m.Exec("INSERT INTO schema_version (n) VALUES (9999)") }); err != nil {
+		if err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
+			return m.Exec("INSERT INTO schema_version (n, contract) VALUES (9999, TRUE)")
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := schema.Keyed(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "start a newer one") {

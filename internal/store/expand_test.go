@@ -286,7 +286,7 @@ INSERT INTO rollups (shop, live, dimension, day, value, outcome, n, amount, fees
 				t.Fatal(err)
 			}
 			for _, b := range broken {
-				if strings.Contains(b.Rule, "count") || strings.Contains(b.Rule, "rolled up") {
+				if strings.Contains(b.Invariant, "count") || strings.Contains(b.Invariant, "rolled up") {
 					rules = append(rules, b.String())
 				}
 			}

@@ -11,8 +11,8 @@ import (
 
 // manySessions are checkouts of one shop, of which few are payment links.
 const manySessions = `
-INSERT INTO sessions (id, merchant, shop, live, version, hash, amount, amount_asked, currency_asked, rate, country, order_id, link, payment, due_at, created_at, updated_at, doc)
-SELECT 'ses_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, 'h' || n, 1000, 1000, 'USD', '1', '', '', n % 1000 = 0, '', 0, n, n, '{"customer":{}}'
+INSERT INTO sessions (id, merchant, shop, live, version, hash, amount, amount_asked, currency_asked, rate, country, order_id, link, payment, due_at, created_at, updated_at, doc, row_hash)
+SELECT 'ses_' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, 'h' || n, 1000, 1000, 'USD', '1', '', '', n % 1000 = 0, '', 0, n, n, '{"customer":{}}', ''
 FROM generate_series(1, 20000) AS n`
 
 // The list of payment links reads links alone, however many checkouts the shop's server opens.

@@ -116,7 +116,7 @@ func TestUnforeseenConflictIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "INSERT INTO once (id, hash, object, at) VALUES ('k', 'h', 'k', 1)"); err != nil {
+	if _, err := tx.Exec(t.Context(), "INSERT INTO once (id, hash, object, at, row_hash) VALUES ('k', 'h', 'k', 1, '')"); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -151,7 +151,7 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.Commit(t.Context(), keyed("k")); err != nil {
 		t.Fatal(err)
 	}
-	look := []engine.Step{{Text: s.b.Text(payments.OnceTable.Taken), Args: s.b.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
+	look := []engine.Step{{Text: s.b.Text(payments.OnceTable.Existing), Args: s.b.IDs([]string{"k"}), Each: func(r engine.Row) error { return r.Scan(new(string)) }}}
 	forgets := engine.Step{Text: "UPDATE once SET object = 'spoilt' WHERE id = $1", Args: []any{"k"}}
 	asks := engine.Step{Text: s.b.Text(payments.OnceTable.Insert), Args: payments.OnceTable.Rows(s.b.DB.Dialect(), s.b.Personal, []*pay.Once{keyed("k").Once, keyed("other").Once}).Args(), Want: 2}
 	if err := s.b.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {

@@ -86,7 +86,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range list {
-				if strings.HasPrefix(b.Rule, "what does not fit its payment") {
+				if strings.HasPrefix(b.Invariant, "what does not fit its payment") {
 					found = append(found, b.ID)
 				}
 			}

@@ -46,7 +46,7 @@ type node struct {
 	flight singleflight.Group // renews the lease, or gives it up
 	joined chan struct{}      // holds one once joined
 	used   atomic.Int64       // last use of Hold, in nanoseconds of this process's clock
-	looks  atomic.Int64       // calls of TakeOver
+	looks  atomic.Int64       // calls of ReleaseOrphans
 }
 
 // hold is a lease as granted.
@@ -276,9 +276,9 @@ func (s *core) live() {
 	}
 }
 
-// TakeOver makes the work of dead nodes due, and returns the number of rows. due is a past time in the
+// ReleaseOrphans makes the work of dead nodes due, and returns the number of rows. due is a past time in the
 // rows' clock.
-func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
+func (s *core) ReleaseOrphans(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
 	if s.b.DB.Alone() {
 		if s.node.looks.Load() > 0 {

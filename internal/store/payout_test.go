@@ -156,7 +156,7 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 		must(t, err)
 		found := map[string]bool{}
 		for _, b := range broken {
-			found[b.Rule+": "+b.ID] = true
+			found[b.Invariant+": "+b.ID] = true
 		}
 		for _, want := range []string{
 			"a withdrawal took its amount from available once: wdr_OPEN",

@@ -128,7 +128,7 @@ func TestCheckReadsWhatMayHaveChanged(t *testing.T) {
 }
 
 func ofRule(found []check.Broken, rule string) []check.Broken {
-	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Rule != rule })
+	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Invariant != rule })
 }
 
 // withShop creates the shop of the tests' payments.
@@ -215,8 +215,8 @@ func TestCheckReleasesItsSnapshots(t *testing.T) {
 	s := openSealed(t, database, store.Options{})
 	withShop(t, s)
 	v := newVandal(t, database)
-	v.exec(`INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, request, act, object, at, doc)
-		SELECT 'aud_' || lpad(n::text, 26, '0'), '', '', FALSE, '', '', '', '', '', 1, '{}' FROM generate_series(1, 10000) AS n`)
+	v.exec(`INSERT INTO audit (id, merchant, shop, live, actor_kind, actor, request, act, object, at, doc, commitment, note_commitment)
+		SELECT 'aud_' || lpad(n::text, 26, '0'), '', '', FALSE, '', '', '', '', '', 1, '{}', '', '' FROM generate_series(1, 10000) AS n`)
 	v.exec(`INSERT INTO audit_addresses (id, address, salt) SELECT id, '', '' FROM audit WHERE id LIKE 'aud_0%'`)
 	r, err := check.OpenReader(ctx, database, nil)
 	must(t, err)
@@ -258,7 +258,7 @@ func TestReaderRefusesAnotherSchema(t *testing.T) {
 		if _, err := check.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "cascada migrate") {
 			t.Errorf("an older database: %v", err)
 		}
-		v.exec("INSERT INTO schema_version (n) VALUES (9999)")
+		v.exec("INSERT INTO schema_version (n, contract) VALUES (9999, TRUE)")
 		if _, err := check.OpenReader(ctx, database, nil); err == nil || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("a newer database: %v", err)
 		}

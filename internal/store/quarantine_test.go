@@ -41,21 +41,21 @@ func works(s *Store) []work {
 	payments, open := leaser(s.Payments().Lease), leaser(s.Settlements().Lease)
 	status := func(word string) map[string]string { return map[string]string{"status": "'" + word + "'"} }
 	return []work{
-		{paymentspkg.PendingDuty, "payments", paymentspkg.PaymentsTable.Columns, status("pending"), payments},
+		{paymentspkg.PendingDuty, "payments", paymentspkg.Table.Columns, status("pending"), payments},
 		{paymentspkg.ProcessingDuty, "processing", paymentspkg.ProcessingTable.Columns, status("processing"), payments},
-		{paymentspkg.EndedDuty, "payments", paymentspkg.PaymentsTable.Columns, status("expired"), payments},
+		{paymentspkg.EndedDuty, "payments", paymentspkg.Table.Columns, status("expired"), payments},
 		{webhooks.DeliveryDuty, "deliveries", webhooks.DeliveriesTable.Columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries().Lease)},
-		{claims.ClaimDuty, "claims", claims.ClaimsTable.Columns, status("pending"), leaser(s.Claims().Lease)},
+		{claims.Duty, "claims", claims.Table.Columns, status("pending"), leaser(s.Claims().Lease)},
 		{payouts.WalletDuty, "wallets", payouts.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets().Lease)},
-		{payouts.WithdrawalDuty, "withdrawals", payouts.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
+		{payouts.WithdrawalDuty, "withdrawals", payouts.Table.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
 		{merchants.VerificationDuty, "verifications", merchants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
 		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions().Lease)},
 		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays().Lease)},
-		{settlements.SettlementDuty, "settlements", settlements.SettlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, open},
-		{settlements.ReceiptDuty, "settlements", settlements.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
+		{settlements.Duty, "settlements", settlements.Table.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, open},
+		{settlements.ReceiptDuty, "settlements", settlements.Table.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
 		{settlements.ReserveDuty, "reserves", settlements.ReservesTable.Columns, nil, leaser(s.Reserves().Lease)},
 		{webhooks.FanOutDuty, "fanouts", webhooks.FanOutsTable.Columns, nil, leaser(s.Deliveries().LeaseFanOuts)},
-		{mails.MailDuty, "mails", mails.MailsTable.Columns, status("waiting"), leaser(s.Mails().Lease)},
+		{mails.Duty, "mails", mails.Table.Columns, status("waiting"), leaser(s.Mails().Lease)},
 	}
 }
 
@@ -100,7 +100,7 @@ func TestUnreadableRowDelaysNoOther(t *testing.T) {
 			}
 		}
 		event := func(id string) string {
-			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}')`
+			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload, row_hash) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}', '')`
 		}
 		do(event("evt_1"))
 		do(event("A")) // one for the fan-outs
@@ -137,7 +137,7 @@ func TestUnreadableRowDelaysNoOther(t *testing.T) {
 				}
 				found, _ := s.Check(ctx) // an invariant may fail on such a row; this finding comes first
 				if !slices.ContainsFunc(found, func(b check.Broken) bool {
-					return b.ID == w.duty.Name+" BAD" && b.Rule == "a row of due work can be read"
+					return b.ID == w.duty.Name+" BAD" && b.Invariant == "a row of due work can be read"
 				}) {
 					t.Errorf("Check does not name it: %v", found)
 				}

@@ -114,12 +114,12 @@ func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
 	if len(mended) == 0 {
 		return nil, nil
 	}
-	rollups := payments.NewPayments(s.b).Rollups()
+	rollups := payments.New(s.b).Rollups()
 	if err := rollups.Recount(ctx); err != nil {
 		return nil, err
 	}
 	for {
-		end, err := rollups.BackfillEnd(ctx)
+		end, err := rollups.RecountEnd(ctx)
 		if err != nil || end == "" {
 			return mended, err
 		}

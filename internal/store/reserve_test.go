@@ -215,7 +215,7 @@ func TestCheckFindsAReserveThatWasUsedTwice(t *testing.T) {
 		broken, err := s.Check(ctx)
 		must(t, err)
 		for _, rule := range []string{"a day's reserve is not released and given back too", "nothing of a merchant's but available is below zero"} {
-			if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == rule }) {
+			if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Invariant == rule }) {
 				t.Errorf("broken: %v, want that %s", broken, rule)
 			}
 		}

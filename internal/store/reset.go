@@ -69,7 +69,7 @@ func (s *core) countedUp(ctx context.Context, pass *empty.Pass) (waits bool, err
 	}
 	n, err := pass.Uncounted(ctx, at)
 	for more := true; more && err == nil && n > 0; {
-		if more, err = payments.NewPayments(s.b).Rollups().AddUp(ctx); err == nil {
+		if more, err = payments.New(s.b).Rollups().AddUp(ctx); err == nil {
 			n, err = pass.Uncounted(ctx, at)
 		}
 	}

@@ -192,7 +192,7 @@ func TestEachPaymentIsCountedOnce(t *testing.T) {
 		sameTotals(t, "after all", totals(t, nodes[0], acme.Shop), want)
 		sameTotals(t, "of all shops", totals(t, nodes[0], analytics.Everyone), want)
 		must(t, nodes[1].Rollups().Recount(ctx))
-		if end, err := nodes[1].Rollups().BackfillEnd(ctx); err != nil || end == "" {
+		if end, err := nodes[1].Rollups().RecountEnd(ctx); err != nil || end == "" {
 			t.Errorf("after a recount has begun, payments are counted from %q on (%v)", end, err)
 		}
 		addUp(t, nodes[1])

@@ -216,7 +216,7 @@ func TestEveryFieldOfARowComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		tables := []any{payments.PaymentsTable, payments.ProcessingTable}
+		tables := []any{payments.Table, payments.ProcessingTable}
 		for _, k := range written {
 			if reflect.TypeOf(k).Kind() == reflect.Pointer { // not the payments, which are in two tables
 				tables = append(tables, k)

@@ -81,14 +81,14 @@ func (v vandal) broken(s *store.Store, rule, id, note string) {
 func (v vandal) named(broken []check.Broken, rule, id, note string) {
 	v.t.Helper()
 	if !slices.ContainsFunc(broken, func(b check.Broken) bool {
-		return strings.Contains(b.Rule, rule) && b.ID == id && strings.Contains(b.Note, note)
+		return strings.Contains(b.Invariant, rule) && b.ID == id && strings.Contains(b.Note, note)
 	}) {
 		v.t.Errorf("want %q named for %q (%s), found %v", id, rule, note, broken)
 	}
 }
 
 func act(id string, at time.Time) audit.Entry {
-	return audit.Entry{ID: audit.AuditPrefix + id, Scope: acme, By: audit.Actor{Kind: audit.ByKey, ID: "key_1", IP: "192.0.2.1", Request: "req_1"},
+	return audit.Entry{ID: audit.Prefix + id, Scope: acme, By: audit.Actor{Kind: audit.ByKey, ID: "key_1", IP: "192.0.2.1", Request: "req_1"},
 		Act: audit.KeyCreated, Object: "key_2", Details: map[string]string{"kind": "secret"}, At: at}
 }
 

@@ -79,11 +79,11 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
 		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, pay.Audience{Shops: []merchants.Shop{{ID: acme.Shop}}}, noon.Add(time.Hour)))))
-		if d, err := s.Settlements().Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
+		if d, err := s.Settlements().Receipt(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt reads as %q (%v)", d.Body, err)
 		}
 		for _, other := range []merchants.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
-			if _, err := s.Settlements().Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Settlements().Receipt(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the receipt: %v", other, err)
 			}
 			if _, err := s.Settlements().Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
@@ -230,7 +230,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 				must(t, err)
 				var found []string
 				for _, b := range broken {
-					found = append(found, b.Rule)
+					found = append(found, b.Invariant)
 				}
 				if !slices.Equal(found, c.want) {
 					t.Errorf("%s: broken %v, want %v", name, broken, c.want)
@@ -256,7 +256,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 		newVandal(t, database).exec("UPDATE balances SET movements = 3")
 		broken, err := s.Check(ctx)
 		must(t, err)
-		if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == "movements are counted" }) {
+		if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Invariant == "movements are counted" }) {
 			t.Errorf("broken: %v, want the count of movements", broken)
 		}
 	})

@@ -53,8 +53,8 @@ var ErrRefused = errors.New("the database refused a statement")
 // called only for a Blind trip.
 type Through func(ctx context.Context, t Trip, run func(context.Context) error) error
 
-// Blind reports whether nobody waits for the trip's rows, so that it may still run after its caller was
-// told of a failure: a commit that was on its way.
+// Blind reports whether a trip returns no rows to its caller. Such a trip, a commit, may still run after its caller got an
+// error, as when the network broke while the commit was on its way.
 func (t Trip) Blind() bool { return t.Kind == TripCommit }
 
 // OpenShared opens an SQLite database for several Stores with the clock now. content is another database's

@@ -30,11 +30,11 @@ SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
 	storyTransfers = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE payment = $1 ORDER BY at, id`)
 	storyClaims = engine.Statement(`
-SELECT ` + claims.ClaimsTable.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
+SELECT ` + claims.Table.List + ` FROM claims WHERE payment = $1 ORDER BY created_at, id`)
 	storyMoves = engine.Statement(`
 SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $2 ORDER BY at, id`)
 	storyWithdrawal = engine.Statement(`
-SELECT ` + payouts.WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
+SELECT ` + payouts.Table.List + ` FROM withdrawals WHERE id = $1`)
 	storyEvents = engine.Statement(`
 SELECT e.at, e.type, e.id, e.object, e.sequence FROM ` + storyObjects + ` AS o JOIN events AS e ON {named e.id evt_ o.id} AND e.object = o.id
 ORDER BY e.at, e.object, e.sequence`)
@@ -90,7 +90,7 @@ func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id strin
 }
 
 func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id string) error {
-	w, err := base.One(ctx, s.b, storyWithdrawal, payouts.WithdrawalsTable.Scan(s.b.Personal), id)
+	w, err := base.One(ctx, s.b, storyWithdrawal, payouts.Table.Scan(s.b.Personal), id)
 	if err != nil {
 		return err
 	}
@@ -301,13 +301,13 @@ func transferLine(r engine.Row) (string, error) {
 }
 
 func (s *Store) claimLine(r engine.Row) (string, error) {
-	c, err := claims.ClaimsTable.Scan(s.b.Personal)(r)
+	c, err := claims.Table.Scan(s.b.Personal)(r)
 	if err != nil {
 		return "", err
 	}
 	kind := string(c.Kind)
 	if c.Kind == pay.UserDispute {
-		kind = "refund by the " + string(c.From())
+		kind = "refund by the " + string(c.Origin)
 	}
 	line := entry(table.Micros(c.CreatedAt), "%s %s %s%s, of %s (%s)", kind, c.ID, c.Status, forWhom(c), c.Local, c.Dollars())
 	if dispute := c.Case.String(); dispute != "" {

@@ -60,7 +60,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		}
 		deltas[k] = c
 	}
-	for _, p := range payments.PaymentsTable.In(w.Kept, nil) {
+	for _, p := range payments.Table.In(w.Kept, nil) {
 		if p.Status == p.Stored {
 			continue
 		}
@@ -119,7 +119,7 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 
 // addFacts keeps what the batch has to count for analytics, in one row that nothing else changes.
 func (w *write) addFacts(steps []engine.Step) []engine.Step {
-	facts := payments.Facts(payments.PaymentsTable.In(w.Kept, nil), payments.SessionsTable.In(w.Kept, nil))
+	facts := payments.Facts(payments.Table.In(w.Kept, nil), payments.SessionsTable.In(w.Kept, nil))
 	if facts == nil {
 		return steps
 	}

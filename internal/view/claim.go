@@ -25,7 +25,7 @@ type Refund struct {
 func NewRefund(r pay.Refund) Refund {
 	return Refund{
 		RefundID: r.ID, TransactionID: r.Payment, Amount: Money{r.Local}, AmountUSD: USD(r.USD),
-		Currency: r.Local.Currency, Status: r.Status, Reason: text(r.Reason), Origin: r.From(), CreatedAt: Time{r.CreatedAt},
+		Currency: r.Local.Currency, Status: r.Status, Reason: text(r.Reason), Origin: r.Origin, CreatedAt: Time{r.CreatedAt},
 	}
 }
 
@@ -97,7 +97,7 @@ type TransactionSummary struct {
 func NewClaim(c pay.Claim) Claim {
 	v := Claim{
 		ID: c.ID, Type: c.Kind, Status: c.Status, TransactionID: c.Payment, MerchantOrderID: text(c.OrderID),
-		PreviousClaimID: text(c.Previous), Origin: text(string(c.From())),
+		PreviousClaimID: text(c.Previous), Origin: text(string(c.Origin)),
 		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
 		Reason: text(c.Reason), NetworkReasonCode: text(c.Network), EvidenceDueBy: at(c.DueBy),
 		Evidence: make([]Evidence, 0, len(c.Evidence)), Timeline: make([]ClaimStep, 0, len(c.Timeline)),

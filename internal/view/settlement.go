@@ -41,7 +41,7 @@ type Settlement struct {
 
 // SettlementPayout says how far a settlement is paid out (SETTLE-11).
 type SettlementPayout struct {
-	Status pay.PayoutState   `json:"status" enum:"owed,in_progress,paid,nothing_to_pay,paid_unlinked" doc:"owed: a part is covered by nothing; in_progress: withdrawals cover all of it, and some have not arrived; nothing_to_pay: its net is zero or a debt, or was set off; paid_unlinked: it was marked as paid before withdrawals were linked to settlements"`
+	Status pay.PayoutState   `json:"status" enum:"owed,in_progress,paid,nothing_to_pay" doc:"owed: a part is covered by nothing; in_progress: withdrawals cover all of it, and some have not arrived; nothing_to_pay: its net is zero or a debt, or was set off"`
 	Amount Money             `json:"amount" doc:"What withdrawals cover of its net, arrived or not"`
 	Owed   Money             `json:"owed" doc:"What nothing covers yet; below zero: a debt that later settlements are set off against"`
 	Covers []SettlementCover `json:"covers" doc:"What its net is paid out by or set off against"`
@@ -59,12 +59,7 @@ func newSettlementPayout(s pay.Settlement) *SettlementPayout {
 	if s.Status == pay.BatchOpen {
 		return nil
 	}
-	v := &SettlementPayout{Status: s.PayoutState(), Amount: USD(s.PaidOut()), Covers: []SettlementCover{}}
-	if v.Status != pay.PayoutFromBefore {
-		v.Owed = USD(s.Uncovered())
-	} else {
-		v.Owed = USD(0)
-	}
+	v := &SettlementPayout{Status: s.PayoutState(), Amount: USD(s.PaidOut()), Owed: USD(s.Uncovered()), Covers: []SettlementCover{}}
 	for _, c := range s.Covers {
 		part := SettlementCover{Amount: USD(c.Amount), Paid: c.Paid}
 		if c.SetOff() {

@@ -148,8 +148,8 @@ type Dispute struct {
 }
 
 func newDisputes(p *pay.Payment) (list []Dispute) {
-	for _, t := range p.Disputes.Takings {
-		list = append(list, Dispute{t.Claim, t.State(), outcome(t.State()), Money{t.Disputed(p.Price)}})
+	for _, t := range p.Disputes.Entries {
+		list = append(list, Dispute{t.Claim, t.Status, outcome(t.Status), Money{t.Disputed(p.Price)}})
 	}
 	return list
 }
@@ -206,11 +206,11 @@ func NewCreated(p *pay.Payment, checkoutURL, key string) Created {
 }
 
 // WithData adds what the shopper needed to pay when the create call replied.
-func (c Created) WithData(p *pay.Payment, checkoutURL string) Created {
+func (v Created) WithData(p *pay.Payment, checkoutURL string) Created {
 	if p.Work.Answered != pay.Processing {
-		c.PaymentData = newPaymentData(p, checkoutURL)
+		v.PaymentData = newPaymentData(p, checkoutURL)
 	}
-	return c
+	return v
 }
 
 // formURL is where a direct charge is paid. For a hosted checkout it is our own page or nil: the integrator

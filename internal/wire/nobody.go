@@ -36,5 +36,5 @@ func NoBody(op *huma.Operation, r *http.Request) error {
 	return Invalid(issues...)
 }
 
-// mostUnread is how many bytes of a body that nobody wants are looked at for the names of its fields.
+// mostUnread is how many bytes are read of a body that an operation does not have, to name its fields in the reply.
 const mostUnread = 8 << 10

@@ -81,8 +81,8 @@ func tooMany(path string) Issue {
 	return Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}
 }
 
-// own are the names of a shop's own that were looked at, and the paths that were refused. A name means the same wherever it is, and is looked at once:
-// a list may have it a thousand times. Paths are clipped, so two names may have one path.
+// own has the names that a shop chose itself and that were checked, and the paths that were refused. A name means the same wherever it is,
+// so it is checked once: a list may have it a thousand times. Paths are clipped, so two names may have one path.
 type own struct{ harmless, refused map[string]bool }
 
 // check adds what is wrong with an unknown field, and with what is in it.
@@ -157,11 +157,11 @@ func (o own) name(path, name string, value any, known []string) Issue {
 // IgnoredHeader lists the fields and parameters of a request that were ignored.
 const IgnoredHeader = "Service-Ignored"
 
-// mostIgnored is how many bytes of names are told: a proxy may give up a reply with long headers when the payment was made.
+// mostIgnored is how many bytes of names the header has at most: a proxy may drop a reply with long headers, although the payment was made.
 const mostIgnored = 1200
 
 // TellIgnored says in the reply which fields of a request were ignored, mostStrangers of them. A name with other characters is
-// encoded as in an address. What was told before stays.
+// encoded as in an address. Names that the header has already stay.
 func TellIgnored(reply http.Header, names []string) {
 	if len(names) == 0 {
 		return

@@ -45,24 +45,24 @@ func NewAdapter(a provider.Adapter) Adapter {
 
 // Account is a provider account. It never has a credential's value.
 type Account struct {
-	ID              string                 `json:"id" example:"stripe-mx"`
-	Adapter         string                 `json:"adapter" example:"stripe"`
-	Environment     merchants.Environment  `json:"environment" enum:"sandbox,production"`
-	Merchant        *string                `json:"merchantId" doc:"The merchant whose payments it takes; null: all merchants"`
-	Status          accounts.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
-	Priority        int                    `json:"priority" doc:"Accounts with lower numbers are tried first"`
-	Rails           []string               `json:"rails" doc:"Catalog keys of its rails" example:"[\"card.MEX\"]"`
-	AllRails        bool                   `json:"allRails" doc:"It has all rails of its adapter, also those that a later version adds"`
-	Terms           []Terms                `json:"terms" doc:"The provider's prices and limits"`
-	BaseURL         string                 `json:"baseUrl,omitempty" doc:"URL to use instead of the provider's own"`
-	Credentials     []string               `json:"credentials" doc:"Names of its credentials; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
-	NotificationURL string                 `json:"notificationUrl,omitempty" doc:"Where the provider must send notifications; absent if it sends none"`
-	PaysOut         bool                   `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
-	Problem         string                 `json:"problem,omitempty" doc:"Why it cannot be used; absent if it can"`
-	Version         int64                  `json:"version" doc:"A change that names another version is refused"`
-	CreatedAt       view.Time              `json:"createdAt"`
-	UpdatedAt       view.Time              `json:"updatedAt"`
-	RotatedAt       *view.Time             `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
+	ID              string                `json:"id" example:"stripe-mx"`
+	Adapter         string                `json:"adapter" example:"stripe"`
+	Environment     merchants.Environment `json:"environment" enum:"sandbox,production"`
+	Merchant        *string               `json:"merchantId" doc:"The merchant whose payments it takes; null: all merchants"`
+	Status          accounts.Status       `json:"status" enum:"enabled,disabled,removed"`
+	Priority        int                   `json:"priority" doc:"Accounts with lower numbers are tried first"`
+	Rails           []string              `json:"rails" doc:"Catalog keys of its rails" example:"[\"card.MEX\"]"`
+	AllRails        bool                  `json:"allRails" doc:"It has all rails of its adapter, also those that a later version adds"`
+	Terms           []Terms               `json:"terms" doc:"The provider's prices and limits"`
+	BaseURL         string                `json:"baseUrl,omitempty" doc:"URL to use instead of the provider's own"`
+	Credentials     []string              `json:"credentials" doc:"Names of its credentials; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
+	NotificationURL string                `json:"notificationUrl,omitempty" doc:"Where the provider must send notifications; absent if it sends none"`
+	PaysOut         bool                  `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
+	Problem         string                `json:"problem,omitempty" doc:"Why it cannot be used; absent if it can"`
+	Version         int64                 `json:"version" doc:"A change that names another version is refused"`
+	CreatedAt       view.Time             `json:"createdAt"`
+	UpdatedAt       view.Time             `json:"updatedAt"`
+	RotatedAt       *view.Time            `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
 }
 
 // Terms are a provider's prices and limits for a rail.

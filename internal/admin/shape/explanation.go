@@ -52,7 +52,7 @@ type Try struct {
 // Verdict says whether an account would accept such a payment now.
 type Verdict struct {
 	Account string   `json:"account" example:"stripe-mx"`
-	Takes   bool     `json:"takes"`
+	Accepts bool     `json:"takes"`
 	Reason  string   `json:"reason,omitempty" doc:"Why it does not"`
 	Circuit *Circuit `json:"circuit,omitempty" doc:"For this rail, as the answering node sees it; absent in a command's output"`
 	Score   *Score   `json:"score,omitempty" doc:"For such payments, as the answering node sees it; absent if it had none"`
@@ -65,7 +65,7 @@ func NewExplanation(e approuting.Explanation) Explanation {
 		told.Attempts = append(told.Attempts, newAttempt(a))
 	}
 	for _, v := range e.Accounts {
-		verdict := Verdict{Account: v.Account, Takes: v.Verdict == "", Reason: v.Verdict}
+		verdict := Verdict{Account: v.Account, Accepts: v.Verdict == "", Reason: v.Verdict}
 		if e.Watched {
 			circuit := newCircuit(v.Circuit, e.At)
 			verdict.Circuit = &circuit

@@ -30,7 +30,7 @@ type PayoutVerdict struct {
 }
 
 // NewPayoutExplanation shows an explanation.
-func NewPayoutExplanation(e payouts.PayoutExplanation) PayoutExplanation {
+func NewPayoutExplanation(e payouts.Explanation) PayoutExplanation {
 	w := e.Withdrawal
 	told := PayoutExplanation{
 		Withdrawal: w.ID, Status: string(w.Status), Rail: e.Rail, Tried: append([]pay.PayoutAttempt{}, w.Tried...), Account: w.Payout.Provider,

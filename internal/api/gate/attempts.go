@@ -23,21 +23,21 @@ type attempt struct {
 //
 // Errors: the context's.
 func (a *attempts) enter(ctx context.Context, address string, left func() int) (leave func(), ok bool, err error) {
-	mine := a.visit(address)
+	this := a.visit(address)
 	for {
-		over := a.next(mine)
+		over := a.next(this)
 		room := left() // may query Redis
 		if room <= 0 {
-			a.gone(address, mine)
+			a.gone(address, this)
 			return nil, false, nil
 		}
-		if a.begin(mine, over, room) {
-			return func() { a.end(address, mine) }, true, nil
+		if a.begin(this, over, room) {
+			return func() { a.end(address, this) }, true, nil
 		}
 		select {
 		case <-over:
 		case <-ctx.Done():
-			a.gone(address, mine)
+			a.gone(address, this)
 			return nil, false, ctx.Err()
 		}
 	}
@@ -49,51 +49,51 @@ func (a *attempts) visit(address string) *attempt {
 	if a.of == nil {
 		a.of = map[string]*attempt{}
 	}
-	mine := a.of[address]
-	if mine == nil {
-		mine = &attempt{over: make(chan struct{})}
-		a.of[address] = mine
+	this := a.of[address]
+	if this == nil {
+		this = &attempt{over: make(chan struct{})}
+		a.of[address] = this
 	}
-	mine.visitors++
-	return mine
+	this.visitors++
+	return this
 }
 
 // next closes when the next request is done and its failure is counted.
-func (a *attempts) next(mine *attempt) <-chan struct{} {
+func (a *attempts) next(this *attempt) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return mine.over
+	return this.over
 }
 
 // begin takes a place if there is room and nobody finished since room was read.
-func (a *attempts) begin(mine *attempt, over <-chan struct{}, room int) bool {
+func (a *attempts) begin(this *attempt, over <-chan struct{}, room int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if mine.over != over || mine.under >= room {
+	if this.over != over || this.under >= room {
 		return false
 	}
-	mine.under++
+	this.under++
 	return true
 }
 
-func (a *attempts) end(address string, mine *attempt) {
+func (a *attempts) end(address string, this *attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	mine.under--
-	close(mine.over)
-	mine.over = make(chan struct{})
-	a.forget(address, mine)
+	this.under--
+	close(this.over)
+	this.over = make(chan struct{})
+	a.forget(address, this)
 }
 
-func (a *attempts) gone(address string, mine *attempt) {
+func (a *attempts) gone(address string, this *attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.forget(address, mine)
+	a.forget(address, this)
 }
 
 // forget removes a visitor. The caller holds mu.
-func (a *attempts) forget(address string, mine *attempt) {
-	if mine.visitors--; mine.visitors == 0 {
+func (a *attempts) forget(address string, this *attempt) {
+	if this.visitors--; this.visitors == 0 {
 		delete(a.of, address)
 	}
 }

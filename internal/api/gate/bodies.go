@@ -61,12 +61,12 @@ func (g *Gate) count(reply http.Header, r *http.Request, places *limit.Places, k
 // countedBody reserves places for the bytes read from it.
 type countedBody struct {
 	io.ReadCloser
-	reply       http.Header
-	places      *limit.Places
-	owner       string
-	read        int
-	room, taken int // bytes that may be read before it needs more places, and the places it holds
-	refused     func()
+	reply      http.Header
+	places     *limit.Places
+	owner      string
+	read       int
+	room, held int // bytes that may be read before it needs more places, and the places it holds
+	refused    func()
 }
 
 // Read implements io.Reader.
@@ -82,13 +82,13 @@ func (b *countedBody) Read(p []byte) (int, error) {
 			return 0, limited("too much is being sent at once: wait until some of it has been answered")
 		}
 		b.room += bodyStep
-		b.taken += bodyStep
+		b.held += bodyStep
 	}
 	return n, err
 }
 
 func (b *countedBody) leave() {
-	if b.taken > 0 {
-		b.places.Leave(b.owner, b.taken)
+	if b.held > 0 {
+		b.places.Leave(b.owner, b.held)
 	}
 }

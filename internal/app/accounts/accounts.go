@@ -42,11 +42,11 @@ type NewAccount struct {
 func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account accounts.Account, err error) {
 	now := ac.Now()
 	if n.ID == "" {
-		n.ID = ac.NewID(accounts.AccountPrefix, now)
+		n.ID = ac.NewID(accounts.Prefix, now)
 	}
-	status := accounts.AccountEnabled
+	status := accounts.Enabled
 	if n.Disabled {
-		status = accounts.AccountDisabled
+		status = accounts.Disabled
 	}
 	fresh := accounts.Account{
 		ID: n.ID, Adapter: n.Adapter, Live: n.Live, Merchant: n.Merchant, Status: status, BaseURL: n.BaseURL,
@@ -240,7 +240,7 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 }
 
 // Rotate replaces the given credentials and keeps the others. Calls under way finish with the old
-// ones, and notifications signed with the old ones are accepted for accounts.AccountGrace.
+// ones, and notifications signed with the old ones are accepted for accounts.Grace.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state.
 func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (accounts.Account, error) {
@@ -278,7 +278,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 	})
 }
 
-// ForgetCredentialsEvery is how often credentials whose grace period is over are looked for. The period is a day, and nobody
+// ForgetCredentialsEvery is the pause between two searches for credentials whose grace period is over. The period is a day, and nobody
 // waits for its end.
 const ForgetCredentialsEvery = time.Hour
 
@@ -303,16 +303,16 @@ func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
 //
 // Errors: store.ErrNotFound, conflict_state for a removed account.
 func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bool) (accounts.Account, error) {
-	act, status := audit.ProviderEnabled, accounts.AccountEnabled
+	act, status := audit.ProviderEnabled, accounts.Enabled
 	if !on {
-		act, status = audit.ProviderDisabled, accounts.AccountDisabled
+		act, status = audit.ProviderDisabled, accounts.Disabled
 	}
 	return ac.change(ctx, by, id, act, func(account accounts.Account) (accounts.Account, map[string]string, error) {
 		if account.Status == status {
 			return account, nil, nil
 		}
 		edited := account
-		if edited.Status != accounts.AccountRemoved {
+		if edited.Status != accounts.Removed {
 			edited.Status = status
 		}
 		next, err := edited.Save(ac.Now())
@@ -396,7 +396,7 @@ func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, e
 	}
 	var told []AccountStatus
 	for _, account := range list {
-		if account.Status != accounts.AccountRemoved || all {
+		if account.Status != accounts.Removed || all {
 			told = append(told, ps.StatusOf(account))
 		}
 	}
@@ -417,7 +417,7 @@ func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountSta
 // StatusOf is an account as the operator sees it.
 func (ps *Providers) StatusOf(account accounts.Account) AccountStatus {
 	s := AccountStatus{Account: account}
-	if account.Status == accounts.AccountRemoved {
+	if account.Status == accounts.Removed {
 		return s
 	}
 	d := ps.openConnector(account)

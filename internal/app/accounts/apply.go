@@ -39,7 +39,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if err != nil {
 		return "", err
 	}
-	if present.Status == accounts.AccountRemoved { // it has no credentials any more
+	if present.Status == accounts.Removed { // it has no credentials any more
 		return "", fmt.Errorf("account %s was removed, and an id is used once: declare another id", n.ID)
 	}
 	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {
@@ -70,9 +70,9 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 
 // settled is the account with the declared settings.
 func settled(account accounts.Account, n NewAccount) accounts.Account {
-	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, accounts.AccountEnabled
+	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, accounts.Enabled
 	if n.Disabled {
-		account.Status = accounts.AccountDisabled
+		account.Status = accounts.Disabled
 	}
 	if len(account.Rails)+len(n.Rails) > 0 { // nil and empty are the same
 		account.Rails = n.Rails

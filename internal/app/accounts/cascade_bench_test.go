@@ -37,7 +37,7 @@ func cascades(b *testing.B, order routing.Order) {
 	d := &connectors{byID: map[string]Connector{}}
 	for i := range 3 {
 		account := accounts.Account{
-			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: accounts.AccountEnabled, Priority: i, Rails: []string{rail.Key},
+			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: accounts.Enabled, Priority: i, Rails: []string{rail.Key},
 			Terms: []accounts.RailTerms{{Fee: &fee, Limits: []accounts.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
 		}
 		d.serving = append(d.serving, account)

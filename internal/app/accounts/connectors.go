@@ -24,8 +24,8 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// AccountsEvery is how soon a node reads changes of provider accounts.
-const AccountsEvery = time.Second
+// Every is how soon a node reads changes of provider accounts.
+const Every = time.Second
 
 // ProvidersConfig is the configuration of Providers.
 type ProvidersConfig struct {
@@ -68,8 +68,8 @@ type Accounts struct {
 	providers *Providers
 }
 
-// NewAccounts returns the Accounts of a service. providers learns of changes.
-func NewAccounts(providers *Providers) *Accounts { return &Accounts{providers.Base, providers} }
+// New returns the Accounts of a service. providers learns of changes.
+func New(providers *Providers) *Accounts { return &Accounts{providers.Base, providers} }
 
 // Connector is a provider account with its client on this node.
 type Connector struct {
@@ -185,7 +185,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	}
 	next := &connectors{mark: mark, byID: map[string]Connector{}}
 	for _, account := range list {
-		if account.Status == accounts.AccountRemoved {
+		if account.Status == accounts.Removed {
 			continue
 		}
 		var d Connector
@@ -354,7 +354,7 @@ func (ps *Providers) encryptPast(account accounts.Account, present map[string]st
 		return nil, err
 	}
 	past = slices.DeleteFunc(past, func(p pastCredentials) bool { return !now.Before(p.Until) })
-	past = append(past, pastCredentials{present, now.Add(accounts.AccountGrace)})
+	past = append(past, pastCredentials{present, now.Add(accounts.Grace)})
 	text, err := json.Marshal(past[max(0, len(past)-maxPast):])
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (ps *Providers) inInstallments(serving accounts.Accounts, p pay.Payment, ra
 		}
 	}
 	_, chosen, _ := ps.Rules.Load().Choose(rail.Key, able)
-	taking, _ := chosen.Taking(rail, p.Price.Local)
+	taking, _ := chosen.Accepting(rail, p.Price.Local)
 	if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
 		return serving, nil
 	}

@@ -77,9 +77,9 @@ func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 type tokens struct {
 	keys   atomic.Pointer[signingKeys]
 	parser *jwt.Parser
-	// sealsSince is when this node learnt of the current master key.
-	sealsSince atomic.Pointer[time.Time]
-	seen       *lru.Cache[string, seenToken] // by token
+	// masterSince is when this node learnt of the current master key.
+	masterSince atomic.Pointer[time.Time]
+	seen        *lru.Cache[string, seenToken] // by token
 }
 
 type seenToken struct {
@@ -125,7 +125,7 @@ func (ac *Access) Login(ctx context.Context, by base.Principal, apiKey, secretKe
 	}); err != nil {
 		return Tokens{}, err
 	}
-	ac.events[AuthLogin].Add(1)
+	ac.events[EventLogin].Add(1)
 	return ac.issue(ctx, login, now)
 }
 
@@ -158,14 +158,14 @@ func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) 
 	if err != nil {
 		return t, ac.refreshRefused(ctx, by, err)
 	}
-	ac.events[AuthRefresh].Add(1)
+	ac.events[EventRefresh].Add(1)
 	return t, nil
 }
 
 // refreshRefused logs and counts a refused refresh token, and returns err.
 func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.InvalidToken {
-		ac.events[AuthRefreshRefused].Add(1)
+		ac.events[EventRefreshRefused].Add(1)
 		ac.Quiet.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
@@ -226,7 +226,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 
 // stolen ends a login whose refresh token was used twice, and returns the error for the caller.
 func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) error {
-	ac.events[AuthRefreshReused].Add(1)
+	ac.events[EventRefreshReused].Add(1)
 	ac.Log.WarnContext(ctx, "a refresh token was used twice; its login is revoked", "login", login, "address", by.Address)
 	actor := audit.Actor{Kind: audit.BySystem, IP: by.Address, Request: by.RequestID}
 	if err := ac.RevokeLogin(ctx, actor, login, "a refresh token was used twice"); err != nil {

@@ -130,7 +130,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[merchants.KeyUse]ti
 		return err
 	}
 	for id, list := range told {
-		ac.events[AuthNewAddress].Add(int64(len(list)))
+		ac.events[EventNewAddress].Add(int64(len(list)))
 		ac.Quiet.WarnSometimes(ctx, "a key was used from a new address", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil

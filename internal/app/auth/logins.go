@@ -89,41 +89,41 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// AuthEvent is an event about credentials that is counted.
-type AuthEvent string
+// Event is an event about credentials that is counted.
+type Event string
 
 // The events. Their number is fixed, because each is a label of a metric.
 const (
-	AuthLogin          AuthEvent = "login"
-	AuthLoginRefused   AuthEvent = "login_refused"
-	AuthRefresh        AuthEvent = "refresh"
-	AuthRefreshRefused AuthEvent = "refresh_refused"
-	AuthRefreshReused  AuthEvent = "refresh_reused"
-	AuthRefused        AuthEvent = "credential_refused"
-	AuthRevoked        AuthEvent = "login_revoked"
-	AuthNewAddress     AuthEvent = "key_new_address"
-	AuthBeyond         AuthEvent = "beyond_rights"
+	EventLogin          Event = "login"
+	EventLoginRefused   Event = "login_refused"
+	EventRefresh        Event = "refresh"
+	EventRefreshRefused Event = "refresh_refused"
+	EventRefreshReused  Event = "refresh_reused"
+	EventRefused        Event = "credential_refused"
+	EventRevoked        Event = "login_revoked"
+	EventNewAddress     Event = "key_new_address"
+	EventBeyond         Event = "beyond_rights"
 )
 
-// AuthEventKinds lists the events.
-func AuthEventKinds() []AuthEvent {
-	return []AuthEvent{AuthLogin, AuthLoginRefused, AuthRefresh, AuthRefreshRefused, AuthRefreshReused, AuthRefused, AuthRevoked, AuthNewAddress, AuthBeyond}
+// EventKinds lists the events.
+func EventKinds() []Event {
+	return []Event{EventLogin, EventLoginRefused, EventRefresh, EventRefreshRefused, EventRefreshReused, EventRefused, EventRevoked, EventNewAddress, EventBeyond}
 }
 
 // authEvents counts the events.
-type authEvents map[AuthEvent]*atomic.Int64
+type authEvents map[Event]*atomic.Int64
 
 func newAuthEvents() authEvents {
 	e := authEvents{}
-	for _, kind := range AuthEventKinds() {
+	for _, kind := range EventKinds() {
 		e[kind] = new(atomic.Int64)
 	}
 	return e
 }
 
 // AuthEvents counts the events about credentials at this node since it started.
-func (ac *Access) AuthEvents() map[AuthEvent]int64 {
-	counts := map[AuthEvent]int64{}
+func (ac *Access) AuthEvents() map[Event]int64 {
+	counts := map[Event]int64{}
 	for kind, n := range ac.events {
 		counts[kind] = n.Load()
 	}
@@ -132,7 +132,7 @@ func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 
 // loginRefused logs, counts and audits a refused login. key is the publishable key, if it is known.
 func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key merchants.Key) {
-	ac.events[AuthLoginRefused].Add(1)
+	ac.events[EventLoginRefused].Add(1)
 	ac.Quiet.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
@@ -156,7 +156,7 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key merch
 func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refusal error) {
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && (shown.Code == problem.InvalidAPIKey || shown.Code == problem.InvalidToken) {
-		ac.events[AuthRefused].Add(1)
+		ac.events[EventRefused].Add(1)
 		ac.Quiet.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
@@ -165,7 +165,7 @@ func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refu
 func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal error) {
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && shown.Code == problem.Forbidden {
-		ac.events[AuthBeyond].Add(1)
+		ac.events[EventBeyond].Add(1)
 		ac.Quiet.WarnSometimes(ctx, "credentials lack a right or a scope", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
@@ -272,7 +272,7 @@ func (ac *Access) endLogins(ctx context.Context, by audit.Actor, list []merchant
 		return err // if the result is unknown, the next look finds it
 	}
 	ac.revoked.learn(ended, now, ac.oldestToken(now))
-	ac.events[AuthRevoked].Add(int64(len(list)))
+	ac.events[EventRevoked].Add(int64(len(list)))
 	return nil
 }
 

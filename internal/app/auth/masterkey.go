@@ -73,7 +73,7 @@ func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
 	if _, done := Find(list, ReencryptedID+current); done {
 		return nil
 	}
-	heard := sc.Now().Sub(*sc.tokens.sealsSince.Load()) >= allHear
+	heard := sc.Now().Sub(*sc.tokens.masterSince.Load()) >= allHear
 	n, err := sc.Reencrypt(ctx)
 	if err != nil || n > 0 || !heard { // a look after all nodes know the key finds what they encrypted before
 		return err

@@ -134,9 +134,9 @@ func (sc *Secrets) heed(list []merchants.Encrypted) error {
 	if err != nil {
 		return fmt.Errorf("%w, or another one took over: this process has %s: %w", ErrForeignKey, strings.Join(sc.Vault.Keys(), ", "), err)
 	}
-	if now := sc.Vault.Current(); now != before || sc.tokens.sealsSince.Load() == nil {
+	if now := sc.Vault.Current(); now != before || sc.tokens.masterSince.Load() == nil {
 		at := sc.Now()
-		sc.tokens.sealsSince.Store(&at)
+		sc.tokens.masterSince.Store(&at)
 		if sc.tokens.keys.Load() != nil {
 			sc.Log.Info("another master key took over", "key", now, "before", before)
 		}

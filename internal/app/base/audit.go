@@ -15,7 +15,7 @@ import (
 func (b *Base) Audited(by audit.Actor, scope merchants.Scope, act audit.Act, object string, details map[string]string) []audit.Entry {
 	now := b.Now()
 	entry := audit.Entry{
-		ID: b.NewID(audit.AuditPrefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
+		ID: b.NewID(audit.Prefix, now), Scope: scope, By: by, Act: act, Object: object, Details: details, At: now,
 	}
 	if by.IP != "" {
 		entry.Salt = rand.Text()

@@ -50,7 +50,7 @@ type Base struct {
 	Tenants       *Cache[Tenancy]
 	Sandboxes     *Sandboxes
 	RecoveryState atomic.Pointer[pay.Recovery] // of a database that was restored; not nil once it was read
-	// Ended is told each payment whose end this node wrote. It is set before the first commit; nil: nobody is told.
+	// Ended is called with each payment whose end this node wrote; nil: there is no call. It is set before the first commit.
 	Ended func(pay.Payment)
 }
 

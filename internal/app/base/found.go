@@ -25,5 +25,5 @@ func OtherThanFound(f pay.Found) error {
 // before.
 func AsTaken(f pay.Found, object string) pay.Found {
 	f.Version--
-	return f.Taken(object)
+	return f.Assigned(object)
 }

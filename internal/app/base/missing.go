@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// kinds are the prefixes of ids that a merchant may have, and how each is told of: names, if the text says where to read it,
-// else other, which says what to send in its place.
+// kinds are the prefixes of ids that a merchant may have, with the reason for each in an error: names, if its text says where the
+// object is read, otherwise other, whose text says what to send in its place.
 var kinds = []struct {
 	prefix string
 	names  problem.Of1
@@ -36,7 +36,7 @@ var kinds = []struct {
 	{"req_", problem.Of1{}, isRequest, ""},
 }
 
-// missing has what is looked for, by the code of the error.
+// missing has the kind of object that was not found, by the code of the error.
 var missing = map[problem.Code]struct {
 	none problem.Of1
 	word string

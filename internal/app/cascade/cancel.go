@@ -39,8 +39,8 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // even if another node has moved it meanwhile.
 func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
 	if o.Kind == pay.Approved || o.Kind == pay.Reversed || o.Kind == pay.Declined {
-		next, mine, err := c.ApplyAnswer(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
-		if err != nil || mine {
+		next, goesOn, err := c.ApplyAnswer(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
+		if err != nil || goesOn {
 			return next, err
 		}
 		return c.Store.Payments().Any(ctx, p.ID)

@@ -28,8 +28,8 @@ type Cascade struct {
 	closing    chan struct{} // closed by Close
 }
 
-// NewCascade returns a cascade.
-func NewCascade(b *base.Base, providers *accounts.Providers, catalog *accounts.Catalog) *Cascade {
+// New returns a cascade.
+func New(b *base.Base, providers *accounts.Providers, catalog *accounts.Catalog) *Cascade {
 	return &Cascade{Base: b, providers: providers, catalog: catalog, lanes: accounts.NewLanes(b.Now), closing: make(chan struct{})}
 }
 

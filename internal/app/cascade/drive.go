@@ -16,9 +16,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// TakeAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
+// DriveAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
 // create call replies with it.
-func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) DriveAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	asked := regained(p)
 	p, err := c.Drive(ctx, p, routes, cause)
 	if err == nil && !asked {
@@ -110,13 +110,13 @@ func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 			return p, nil
 		}
 		var err error
-		mine := false
+		goesOn := false
 		if c.mayCall(ctx, p, attempt) {
-			p, mine, err = c.ApplyAnswer(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
+			p, goesOn, err = c.ApplyAnswer(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
-			p, mine, err = c.resend(ctx, p)
+			p, goesOn, err = c.resend(ctx, p)
 		}
-		if err != nil || !mine {
+		if err != nil || !goesOn {
 			return p, err
 		}
 	}
@@ -181,10 +181,10 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 }
 
 // ApplyAnswer commits the outcome of an attempt. If a notification came first, the outcome is treated as
-// another notification, so that no news is lost. mine is true if the payment is as this call wrote
+// another notification, so that no news is lost. goesOn is true if the payment is as this call wrote
 // it: only then does the caller make its next call. asked is the time of a query, in the database's
 // clock; zero for a call.
-func (c *Cascade) ApplyAnswer(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
+func (c *Cascade) ApplyAnswer(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, goesOn bool, _ error) {
 	read := p
 	err := base.Again(func() error {
 		o, err := c.proved(ctx, read, said, asked, &routes)
@@ -212,7 +212,7 @@ func (c *Cascade) ApplyAnswer(ctx context.Context, p pay.Payment, attempt pay.At
 		}
 		err = c.Commit(ctx, change, cause)
 		if err == nil {
-			p, mine = next, true
+			p, goesOn = next, true
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
@@ -224,7 +224,7 @@ func (c *Cascade) ApplyAnswer(ctx context.Context, p pay.Payment, attempt pay.At
 		}
 		return err
 	})
-	return p, mine, err
+	return p, goesOn, err
 }
 
 // proved returns the part of an outcome that is proved, and makes this node the caller of the

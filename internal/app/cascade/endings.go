@@ -49,7 +49,7 @@ func (c *Cascade) applyLook(ctx context.Context, p pay.Payment, o pay.Outcome) e
 	return c.looked(ctx, change)
 }
 
-// looked commits what a look found.
+// looked commits the answer of a query about a payment that has ended.
 func (c *Cascade) looked(ctx context.Context, change pay.Change) error {
 	err := c.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // a notification came meanwhile; if not, it is due again at the end of the lease

@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// TakeOver makes payments due that were in the hands of nodes that are gone.
-func (c *Cascade) TakeOver(ctx context.Context) error {
-	n, err := c.Store.TakeOver(ctx, c.Now())
+// ReleaseOrphans makes payments due that were in the hands of nodes that are gone.
+func (c *Cascade) ReleaseOrphans(ctx context.Context) error {
+	n, err := c.Store.ReleaseOrphans(ctx, c.Now())
 	if n > 0 {
 		c.Log.InfoContext(ctx, "payments of a dead node are queried", "payments", n)
 		c.Alarms[base.PaymentsLoop].Set(base.AtOnce)

@@ -47,7 +47,7 @@ func (c *Cascade) regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.
 	}
 	for _, f := range append(tries, at) {
 		if f.Open() {
-			change.Found = append(change.Found, f.Taken(object))
+			change.Found = append(change.Found, f.Assigned(object))
 		}
 	}
 	return p, change, nil

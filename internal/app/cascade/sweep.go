@@ -86,8 +86,8 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	if o.Kind == pay.Missing && attempt.Status == pay.Sending && attempt.OnItsWay(asked) {
 		return c.callAgain(ctx, p, routes)
 	}
-	p, mine, err := c.ApplyAnswer(ctx, p, attempt, o, asked, routes, view.Cause{})
-	if err != nil || !mine {
+	p, goesOn, err := c.ApplyAnswer(ctx, p, attempt, o, asked, routes, view.Cause{})
+	if err != nil || !goesOn {
 		return err
 	}
 	if p, err = c.Drive(ctx, p, routes, view.Cause{}); err != nil {
@@ -135,8 +135,8 @@ func (c *Cascade) askLeft(ctx context.Context, p pay.Payment) (pay.Payment, erro
 // callAgain makes the call of an attempt whose owner has died or is delayed. If the owner's call is
 // on its way too, the provider treats both as one.
 func (c *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Cascade) error {
-	p, mine, err := c.resend(ctx, p)
-	if err != nil || !mine {
+	p, goesOn, err := c.resend(ctx, p)
+	if err != nil || !goesOn {
 		return err
 	}
 	if p, err = c.Drive(ctx, p, routes, view.Cause{}); err != nil {

@@ -44,11 +44,11 @@ func (rf *Claims) List(ctx context.Context, scope merchants.Scope, f lists.Claim
 	return rf.Store.Claims().List(ctx, scope, f)
 }
 
-// AcceptClaim accepts a claim for the merchant: the shopper gets the money. The provider is not told: a dispute that nobody answers is
+// Accept accepts a claim for the merchant: the shopper gets the money. The provider gets no call: a dispute that nobody answers is
 // lost there at its deadline.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (rf *Claims) AcceptClaim(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Claim, error) {
+func (rf *Claims) Accept(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -120,10 +120,10 @@ func (rf *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim
 	return pay.File{}, problem.New(problem.NotFound, noFile)
 }
 
-// AnyClaim reads a claim of any tenant, for the operator.
+// Any reads a claim of any tenant, for the operator.
 //
 // Errors: claim_not_found.
-func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+func (rf *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	c, err := rf.Store.Claims().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
@@ -131,14 +131,14 @@ func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 	return c, err
 }
 
-// AnyClaims lists claims of all tenants, newest first, for the operator. An empty status or kind
+// AnyList lists claims of all tenants, newest first, for the operator. An empty status or kind
 // selects all.
-func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+func (rf *Claims) AnyList(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
 	return rf.Store.Claims().ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
 }
 
-// ClaimResolution is the operator's decision on a claim.
-type ClaimResolution struct {
+// Resolution is the operator's decision on a claim.
+type Resolution struct {
 	ID   string
 	Word pay.ClaimVerb
 	Note string
@@ -166,7 +166,7 @@ const (
 // Verbs are the verbs of the outcomes.
 var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.TakeBack}
 
-// ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, ask for
+// Resolve applies the operator's decision on a claim: approve, reject, withdraw, ask for
 // evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A
 // refund that is under way is queried first: the provider's answer takes precedence, unless the
 // operator forces the decision.
@@ -174,14 +174,14 @@ var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Rejec
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
 // otherwise (details.reason); invalid_request or missing_field if the parts of the decision do not
 // fit.
-func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResolution) (pay.Claim, error) {
+func (rf *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
-	c, err := rf.AnyClaim(ctx, r.ID)
+	c, err := rf.Any(ctx, r.ID)
 	if err = cmp.Or(err, pay.FitNote(note), problem.Fit(problem.Text{Param: "byHand", Text: r.ByHand, Most: pay.MaxReference}), r.checkParts()); err != nil {
 		return c, err
 	}
 	details := r.details(c)
-	noted := func() []audit.Entry { return rf.Noted(by, c.Scope, audit.ClaimRuled, c.ID, note, details) }
+	noted := func() []audit.Entry { return rf.Noted(by, c.Scope, audit.ClaimResolved, c.ID, note, details) }
 	said := noted()
 	if v == pay.AskEvidence {
 		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
@@ -191,7 +191,7 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		})
 	}
 	if v == pay.TakeBack {
-		return rf.takeBack(ctx, c, note, said)
+		return rf.bookReturn(ctx, c, note, said)
 	}
 	if r.Keep != "" {
 		if c, err = rf.keep(ctx, c, r, noted()); err != nil {
@@ -243,7 +243,7 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 }
 
 // details are what the audit log keeps of the decision.
-func (r ClaimResolution) details(c pay.Claim) map[string]string {
+func (r Resolution) details(c pay.Claim) map[string]string {
 	details := map[string]string{"payment": c.Payment, "word": string(r.Word)}
 	yes := map[bool]string{true: "true"}
 	for name, value := range map[string]string{"keep": r.Keep, "byHand": r.ByHand, "complete": yes[r.Complete], "force": yes[r.Force]} {
@@ -254,8 +254,8 @@ func (r ClaimResolution) details(c pay.Claim) map[string]string {
 	return details
 }
 
-// takeBack takes back an approved refund whose money came back.
-func (rf *Claims) takeBack(ctx context.Context, c pay.Claim, note string, said []audit.Entry) (pay.Claim, error) {
+// bookReturn takes back an approved refund whose money came back.
+func (rf *Claims) bookReturn(ctx context.Context, c pay.Claim, note string, said []audit.Entry) (pay.Claim, error) {
 	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		now := rf.TimeOf(c.Scope)
 		next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, rf.NewID(pay.ClaimPrefix, now))
@@ -266,7 +266,7 @@ func (rf *Claims) takeBack(ctx context.Context, c pay.Claim, note string, said [
 
 // keep gives the merchant the part of an inquiry's money that the operator's decision names. The
 // rest is decided next. If the node dies in between, the claim is open, and about the rest.
-func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said []audit.Entry) (pay.Claim, error) {
+func (rf *Claims) keep(ctx context.Context, c pay.Claim, r Resolution, said []audit.Entry) (pay.Claim, error) {
 	part, err := money.Parse(r.Keep, c.Local.Currency)
 	if err != nil {
 		return c, problem.Field(problem.InvalidRequest, "keep", keptPartUnreadable.With(c.Local.Currency))
@@ -283,7 +283,7 @@ func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said
 }
 
 // checkParts says why the parts of a decision do not fit it.
-func (r ClaimResolution) checkParts() error {
+func (r Resolution) checkParts() error {
 	switch {
 	case r.Keep+r.ByHand != "" && r.Word != pay.Approve:
 		return problem.Field(problem.InvalidRequest, "outcome", partOnlyIfApproved)
@@ -357,9 +357,9 @@ func (rf *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause,
 	return c, err
 }
 
-// SweepClaims looks at due claims: refunds with an unknown outcome, and deadlines that have passed.
+// Sweep looks at due claims: refunds with an unknown outcome, and deadlines that have passed.
 // It waits until that is done, and returns how many it leased. Looking at one twice is harmless.
-func (rf *Claims) SweepClaims(ctx context.Context) (int, error) {
+func (rf *Claims) Sweep(ctx context.Context) (int, error) {
 	return base.Waiting(ctx, rf.HandOut)
 }
 
@@ -378,7 +378,7 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 				rf.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
-			attempt, _ := c.Taker(p)
+			attempt, _ := c.PaidAttempt(p)
 			account = attempt.Provider
 		}
 		if !c.Calling() && c.Defense.State.UnderWay() {
@@ -405,9 +405,9 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 		}
 	}
 	if c.Calling() {
-		mine := false
+		begun := false
 		sent, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			if mine = c.Calling() && !c.Unanswered(); !mine {
+			if begun = c.Calling() && !c.Unanswered(); !begun {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
 			by, err := rf.Store.Hold(ctx)
@@ -417,7 +417,7 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 			next, change := c.InHandOf(by).Resend(rf.TimeOf(c.Scope))
 			return next, change, nil
 		})
-		if err != nil || !mine {
+		if err != nil || !begun {
 			return err
 		}
 		_, err = rf.makeRefund(ctx, sent, view.Cause{})

@@ -51,9 +51,9 @@ func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim,
 	}
 	to := rf.defenseAt(p, c)
 	var request provider.EvidenceRequest
-	mine := false
+	begun := false
 	c, err = rf.onFiling(ctx, c.ID, func(f pay.Filing) (next pay.Claim, change pay.Change) {
-		mine = false
+		begun = false
 		if to.configured && to.provider == nil {
 			return f.Manual()
 		}
@@ -64,10 +64,10 @@ func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim,
 		if to.provider == nil || unread != nil || !may {
 			return f.Postpone()
 		}
-		next, change, mine = f.Begin()
+		next, change, begun = f.Begin()
 		return next, change
 	})
-	if err != nil || !mine {
+	if err != nil || !begun {
 		rf.tellOperator(ctx, c)
 		return c, err
 	}
@@ -127,7 +127,7 @@ func (rf *Claims) tellOperator(ctx context.Context, c pay.Claim) {
 
 // defenseAt finds the provider of a claim's dispute.
 func (rf *Claims) defenseAt(p pay.Payment, c pay.Claim) defense {
-	attempt, _ := c.Taker(p)
+	attempt, _ := c.PaidAttempt(p)
 	to := defense{account: attempt.Provider, asked: provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)}}
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	to.configured = configured || attempt.Provider == ""
@@ -163,7 +163,7 @@ func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provid
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also while a call may be on its way.
 func (rf *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) (pay.Claim, error) {
-	c, err := rf.AnyClaim(ctx, id)
+	c, err := rf.Any(ctx, id)
 	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return c, err
 	}

@@ -24,14 +24,14 @@ func (rf *Claims) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, er
 	return rf.Store.Claims().Of(ctx, []string{p.ID})
 }
 
-// ClaimIDs makes the ids that news of a dispute may need.
-func (rf *Claims) ClaimIDs(now time.Time) [2]string {
+// NewIDs makes the ids that news of a dispute may need.
+func (rf *Claims) NewIDs(now time.Time) [2]string {
 	return [2]string{rf.NewID(pay.ClaimPrefix, now), rf.NewID(pay.ClaimPrefix, now)}
 }
 
 // Prove queries the provider about a disputed charge whose money is not in our books, if the
 // dispute does not prove that it was paid in the right amount. The answer is committed before the
-// dispute is looked at. Without an answer, the dispute waits for the money.
+// dispute is applied. Without an answer, the dispute waits for the money.
 func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil
@@ -41,7 +41,7 @@ func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 		return nil
 	}
 	p, err := rf.Store.Payments().Any(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Attempts.TakenAt(n.Reference, n.Account) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Attempts.WentTo(n.Reference, n.Account) {
 		return nil
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment, n pay.Notice) 
 	}
 	claims, err := rf.Contested(ctx, p)
 	for _, c := range claims {
-		attempt, _ := c.Taker(p)
+		attempt, _ := c.PaidAttempt(p)
 		querier, _ := rf.disputeQuerier(provider.DisputeRequest{Charge: rf.cascade.Request(p, attempt)}, attempt)
 		if c.Kind == pay.ChargebackClaim && !c.Status.Terminal() && c.Case.ID == "" && querier != nil {
 			_, _, failed := rf.askDispute(ctx, c)
@@ -144,7 +144,7 @@ func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (_ pay.Claim, lap
 			if c = read; c.Status.Terminal() {
 				return nil
 			}
-			_, change := c.ApplyDisputeAnswer(p, claims, answer, rf.ClaimIDs(now), now)
+			_, change := c.ApplyDisputeAnswer(p, claims, answer, rf.NewIDs(now), now)
 			if err := rf.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ func (rf *Claims) disputeQuerier(asked provider.DisputeRequest, attempt pay.Atte
 // disputeAt queries a claim's provider about its dispute; nil without an answer. can is false if the
 // provider has no call for it.
 func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) (answer *pay.Notice, can bool) {
-	attempt, _ := c.Taker(p)
+	attempt, _ := c.PaidAttempt(p)
 	asked := provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)}
 	querier, can := rf.disputeQuerier(asked, attempt)
 	if querier == nil {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// draftDeliveries is how many deliveries of a payment's events are looked through for a draft.
+	// draftDeliveries is the most deliveries of a payment's events that are read for a draft.
 	draftDeliveries = 200
-	// draftLooks is how many payments of the same shopper are looked through for those that nobody disputed.
+	// draftLooks is the most payments of the same shopper that are read to find undisputed ones.
 	draftLooks = 20
 )
 

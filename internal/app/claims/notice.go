@@ -30,7 +30,7 @@ func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause vie
 		if err != nil {
 			return err
 		}
-		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
+		if attempt, ok := c.PaidAttempt(p); !ok || attempt.Provider != n.Account {
 			return accounts.ErrElsewhere
 		}
 		node, err := rf.Store.Hold(ctx)

@@ -31,8 +31,8 @@ type Claims struct {
 	opening   work.Turns      // by payment: refunds are opened one at a time, since many at once would lose races by version
 }
 
-// NewClaims returns the refunds and disputes of payments that went through the cascade.
-func NewClaims(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) *Claims {
+// New returns the refunds and disputes of payments that went through the cascade.
+func New(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) *Claims {
 	return &Claims{Base: b, providers: providers, cascade: through, lanes: accounts.NewLanes(b.Now), evidence: accounts.NewLanes(b.Now)}
 }
 
@@ -109,7 +109,7 @@ func turnOf(scope merchants.Scope, payment string) string { return scope.Merchan
 //
 // Errors: conflict_state.
 func (rf *Claims) providerRefunds(p pay.Payment) error {
-	attempt, _ := pay.Claim{}.Taker(p)
+	attempt, _ := p.Attempts.Get(p.End.Captured)
 	upstream, ok := rf.providers.Upstream(attempt.Provider)
 	if !ok || provider.Refunds(upstream, rf.cascade.Request(p, attempt).Rail) {
 		return nil
@@ -307,7 +307,7 @@ type refundAccount struct {
 
 // refundAt finds the account; false if it is not configured.
 func (rf *Claims) refundAt(ctx context.Context, c pay.Claim, p pay.Payment) (refundAccount, bool) {
-	attempt, ok := c.Taker(p)
+	attempt, ok := c.PaidAttempt(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)

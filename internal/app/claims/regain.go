@@ -46,7 +46,7 @@ func (rf *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund,
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
 	}
-	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Taken(claim)}
+	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Assigned(claim)}
 	opened, _, err := rf.decideRefund(ctx, p, n, nil, by, i, cause)
 	if err != nil {
 		return opened.claim, err

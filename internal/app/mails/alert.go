@@ -16,7 +16,7 @@ func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User
 	return ms.alert(ctx, change, u.ID, "", bounded, mails.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
-// AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news. A new operator is always told of.
+// AddOperatorAlert adds an e-mail to an operator about another one, whose address is in the news. News of a new operator is always sent.
 func (ms *Mails) AddOperatorAlert(ctx context.Context, change *pay.Change, to people.User, n people.News) error {
 	other := n.Merchant
 	n.Merchant = ""
@@ -109,7 +109,7 @@ type recipient struct {
 	language  merchants.Language
 }
 
-// owners are the owners of a merchant: all of them are told of what happens to it.
+// owners are the owners of a merchant: all of them get news of it.
 func (ms *Mails) owners(ctx context.Context, merchant string) (list []recipient, err error) {
 	members, err := ms.Store.Users().Members(ctx, merchant)
 	for _, m := range members {
@@ -137,7 +137,7 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant me
 	return nil
 }
 
-// often says how often somebody is told of a thing in a day.
+// often says whether e-mails of a kind are limited to a number a day.
 type often bool
 
 const (
@@ -146,7 +146,7 @@ const (
 )
 
 // alert adds an e-mail to a Change. After mails.AlertsADay of a kind the recipient gets no more of it for a day, so that a
-// stranger's guesses do not fill a mailbox, or hide another kind. What opens a way to the money is always told.
+// stranger's guesses do not fill a mailbox, or hide another kind. News of what opens a way to the money is always sent.
 func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, how often, n mails.Alert) error {
 	if n.To == "" {
 		return nil

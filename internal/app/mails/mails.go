@@ -40,18 +40,18 @@ const (
 // InvitationsADay is the most invitations by e-mail that the users of a merchant send in a day: these go to any address.
 const InvitationsADay = 30
 
-// MailOutcome is the result of a try to send an e-mail.
-type MailOutcome string
+// Outcome is the result of a try to send an e-mail.
+type Outcome string
 
 // The outcomes. Retried: the server asked for a repeat, or the result of the try is unknown.
 const (
-	MailSent    MailOutcome = "sent"
-	MailRetried MailOutcome = "retried"
-	MailFailed  MailOutcome = "failed"
+	Sent    Outcome = "sent"
+	Retried Outcome = "retried"
+	Failed  Outcome = "failed"
 )
 
 // mailTally counts the outcomes since this node started. The map is never changed.
-type mailTally map[MailOutcome]*atomic.Int64
+type mailTally map[Outcome]*atomic.Int64
 
 // Mails sends e-mails.
 type Mails struct {
@@ -61,19 +61,19 @@ type Mails struct {
 	tries   mailTally
 }
 
-// NewMails returns the Mails of a service. mailer is nil if it sends none.
-func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
+// New returns the Mails of a service. mailer is nil if it sends none.
+func New(b *base.Base, mailer *mail.Sender) (*Mails, error) {
 	letters, err := letter.NewWriter(b.CheckoutURL)
 	if err != nil {
 		return nil, err
 	}
-	tries := mailTally{MailSent: new(atomic.Int64), MailRetried: new(atomic.Int64), MailFailed: new(atomic.Int64)}
+	tries := mailTally{Sent: new(atomic.Int64), Retried: new(atomic.Int64), Failed: new(atomic.Int64)}
 	return &Mails{Base: b, mailer: mailer, letters: letters, tries: tries}, nil
 }
 
 // MailTries counts the outcomes of this node's tries since it started.
-func (ms *Mails) MailTries() map[MailOutcome]int64 {
-	counts := make(map[MailOutcome]int64, len(ms.tries))
+func (ms *Mails) MailTries() map[Outcome]int64 {
+	counts := make(map[Outcome]int64, len(ms.tries))
 	for outcome, n := range ms.tries {
 		counts[outcome] = n.Load()
 	}
@@ -191,7 +191,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 // again after its lease.
 func (ms *Mails) sendMail(ctx context.Context, m mails.Message) error {
 	if ms.mailer == nil {
-		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("this service no longer sends e-mails"))
+		return ms.notedMail(ctx, m.Refused(ms.Now()), Failed, errors.New("this service no longer sends e-mails"))
 	}
 	if m.Receipt.To != "" {
 		p, err := ms.Store.Payments().Any(ctx, m.Receipt.Payment)
@@ -199,7 +199,7 @@ func (ms *Mails) sendMail(ctx context.Context, m mails.Message) error {
 			return err
 		}
 		if !p.Times.Erased.IsZero() {
-			return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("the shopper's data was erased"))
+			return ms.notedMail(ctx, m.Refused(ms.Now()), Failed, errors.New("the shopper's data was erased"))
 		}
 	}
 	text := ms.letters.NewWallet(m.Wallet)
@@ -215,23 +215,23 @@ func (ms *Mails) sendMail(ctx context.Context, m mails.Message) error {
 	var failure *mail.Failure
 	switch {
 	case sent == nil:
-		return ms.notedMail(ctx, m.Sent(ms.Now()), MailSent, nil)
+		return ms.notedMail(ctx, m.Sent(ms.Now()), Sent, nil)
 	case ctx.Err() != nil: // the service stops: this does not count as a try
 		return nil
 	case errors.As(sent, &failure) && failure.Final:
-		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, sent)
+		return ms.notedMail(ctx, m.Refused(ms.Now()), Failed, sent)
 	}
 	next := m.Retry(ms.Now())
-	outcome := MailRetried
+	outcome := Retried
 	if next.Status == mails.Failed {
-		outcome = MailFailed
+		outcome = Failed
 	}
 	return ms.notedMail(ctx, next, outcome, sent)
 }
 
 // notedMail writes the e-mail after a try. A stale one is dropped: another node had the e-mail and has
 // written its own result.
-func (ms *Mails) notedMail(ctx context.Context, m mails.Message, outcome MailOutcome, cause error) error {
+func (ms *Mails) notedMail(ctx context.Context, m mails.Message, outcome Outcome, cause error) error {
 	// The server has the e-mail, so write this even while the service stops.
 	err := ms.Store.Commit(context.WithoutCancel(ctx), pay.Change{Mails: []mails.Message{m}})
 	if errors.Is(err, store.ErrStale) {
@@ -241,9 +241,9 @@ func (ms *Mails) notedMail(ctx context.Context, m mails.Message, outcome MailOut
 		return fmt.Errorf("the result of e-mail %s was not written; it is sent again: %w", m.ID, err)
 	}
 	switch outcome {
-	case MailRetried:
+	case Retried:
 		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries, "again", m.DueAt, "error", cause)
-	case MailFailed:
+	case Failed:
 		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet or key, or the user about the account, yourself; make a new link; or send the receipt again", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)

@@ -186,7 +186,7 @@ func checkEmail(address string) error {
 	return nil
 }
 
-// SetEmail changes a merchant's e-mail address. The address before and the owners are told.
+// SetEmail changes a merchant's e-mail address. The old address and the owners get an e-mail.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address string) error {

@@ -15,7 +15,7 @@ import (
 // with what the providers that would serve it offer then. Terms without an offer are zero: the shopper pays at once.
 func (ms *Methods) Installments(scope merchants.Scope, granted installment.Grants, asked installment.Request, q Quote) (installment.Terms, installment.Offer) {
 	t := asked.Terms(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants()), q.Local)
-	within, _ := q.serving.Taking(q.Rail, q.Local)
+	within, _ := q.serving.Accepting(q.Rail, q.Local)
 	offer := appaccounts.Offers(ms.Providers, ms.served(scope, within, len(q.serving) == 0), q.Rail, q.Local, t)
 	if offer.Max() == 0 {
 		return installment.Terms{}, offer

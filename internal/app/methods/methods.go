@@ -26,13 +26,13 @@ type Methods struct {
 	catalog *appaccounts.Catalog
 }
 
-// NewMethods returns the Methods of a service.
-func NewMethods(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, catalog *appaccounts.Catalog) *Methods {
+// New returns the Methods of a service.
+func New(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, catalog *appaccounts.Catalog) *Methods {
 	return &Methods{b, rates, providers, catalog}
 }
 
-// MethodFilter selects rails of the catalog; empty fields select all.
-type MethodFilter struct {
+// Filter selects rails of the catalog; empty fields select all.
+type Filter struct {
 	Country string // alpha-3
 	Channel accounts.Channel
 	Method  string
@@ -49,7 +49,7 @@ type ListedRail struct {
 // their number without the filter. A rail that no adapter serves is hidden in production, unless an account
 // serves it: nobody could open an account for it. The sandbox has its test methods, and the rails that an account at a provider's
 // own test environment serves (CAT-10).
-func (ms *Methods) RailList(scope merchants.Scope, f MethodFilter) (list []ListedRail, total int) {
+func (ms *Methods) RailList(scope merchants.Scope, f Filter) (list []ListedRail, total int) {
 	rails := ms.catalog.Live
 	if !scope.Live {
 		rails = slices.Concat(ms.catalog.Sandbox, rails)
@@ -185,23 +185,23 @@ func (ms *Methods) payable(serving accounts.Accounts, rail accounts.Rail, local 
 	whole := local.WholeUnits()
 	for _, account := range serving {
 		upstream, ok := ms.Upstream(account.ID)
-		if ok && !provider.Takes(upstream, rail.Key, local) && provider.Takes(upstream, rail.Key, whole) {
+		if ok && !provider.Accepts(upstream, rail.Key, local) && provider.Accepts(upstream, rail.Key, whole) {
 			return whole
 		}
 	}
 	return local
 }
 
-// Takes reports whether an account accepts the amount of a quote: within the operator's limits and
+// Accepts reports whether an account accepts the amount of a quote: within the operator's limits and
 // by the adapter's own rules. A stand-in accepts every amount.
-func (ms *Methods) Takes(q Quote) bool {
+func (ms *Methods) Accepts(q Quote) bool {
 	if len(q.serving) == 0 {
 		return true
 	}
-	within, _ := q.serving.Taking(q.Rail, q.Local)
+	within, _ := q.serving.Accepting(q.Rail, q.Local)
 	return slices.ContainsFunc(within, func(account accounts.Account) bool {
 		upstream, ok := ms.Upstream(account.ID)
-		return ok && provider.Takes(upstream, q.Rail.Key, q.Local)
+		return ok && provider.Accepts(upstream, q.Rail.Key, q.Local)
 	})
 }
 

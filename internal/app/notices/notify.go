@@ -34,8 +34,8 @@ type Notices struct {
 	payouts   *payouts.Payouts
 }
 
-// NewNotices returns a Notices that passes notices to the cascade, refunds and payouts.
-func NewNotices(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
+// New returns a Notices that passes notices to the cascade, refunds and payouts.
+func New(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
 	return &Notices{b, providers, c, refunds, po}
 }
 
@@ -120,7 +120,7 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 				return err
 			}
 		}
-		if !read.Attempts.TakenAt(notice.Reference, account) {
+		if !read.Attempts.WentTo(notice.Reference, account) {
 			return accounts.ErrElsewhere
 		}
 		notice := notice
@@ -338,7 +338,7 @@ func (l *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, route
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := n.ApplyDispute(p, claims, l.refunds.ClaimIDs(now), now)
+	next, change := n.ApplyDispute(p, claims, l.refunds.NewIDs(now), now)
 	return next, change, nil
 }
 

@@ -46,7 +46,7 @@ type Analysis struct {
 	// Saved is what was paid although the first account had not accepted it; SavedBefore is the same for the
 	// days before.
 	Saved, SavedBefore Sum
-	// Partial says that payments from before an update of the service are still being counted.
+	// Partial says that a recount is under way: not all payments are counted.
 	Partial bool
 }
 
@@ -183,7 +183,7 @@ func (an *Analytics) totals(ctx context.Context, shop string, live bool, from, t
 }
 
 func (an *Analytics) partial(ctx context.Context) (bool, error) {
-	end, err := an.Store.Rollups().BackfillEnd(ctx)
+	end, err := an.Store.Rollups().RecountEnd(ctx)
 	return end != "", err
 }
 

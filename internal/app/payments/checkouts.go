@@ -14,7 +14,7 @@ import (
 type Funnel struct {
 	From, To time.Time
 	Steps    []FunnelStep
-	Partial  bool // payments from before an update are still being counted; checkouts from before never are
+	Partial  bool // a recount is under way: not all payments are counted
 }
 
 // FunnelStep is how many checkouts reached a step.

@@ -55,8 +55,8 @@ func (o offer) agreed(ctx context.Context, scope merchants.Scope, m merchants.Me
 	return terms, have[ledger.Reserve], err
 }
 
-// NewPayments returns the Payments of a service.
-func NewPayments(b *base.Base, rates *rates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade) *Payments {
+// New returns the Payments of a service.
+func New(b *base.Base, rates *rates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade) *Payments {
 	return &Payments{Base: b, offer: offer{rates, providers, methods, plans, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
@@ -127,7 +127,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 		return pay.Payment{}, false, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
-	p, err = in.cascade.TakeAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = in.cascade.DriveAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
 	return p, replayed && err == nil, err
 }
 

@@ -129,9 +129,9 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 	if said.Kind == pay.Awaiting { // its page cannot be ended
 		return p, nil
 	}
-	routes, mine := pay.Cascade{}, false
+	routes, opened := pay.Cascade{}, false
 	err = base.Again(func() error {
-		mine = false
+		opened = false
 		routes = ss.providers.Routes(p)
 		by, err := ss.Store.Hold(ctx)
 		if err != nil {
@@ -156,10 +156,10 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 		if err != nil {
 			return err
 		}
-		p, mine = next, true
+		p, opened = next, true
 		return nil
 	})
-	if err != nil || !mine {
+	if err != nil || !opened {
 		return p, err
 	}
 	return ss.cascade.Drive(ctx, p, routes, cause)

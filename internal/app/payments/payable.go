@@ -34,7 +34,7 @@ func (ss *Sessions) checkPayable(s pay.Session, granted installment.Grants) erro
 			continue
 		}
 		why := limit.Check(q.Local)
-		if why == nil && ss.methods.Takes(q) {
+		if why == nil && ss.methods.Accepts(q) {
 			if _, why = ss.methods.AskedInstallments(s.Scope, granted, s.Installments, q); why == nil {
 				return nil
 			}

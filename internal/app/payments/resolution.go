@@ -63,7 +63,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 		if err != nil {
 			return read, err
 		}
-		change.Audit = in.Noted(by, read.Scope, audit.PaymentRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		change.Audit = in.Noted(by, read.Scope, audit.PaymentResolved, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, in.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {

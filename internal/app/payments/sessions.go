@@ -272,9 +272,9 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 // country, or of all. In the sandbox every method works in every country, so a country without test
 // methods offers all of them; a rail of a provider's own test environment works in its country alone.
 func (ss *Sessions) SessionMethods(s pay.Session) []accounts.Rail {
-	list, _ := ss.methods.RailList(s.Scope, methods.MethodFilter{Country: s.Country})
+	list, _ := ss.methods.RailList(s.Scope, methods.Filter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
-		list, _ = ss.methods.RailList(s.Scope, methods.MethodFilter{})
+		list, _ = ss.methods.RailList(s.Scope, methods.Filter{})
 		list = slices.DeleteFunc(list, func(r methods.ListedRail) bool { return len(ss.methods.Serving(s.Scope, r.Rail)) > 0 })
 	}
 	rails := make([]accounts.Rail, 0, len(list))
@@ -294,7 +294,7 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail accounts.Rail) (local mone
 		return q.Local, false
 	}
 	limit, ok := q.Rail.LimitIn(q.Local.Currency)
-	return q.Local, ok && limit.Min <= q.Local.Minor && q.Local.Minor <= limit.Max && ss.methods.Takes(q)
+	return q.Local, ok && limit.Min <= q.Local.Minor && q.Local.Minor <= limit.Max && ss.methods.Accepts(q)
 }
 
 // quote prices a session's order over a method.
@@ -382,7 +382,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	if err != nil {
 		return pay.Order{}, err
 	}
-	if limit, ok := q.Rail.LimitIn(q.Local.Currency); ok && limit.Check(q.Local) == nil && !ss.methods.Takes(q) {
+	if limit, ok := q.Rail.LimitIn(q.Local.Currency); ok && limit.Check(q.Local) == nil && !ss.methods.Accepts(q) {
 		return pay.Order{}, limit.Untaken(q.Local)
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: s.Scope})

@@ -76,7 +76,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 				continue
 			}
 			wallet, err := bf.payouts.proved(ctx, w)
-			if again = errors.Is(err, base.ErrDoneByOthers) && stale < 10; again { // it was only looked at, perhaps: read all again
+			if again = errors.Is(err, base.ErrDoneByOthers) && stale < 10; again { // another commit changed the wallet, perhaps without effect: read all again
 				stale++
 				break
 			}

@@ -84,8 +84,8 @@ func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay
 	return pay.PayoutControl{ID: id, Merchant: merchant, Live: live}, err
 }
 
-// PayoutControls lists the limits for withdrawals, for the operator.
-func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
+// Controls lists the limits for withdrawals, for the operator.
+func (po *Payouts) Controls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return po.Store.Withdrawals().AllControls(ctx)
 }
 

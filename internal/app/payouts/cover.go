@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// cover lets a merchant's withdrawals cover its settlements: those that end have ended since they were looked at last, and all
+// cover lets a merchant's withdrawals cover its settlements: those in ended, which have ended since the last time, and all
 // others that cover less or more than they paid. It is done when a withdrawal has ended, and not when it is made, so withdrawals
 // that are made at once do not wait for each other.
 func (po *Payouts) cover(ctx context.Context, scope merchants.Scope, ended ...string) error {

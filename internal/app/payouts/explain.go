@@ -13,15 +13,15 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// PayoutExplanation says why a withdrawal was sent to its account, or what it waits for.
-type PayoutExplanation struct {
+// Explanation says why a withdrawal was sent to its account, or what it waits for.
+type Explanation struct {
 	Withdrawal pay.Withdrawal
 	Rail       string // "spei.MXN"
-	Accounts   []PayoutVerdict
+	Accounts   []Verdict
 }
 
-// PayoutVerdict says whether an account would pay out such a withdrawal now.
-type PayoutVerdict struct {
+// Verdict says whether an account would pay out such a withdrawal now.
+type Verdict struct {
 	Account string
 	Verdict string // "" if it would
 	Balance string // its balance for payouts, as it reports it; "" if it cannot be queried
@@ -33,17 +33,17 @@ type PayoutVerdict struct {
 // possible.
 //
 // Errors: store.ErrNotFound.
-func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
+func (po *Payouts) ExplainPayout(ctx context.Context, id string) (Explanation, error) {
 	w, err := po.Store.Withdrawals().Any(ctx, id)
 	if err != nil {
-		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
+		return Explanation{}, fmt.Errorf("%s: %w", id, err)
 	}
 	wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
-		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
+		return Explanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
 	rail, net := accounts.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
-	e := PayoutExplanation{Withdrawal: w, Rail: rail.Key}
+	e := Explanation{Withdrawal: w, Rail: rail.Key}
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
 	}
@@ -66,8 +66,8 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		account := s.Account
 		account.Rails = s.On
 		d, _ := po.providers.Connector(account.ID)
-		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
-		_, passed := accounts.Accounts{account}.Taking(rail, net)
+		v := Verdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
+		_, passed := accounts.Accounts{account}.Accepting(rail, net)
 		var lacks []string
 		for _, f := range lacking(d.Needs, rail.Key, wallet.Known) {
 			lacks = append(lacks, string(f))

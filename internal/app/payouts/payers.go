@@ -103,7 +103,7 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			noAccountPays.With(wallet.Network, wallet.Currency))
 	}
-	taking, passed := serving.Taking(rail, net)
+	taking, passed := serving.Accepting(rail, net)
 	if len(taking) == 0 {
 		return route, until, serving.RefusePayout(rail, net)
 	}

@@ -54,7 +54,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	}
 	next.Version = made.Version // both changes are one version of the row
 	change.Withdrawals, change.Transfers, change.Floors = []pay.Withdrawal{next}, append(change.Transfers, sent.Transfers...), append(change.Floors, sent.Floors...)
-	change.Found = []pay.Found{at.Taken(object)}
+	change.Found = []pay.Found{at.Assigned(object)}
 	return next, change, nil
 }
 

@@ -76,7 +76,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		if err != nil {
 			return read, err
 		}
-		change.Audit = po.Noted(by, read.Scope, audit.WithdrawalRuled, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		change.Audit = po.Noted(by, read.Scope, audit.WithdrawalResolved, read.ID, r.Note, r.ToldOf(string(o.Kind)))
 		return next, po.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {

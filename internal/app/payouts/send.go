@@ -302,8 +302,8 @@ func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err erro
 	return who, json.Unmarshal(text, &who)
 }
 
-// PayoutsConfig is the configuration of Payouts.
-type PayoutsConfig struct {
+// Config is the configuration of Payouts.
+type Config struct {
 	// Sandbox and Live pay the withdrawals of each environment that no account of the operator
 	// pays; nil: those withdrawals are refused.
 	Sandbox, Live payouts.Provider
@@ -316,14 +316,14 @@ type Payouts struct {
 	providers *accounts.Providers
 	plans     *plans.Plans
 	to        *Wallets
-	config    PayoutsConfig
+	config    Config
 	floats    *Floats
 	lanes     *accounts.Lanes // queries to payout accounts; they have limits of their own
 	asked     *limit.Local    // queries that unsigned notifications caused
 }
 
-// NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans *plans.Plans, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
+// New returns the payouts of a service.
+func New(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans *plans.Plans, to *Wallets, floats *Floats, c Config) *Payouts {
 	return &Payouts{Base: b, rates: rates, providers: providers, plans: plans, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
 }
 

@@ -191,7 +191,7 @@ func (po *Payouts) agreed(ctx context.Context, w pay.Wallet, net, arrives money.
 	}
 	for range 2 { // the rate of a canceled one may take more
 		if !arrives.IsZero() {
-			if net, err = into.Rate.Taken(arrives); err != nil {
+			if net, err = into.Rate.ChargedInUSD(arrives); err != nil {
 				return agreement{into, net}, err
 			}
 		}

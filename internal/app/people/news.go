@@ -29,7 +29,7 @@ func (pl *People) tell(ctx context.Context, change *pay.Change, u people.User, n
 	return pl.mails.AddAlert(ctx, change, u, n)
 }
 
-// tellByOthers is tell for what somebody else does to a user: a colleague, who is named, or whoever runs the service.
+// tellByOthers sends a user news of what another person did to the user's account: a colleague, who is named, or an operator.
 func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit.Actor, user string, n people.News) error {
 	u, err := pl.Store.Users().Get(ctx, user)
 	if err != nil {

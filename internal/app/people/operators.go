@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// waits reports whether a new invitation waits for another operator, and then adds to its change that the others are told. An
-// operator who is alone waits for nobody, and neither does whoever runs the machine.
+// waits reports whether another operator has to confirm a new invitation, and then adds e-mails to the other operators to its
+// change. No confirmation is needed if there is only one operator, or if the command line makes the invitation.
 func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, by audit.Actor) (bool, error) {
 	if !l.Operator || by.Kind != audit.ByUser {
 		return false, nil

@@ -38,8 +38,8 @@ type People struct {
 	mails   *mails.Mails // tells the users
 }
 
-// NewPeople returns the users of a service.
-func NewPeople(b *base.Base, m *mails.Mails) *People {
+// New returns the users of a service.
+func New(b *base.Base, m *mails.Mails) *People {
 	return &People{Base: b, hashing: newHashing(b.HashMemory), mails: m}
 }
 

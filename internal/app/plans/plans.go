@@ -33,8 +33,8 @@ type Plans struct {
 	book    atomic.Pointer[plans.Book]
 }
 
-// NewPlans returns the Plans of a service. Before Read it knows the built-in plans alone.
-func NewPlans(b *base.Base, rates *apprates.Rates, catalog *appaccounts.Catalog) *Plans {
+// New returns the Plans of a service. Before Read it knows the built-in plans alone.
+func New(b *base.Base, rates *apprates.Rates, catalog *appaccounts.Catalog) *Plans {
 	pl := &Plans{Base: b, rates: rates, catalog: catalog, reading: work.NewLatch()}
 	pl.book.Store(plans.NewBook(nil))
 	return pl

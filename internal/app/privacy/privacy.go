@@ -23,8 +23,8 @@ type Privacy struct {
 	retention Retention
 }
 
-// NewPrivacy returns the Privacy of a service; keep has the retention periods.
-func NewPrivacy(b *base.Base, keep Retention) *Privacy {
+// New returns the Privacy of a service; keep has the retention periods.
+func New(b *base.Base, keep Retention) *Privacy {
 	return &Privacy{Base: b, retention: keep}
 }
 

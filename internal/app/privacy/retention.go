@@ -20,7 +20,7 @@ type Retention struct {
 	Addresses     time.Duration // in the audit log and in keys' uses
 }
 
-// ForgetEvery is how often data is looked for whose retention is over. Retention is counted in days.
+// ForgetEvery is the pause between two searches for data whose retention is over. Retention is counted in days.
 const ForgetEvery = time.Hour
 
 // forgetBatch is how many rows are erased at a time.
@@ -49,7 +49,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 			return batch(pv.Store.Notices().Forget(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Audit().ForgetAddresses(ctx, id.From(audit.AuditPrefix, before), forgetBatch))
+			return batch(pv.Store.Audit().ForgetAddresses(ctx, id.From(audit.Prefix, before), forgetBatch))
 		}},
 		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
 			return batch(pv.Store.Keys().ForgetUses(ctx, before, forgetBatch))

@@ -48,14 +48,14 @@ type Rates struct {
 	renewing work.Latch
 }
 
-// NewRates returns Rates that has read none yet.
-func NewRates(b *base.Base, from FX, catalog *appaccounts.Catalog) *Rates {
+// New returns Rates that has read none yet.
+func New(b *base.Base, from FX, catalog *appaccounts.Catalog) *Rates {
 	return &Rates{Base: b, FX: from, catalog: catalog, renewing: work.NewLatch()}
 }
 
 const (
-	// RatesEvery is how soon a node reads a rate that another node wrote.
-	RatesEvery = 2 * time.Second
+	// Every is how soon a node reads a rate that another node wrote.
+	Every = 2 * time.Second
 	// feedRetry is the pause after a feed could not be read. It is longer than the request's
 	// timeout.
 	feedRetry = time.Minute
@@ -71,7 +71,7 @@ func (rs *Rates) Reading(live bool, c money.Currency) (rates.Reading, error) {
 	if c == money.USD {
 		return table.BuiltIn(c), nil
 	}
-	q := table.Quote(c)
+	q := table.Known(c)
 	switch {
 	case q.Expired(rs.FX.Limits, rs.Now()):
 		return rates.Reading{}, noRate(c, "stale_rate")
@@ -88,7 +88,7 @@ func (rs *Rates) Reading(live bool, c money.Currency) (rates.Reading, error) {
 // Errors: service_unavailable with the reason no_rate.
 func (rs *Rates) Last(c money.Currency) (money.Rate, error) {
 	table := rs.table.Load()
-	if rate := table.Quote(c).Rate; !rate.IsZero() && c != money.USD {
+	if rate := table.Known(c).Rate; !rate.IsZero() && c != money.USD {
 		return rate, nil
 	}
 	if rate := table.BuiltIn(c).Rate; !rate.IsZero() {
@@ -204,7 +204,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []rates.Reading, force
 		changes = changes[:0]
 		var jumps []string
 		for _, r := range readings {
-			q := table.Quote(r.Currency)
+			q := table.Known(r.Currency)
 			next, verdict, err := q.Accept(r, table.BuiltIn(r.Currency).Rate, rs.FX.Limits, force, rs.Now())
 			if err != nil {
 				return err
@@ -294,7 +294,7 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
 	table := rs.table.Load()
 	table.BuiltIns(func(r rates.Reading) { ours[r.Currency] = true })
-	table.Quotes(func(q rates.KnownRate) { ours[q.Currency] = true })
+	table.EachKnown(func(q rates.KnownRate) { ours[q.Currency] = true })
 	for _, r := range rs.catalog.ByID {
 		for _, l := range r.Limits {
 			ours[l.Currency] = true
@@ -308,7 +308,7 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 func (rs *Rates) StaleRates(ctx context.Context, scope merchants.Scope) ([]rates.KnownRate, error) {
 	stale := map[money.Currency]rates.KnownRate{}
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q rates.KnownRate) {
+	rs.table.Load().EachKnown(func(q rates.KnownRate) {
 		if q.Stale(rs.FX.Limits, now) {
 			stale[q.Currency] = q
 		}
@@ -353,7 +353,7 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 	table := rs.table.Load()
 	var list []RateStatus
 	for currency := range rs.currencies() {
-		q := table.Quote(currency)
+		q := table.Known(currency)
 		s := RateStatus{KnownRate: q, BuiltIn: table.BuiltIn(currency), State: "fresh"}
 		s.Currency = currency
 		switch {
@@ -384,7 +384,7 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 // known is false if there are only built-in rates.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q rates.KnownRate) {
+	rs.table.Load().EachKnown(func(q rates.KnownRate) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}

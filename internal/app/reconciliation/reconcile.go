@@ -30,8 +30,8 @@ type Reconciliation struct {
 	adapters  []provider.Adapter
 }
 
-// NewReconciliation returns a Reconciliation for accounts at these adapters.
-func NewReconciliation(b *base.Base, providers *appaccounts.Providers, catalog *appaccounts.Catalog, adapters []provider.Adapter) *Reconciliation {
+// New returns a Reconciliation for accounts at these adapters.
+func New(b *base.Base, providers *appaccounts.Providers, catalog *appaccounts.Catalog, adapters []provider.Adapter) *Reconciliation {
 	return &Reconciliation{b, providers, catalog, adapters}
 }
 

@@ -50,15 +50,15 @@ type Recovery struct {
 	payouts *payouts.Payouts
 }
 
-// NewRecovery returns the Recovery of a service.
-func NewRecovery(b *base.Base, refunds *claims.Claims, po *payouts.Payouts) *Recovery {
+// New returns the Recovery of a service.
+func New(b *base.Base, refunds *claims.Claims, po *payouts.Payouts) *Recovery {
 	return &Recovery{b, refunds, po}
 }
 
 const (
-	// RecoveryEvery is how soon a node learns that a recovery was begun or ended elsewhere.
-	RecoveryEvery = 5 * time.Second
-	mostFound     = 10_000
+	// Every is how soon a node learns that a recovery was begun or ended elsewhere.
+	Every     = 5 * time.Second
+	mostFound = 10_000
 )
 
 // MarkCopy records in a copy of the database that it is one, with everything that was committed
@@ -121,8 +121,8 @@ func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, dec
 	return next, err
 }
 
-// RecoveryStatus is the progress of a recovery.
-type RecoveryStatus struct {
+// Status is the progress of a recovery.
+type Status struct {
 	pay.Recovery
 	Guarded   bool        // the service is open, and guarded
 	Uncovered []string    // accounts whose activity in the window is not known
@@ -130,7 +130,7 @@ type RecoveryStatus struct {
 }
 
 // Recovery returns the progress of a recovery; its State is empty if there was none.
-func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
+func (rs *Recovery) Recovery(ctx context.Context) (s Status, err error) {
 	if s.Recovery, err = rs.Store.Recoveries().Get(ctx); err != nil {
 		return s, err
 	}
@@ -152,7 +152,7 @@ func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) 
 func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := rs.Store.Accounts().List(ctx)
 	for _, account := range list {
-		if account.Live && account.Status != accounts.AccountRemoved {
+		if account.Live && account.Status != accounts.Removed {
 			ids = append(ids, account.ID)
 		}
 	}

@@ -149,22 +149,22 @@ func (l *Log) Add(merchant string, live bool, e Entry) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	mine, known := l.of[owner{merchant, live}]
+	own, known := l.of[owner{merchant, live}]
 	if !known {
 		if len(l.of) >= mostOwners {
 			l.forget()
 		}
-		mine = new(ring)
-		l.of[owner{merchant, live}] = mine
+		own = new(ring)
+		l.of[owner{merchant, live}] = own
 	}
 	l.n++
-	mine.last = l.n
-	if len(mine.entries) < Kept {
-		mine.entries = append(mine.entries, mine.keep(e))
+	own.last = l.n
+	if len(own.entries) < Kept {
+		own.entries = append(own.entries, own.keep(e))
 		return
 	}
-	mine.entries[mine.next] = mine.keep(e)
-	mine.next = (mine.next + 1) % Kept
+	own.entries[own.next] = own.keep(e)
+	own.next = (own.next + 1) % Kept
 }
 
 // forget makes room: it drops the requests of the one that has been silent for longest.
@@ -209,13 +209,13 @@ func (l *Log) Get(scope merchants.Scope, id string) (Entry, bool) {
 func (l *Log) all(scope merchants.Scope) (list []Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	mine, known := l.of[owner{scope.Merchant, scope.Live}]
+	own, known := l.of[owner{scope.Merchant, scope.Live}]
 	if !known {
 		return nil
 	}
-	for i := range mine.entries {
-		n := len(mine.entries)
-		if k := mine.entries[(mine.next-1-i+2*n)%n]; k.from.shop == "" || k.from.shop == scope.Shop {
+	for i := range own.entries {
+		n := len(own.entries)
+		if k := own.entries[(own.next-1-i+2*n)%n]; k.from.shop == "" || k.from.shop == scope.Shop {
 			list = append(list, k.entry())
 		}
 	}

@@ -65,7 +65,7 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 		e.Accounts = append(e.Accounts, v)
 	}
 	_, chosen, _ := ru.providers.Rules.Load().Choose(e.Rail.Key, serving)
-	taking, _ := chosen.Taking(e.Rail, p.Price.Local)
+	taking, _ := chosen.Accepting(e.Rail, p.Price.Local)
 	has := func(of accounts.Accounts, id string) bool {
 		return slices.ContainsFunc(of, func(a accounts.Account) bool { return a.ID == id })
 	}

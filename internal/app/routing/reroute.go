@@ -171,14 +171,14 @@ func (ru *Rules) otherwise(list []accounts.Account, changes map[string]func(acco
 	all = slices.Clone(list)
 	var wrong []error
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
-		i := slices.IndexFunc(all, func(of accounts.Account) bool { return of.ID == id && of.Status != accounts.AccountRemoved })
+		i := slices.IndexFunc(all, func(of accounts.Account) bool { return of.ID == id && of.Status != accounts.Removed })
 		if i < 0 {
 			wrong = append(wrong, fmt.Errorf("accounts: there is no account %s", id))
 			continue
 		}
 		account, err := changes[id](all[i])
 		if err == nil {
-			err = cmp.Or(account.Check(), ru.takesRails(account))
+			err = cmp.Or(account.Check(), ru.checkRails(account))
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
@@ -189,8 +189,8 @@ func (ru *Rules) otherwise(list []accounts.Account, changes map[string]func(acco
 	return all, changed, errors.Join(wrong...)
 }
 
-// takesRails returns an error that lists the account's rails which its adapter lacks.
-func (ru *Rules) takesRails(account accounts.Account) error {
+// checkRails returns an error that lists the account's rails which its adapter lacks.
+func (ru *Rules) checkRails(account accounts.Account) error {
 	adapter, err := ru.providers.Adapter(account.Adapter)
 	if err != nil {
 		return err

@@ -218,7 +218,7 @@ func (ru *Rules) check(rules routing.Rules, list []accounts.Account) error {
 
 // unlistable says why an account cannot be in a rail's list, "" if it can.
 func unlistable(list accounts.Accounts, id, rail string) string {
-	i := slices.IndexFunc(list, func(a accounts.Account) bool { return a.ID == id && a.Status != accounts.AccountRemoved })
+	i := slices.IndexFunc(list, func(a accounts.Account) bool { return a.ID == id && a.Status != accounts.Removed })
 	switch {
 	case i < 0:
 		return "there is no such account"
@@ -243,11 +243,11 @@ func (ru *Rules) withRails(list []accounts.Account) accounts.Accounts {
 	all := make(accounts.Accounts, 0, len(list))
 	for _, account := range list {
 		s := ru.providers.StatusOf(account)
-		if account.Status != accounts.AccountRemoved {
+		if account.Status != accounts.Removed {
 			account.Rails = s.On
 		}
 		if s.Broken != "" {
-			account.Status = accounts.AccountDisabled
+			account.Status = accounts.Disabled
 		}
 		all = append(all, account)
 	}

@@ -6,29 +6,29 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// Action is a simulated action (SBX-5, SBX-8).
-type Action string
+// SimulatedAction is a simulated action (SBX-5, SBX-8).
+type SimulatedAction string
 
 // The actions. SlowPayment is only for the header, Refunded only for the simulate call.
 const (
-	Paid        Action = "paid"
-	Failed      Action = "failed"
-	Expired     Action = "expired"
-	Refunded    Action = "refunded"
-	Chargeback  Action = "chargeback"
-	SlowPayment Action = sandbox.SlowPayment
+	Paid        SimulatedAction = "paid"
+	Failed      SimulatedAction = "failed"
+	Expired     SimulatedAction = "expired"
+	Refunded    SimulatedAction = "refunded"
+	Chargeback  SimulatedAction = "chargeback"
+	SlowPayment SimulatedAction = sandbox.SlowPayment
 )
 
 // HeaderActions lists the values of the header Sandbox-Simulate.
-func HeaderActions() []Action {
-	return []Action{Paid, Failed, Expired, Chargeback, SlowPayment}
+func HeaderActions() []SimulatedAction {
+	return []SimulatedAction{Paid, Failed, Expired, Chargeback, SlowPayment}
 }
 
 // allows returns an error if the simulation table does not allow the action on the payment now
 // (SBX-6).
 //
 // Errors: conflict_state.
-func (a Action) allows(p pay.Payment) error {
+func (a SimulatedAction) allows(p pay.Payment) error {
 	from := pay.Pending
 	if a == Refunded || a == Chargeback {
 		from = pay.Completed
@@ -45,7 +45,7 @@ func (a Action) allows(p pay.Payment) error {
 
 // unmoved allows the action only on a payment that has not changed since it was seen: of two at the
 // same time, one succeeds.
-func (a Action) unmoved(seen pay.Payment) func(pay.Payment) error {
+func (a SimulatedAction) unmoved(seen pay.Payment) func(pay.Payment) error {
 	return func(read pay.Payment) error {
 		if read.Version == seen.Version {
 			return nil

@@ -81,7 +81,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 		}
 		return sb.refuseCard(ctx, p, first, cause)
 	}
-	plays := map[BankAction]Action{
+	plays := map[BankAction]SimulatedAction{
 		BankPay: Paid, BankConfirm: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
 	if action == BankMismatch {

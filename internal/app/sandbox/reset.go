@@ -76,7 +76,7 @@ func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// boundAtOnce is how many withdrawals leave their float and batch before the others are looked for again.
+// boundAtOnce is how many withdrawals leave their float and their batch in one step; then the rest are read again.
 const boundAtOnce = 100
 
 // release takes withdrawals out of the operator's floats and batches.

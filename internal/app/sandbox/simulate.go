@@ -33,8 +33,8 @@ type Sandbox struct {
 	simulated map[string]provider.Provider // by account
 }
 
-// NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
+// New returns the sandbox of a service, with its simulated providers.
+func New(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
 	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 
@@ -43,7 +43,7 @@ func NewSandbox(b *base.Base, providers *accounts.Providers, c *cascade.Cascade,
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id string, action Action, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id string, action SimulatedAction, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
 	if scope.Live {
 		return pay.Payment{}, nil, merchants.NoSimulation("")
 	}
@@ -64,7 +64,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id strin
 
 // Play applies the header Sandbox-Simulate to a payment that was just created.
 func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
-	action := Action(p.Script.Action)
+	action := SimulatedAction(p.Script.Action)
 	if action == Chargeback {
 		paid, _, err := sb.Move(ctx, p, Paid, cause)
 		if err != nil || paid.Status != pay.Completed { // a faulty provider confirmed nothing
@@ -77,7 +77,7 @@ func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (p
 }
 
 // Move is Simulate for a payment that was read, for any caller. It returns the events themselves.
-func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action SimulatedAction, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	if err := action.allows(p); err != nil {
 		return p, nil, err
 	}

@@ -13,10 +13,10 @@ import (
 // The sandbox accepts what production refuses: any country, any document. A strict sandbox refuses
 // it too, so that a shop finds such mistakes before it goes live.
 
-// SandboxSettings reads the settings of a merchant's sandbox.
+// Settings reads the settings of a merchant's sandbox.
 //
 // Errors: production_key_refused.
-func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (merchants.Merchant, error) {
+func (sb *Sandbox) Settings(ctx context.Context, by base.Principal) (merchants.Merchant, error) {
 	if err := sandboxOnly(by.Scope); err != nil {
 		return merchants.Merchant{}, err
 	}

@@ -90,7 +90,7 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 		case err != nil:
 			return err
 		case !known.Same(wanted) || known.Status == pay.AdjustmentRejected && wanted.Reverses != "":
-			return taken(known)
+			return referenceKnown(known)
 		case known.Status != pay.AdjustmentRejected:
 			made = known
 			return nil
@@ -132,8 +132,8 @@ func (ad *Adjustments) of(ctx context.Context, scope merchants.Scope, reference 
 	return a, err
 }
 
-// taken is the error of an adjustment whose reference is of another one.
-func taken(known pay.Adjustment) error {
+// referenceKnown is the error of an adjustment whose reference is of another one.
+func referenceKnown(known pay.Adjustment) error {
 	err := &problem.Error{Code: problem.ConflictState, Param: "reference", Details: problem.Details{From: string(known.Status), Action: "adjust"},
 		Reason: referenceTaken.With(known.Reference, known.ID)}
 	if known.Status == pay.AdjustmentRejected {

@@ -29,8 +29,8 @@ type Settlements struct {
 	drawing   work.Turns // one receipt at a time: one with Chinese letters takes 100 MB for a moment
 }
 
-// NewSettlements returns the Settlements of a service.
-func NewSettlements(b *base.Base, plans *plans.Plans, po *payouts.Payouts) *Settlements {
+// New returns the Settlements of a service.
+func New(b *base.Base, plans *plans.Plans, po *payouts.Payouts) *Settlements {
 	return &Settlements{Base: b, plans: plans, payouts: po}
 }
 

@@ -223,7 +223,7 @@ func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, 
 	if s.PDFAt.IsZero() {
 		return e.drawReceipt(ctx, s)
 	}
-	d, err := e.Store.Settlements().Document(ctx, s.Scope, s.ID)
+	d, err := e.Store.Settlements().Receipt(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 

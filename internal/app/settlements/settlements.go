@@ -87,7 +87,7 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := e.claimNext(ctx, s, merchant)
+		next, done, err := e.collectNext(ctx, s, merchant)
 		if err != nil || done {
 			return base.UnlessStale(err)
 		}
@@ -104,8 +104,8 @@ func (e *Settlements) lookFrom(s pay.Settlement, m merchants.Merchant) time.Time
 	return s.Since.Add(-e.plans.Book().LongestDelay(m) - settleSlack)
 }
 
-// claimNext writes the next lines of a settlement that is closing. done: these were the last.
-func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement, m merchants.Merchant) (next pay.Settlement, done bool, err error) {
+// collectNext writes the next lines of a settlement that is closing. done: these were the last.
+func (e *Settlements) collectNext(ctx context.Context, s pay.Settlement, m merchants.Merchant) (next pay.Settlement, done bool, err error) {
 	list, at, err := e.unsettled(ctx, s, m)
 	if err != nil {
 		return s, false, err

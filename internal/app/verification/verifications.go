@@ -18,8 +18,8 @@ import (
 // Verifications verifies merchants.
 type Verifications struct{ *base.Base }
 
-// NewVerifications returns the verifications of a service.
-func NewVerifications(b *base.Base) *Verifications { return &Verifications{b} }
+// New returns the verifications of a service.
+func New(b *base.Base) *Verifications { return &Verifications{b} }
 
 // NewVerification is a request for a verification.
 type NewVerification struct {

@@ -68,7 +68,7 @@ func (d *dispatcher) report(l *lane) {
 
 // recordAnswers writes the latest answers of an endpoint into its row, see courier.
 func (w *Webhooks) recordAnswers(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
-	var before, after webhooks.Circuit
+	var before, after webhooks.EndpointCircuit
 	err := base.Again(func() error {
 		sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 		if err != nil {

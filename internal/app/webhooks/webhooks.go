@@ -26,8 +26,8 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// WebhooksConfig is the configuration of Webhooks.
-type WebhooksConfig struct {
+// Config is the configuration of Webhooks.
+type Config struct {
 	// InboxURL is the address of managed webhook inboxes, without a trailing slash.
 	InboxURL string
 	// AllowPrivate lets sandbox webhooks reach loopback addresses.
@@ -45,7 +45,7 @@ type WebhooksConfig struct {
 // Webhooks manages endpoints and delivers events to them. It is safe for use by many goroutines.
 type Webhooks struct {
 	*base.Base
-	WebhooksConfig
+	Config
 	subs      *base.Cache[endpoint]
 	deliver   *dispatcher
 	crowd     crowd      // requests under way, the dispatcher's and others
@@ -55,15 +55,15 @@ type Webhooks struct {
 	steps work.Latch
 }
 
-// NewWebhooks returns a Webhooks without deliveries in hand.
-func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
+// New returns a Webhooks without deliveries in hand.
+func New(b *base.Base, c Config) *Webhooks {
 	if c.MaxWebhooks == 0 {
 		c.MaxWebhooks = webhooks.MostSubscriptions
 	}
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
 	}
-	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), crowd: newCrowd(), steps: work.NewLatch()}
+	w := &Webhooks{Base: b, Config: c, subs: base.NewCache[endpoint](&b.Config), crowd: newCrowd(), steps: work.NewLatch()}
 	w.deliver = newDispatcher(b, w, w.crowd)
 	return w
 }
@@ -180,8 +180,8 @@ func (w *Webhooks) beside(ctx context.Context, sub webhooks.Subscription) (merch
 	return shop.Next(), sub.Beside(others, total, w.MaxWebhooks)
 }
 
-// compared is how many of a shop's endpoints a new one is compared with: a shop from before there
-// was a limit may have more.
+// compared is how many of a shop's endpoints a new one is compared with: a shop has more
+// if the operator has lowered the limit since.
 const compared = 1000
 
 // proveEndpoint sends a production endpoint a challenge and expects its SHA-256, if the operator

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// most is the most by which an input of twice the size may cost more, in memory and in what is told about it.
+	// most is the most by which an input of twice the size may cost more, in memory and in the length of its errors.
 	most = 2.5
 	// slack is memory that does not count: buffers are of fixed sizes.
 	slack = 64 << 10
@@ -55,7 +55,7 @@ func Of(t testing.TB, what string, size int, input func(size int) string, read f
 	}
 }
 
-// cost is the memory and the time that an input costs, and how much is told about it.
+// cost is the memory and the time that an input costs, and how long its errors are.
 func cost(t testing.TB, input string, read func(string) int) (memory uint64, told int, took time.Duration) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -187,7 +187,7 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	if err != nil {
 		return err
 	}
-	key, err := c.takeKey(ctx, log, by)
+	key, err := c.restoreKey(ctx, log, by)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	if err := c.copied(ctx, temporary); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	var lost recovery.RecoveryStatus
+	var lost recovery.Status
 	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
 		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
@@ -244,7 +244,7 @@ func (c *Restore) copied(ctx context.Context, temporary string) error {
 
 // putBack moves the database to its path. Files that root has created get the owner who runs the
 // service. key is the file of the master key, if it was restored too.
-func (c *Restore) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
+func (c *Restore) putBack(temporary, path, key string, lost recovery.Status) error {
 	aside, err := recovery.MoveAside(path, lost.To)
 	if err != nil {
 		return err
@@ -274,8 +274,8 @@ func (c *Restore) identities() ([]age.Identity, error) {
 	return backup.Identities(c.Identity)
 }
 
-// takeKey restores the master key from the file beside the backup, and returns its path.
-func (c *Restore) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
+// restoreKey restores the master key from the file beside the backup, and returns its path.
+func (c *Restore) restoreKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
 	if !c.WithKey {
 		return "", nil
 	}

@@ -52,7 +52,7 @@ func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters c
 }
 
 // printRecovery prints the state of a recovery and its next steps.
-func printRecovery(s recovery.RecoveryStatus) {
+func printRecovery(s recovery.Status) {
 	window := fmt.Sprintf("what was done from %s to %s", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	switch {
 	case s.State == "":

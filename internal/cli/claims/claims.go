@@ -40,7 +40,7 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Carry {
 		list, err = a.ClaimLists.Carrying(ctx, int(c.Limit))
 	} else {
-		list, err = a.Claims.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
+		list, err = a.Claims.AnyList(ctx, c.Status, c.Type, int(c.Limit))
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	claim, err := a.Claims.AnyClaim(ctx, c.Claim)
+	claim, err := a.Claims.Any(ctx, c.Claim)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ type claimAskCmd struct {
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+	return resolve(ctx, c.DatabaseFlags, log, claims.Resolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
@@ -100,7 +100,7 @@ type claimResolveCmd struct {
 }
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
+	return resolve(ctx, c.DatabaseFlags, log, claims.Resolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
 }
 
 type claimCarriedCmd struct {
@@ -147,13 +147,13 @@ func (c *claimBookCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // rule applies the operator's decision and prints the claim.
-func resolve(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.ClaimResolution) error {
+func resolve(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.Resolution) error {
 	a, err := d.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	claim, err := a.Claims.ResolveClaim(ctx, a.Self(), r)
+	claim, err := a.Claims.Resolve(ctx, a.Self(), r)
 	if err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 			return err
 		}
 	}
-	list, err := a.Payouts.PayoutControls(ctx)
+	list, err := a.Payouts.Controls(ctx)
 	if err != nil {
 		return err
 	}

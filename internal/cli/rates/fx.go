@@ -117,7 +117,7 @@ func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) erro
 	}
 	fmt.Fprintln(out, "TAKEN\tFOR 1 USD\tSOURCE\tOBSERVED\tVERDICT\tBY")
 	for _, r := range list {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Moment(r.Taken), text(r.Rate), r.Source, cli.Moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Moment(r.DecidedAt), text(r.Rate), r.Source, cli.Moment(r.At), r.Verdict, cmp.Or(r.By, "the service"))
 	}
 	return nil
 }

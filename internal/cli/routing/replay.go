@@ -79,9 +79,9 @@ func otherwise(file map[string]rulefile.Account) (map[string]func(accounts.Accou
 		}
 		changes[id] = func(a accounts.Account) (accounts.Account, error) {
 			if of.Enabled != nil {
-				a.Status = accounts.AccountDisabled
+				a.Status = accounts.Disabled
 				if *of.Enabled {
-					a.Status = accounts.AccountEnabled
+					a.Status = accounts.Enabled
 				}
 			}
 			return f.Apply(a)

@@ -75,7 +75,7 @@ func tables(line func(string, ...any), r routing.Rerouted) {
 	}
 	for _, s := range r.Accounts {
 		line("%s\t%d\t%s\t%d\t%s\t%s\t%d\t%s\t%s\t%s", s.Account, s.First.Real, count(s.First.Replayed), s.Tries.Real, count(s.Tries.Replayed), count(s.Guessed),
-			s.Taken.Real, count(s.Taken.Replayed), s.Cost.Was(), s.Cost.Total())
+			s.Accepted.Real, count(s.Accepted.Replayed), s.Cost.Was(), s.Cost.Total())
 	}
 }
 
@@ -237,7 +237,7 @@ func newReplayJSON(o routing.PastRoutes, r routing.Rerouted) replayJSON {
 		told.Rails[s.Rail] = newSumsJSON(s.Sums)
 	}
 	for _, s := range r.Accounts {
-		told.Accounts = append(told.Accounts, accountSumsJSON{s.Account, both(s.First), both(s.Tries), tenth(s.Guessed), both(s.Taken), newMoneyJSON(s.Cost)})
+		told.Accounts = append(told.Accounts, accountSumsJSON{s.Account, both(s.First), both(s.Tries), tenth(s.Guessed), both(s.Accepted), newMoneyJSON(s.Cost)})
 	}
 	for _, x := range r.Examples {
 		told.Examples = append(told.Examples, exampleJSON{x.ID, x.Rail, x.Amount.Decimal(), x.Really, x.Replayed})

@@ -30,7 +30,7 @@ func (a *account) toCompany(w http.ResponseWriter, r *http.Request, _ *frame.Vis
 
 // fromCompany is where the identity provider sends the browser back to.
 func (a *account) fromCompany(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	sealed := a.TakeOnce(w, r, companyCookie, http.SameSiteLaxMode)
+	sealed := a.ReadOnce(w, r, companyCookie, http.SameSiteLaxMode)
 	var (
 		e    users.Entered
 		next string

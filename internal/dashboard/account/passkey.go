@@ -47,7 +47,7 @@ func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error
 
 // answered is the cookie of a challenge.
 func (a *account) answered(w http.ResponseWriter, r *http.Request) string {
-	return a.TakeOnce(w, r, challengeCookie, http.SameSiteStrictMode)
+	return a.ReadOnce(w, r, challengeCookie, http.SameSiteStrictMode)
 }
 
 func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {

@@ -233,7 +233,7 @@ func (c *pages) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if view.State.Text == "dispute_accepted" { // a second click
 		return c.lead(w, r, v, "/disputes/"+view.ID)
 	}
-	if _, err := c.Uses.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
+	if _, err := c.Uses.Claims.Accept(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
 		return err
 	}
 	c.Flash(w, "accepted")

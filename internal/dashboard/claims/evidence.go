@@ -178,7 +178,7 @@ func (c *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files 
 			if evidence.Unfinished(view.Text) {
 				wrong("text", "text_unfinished", "mark", evidence.Fill)
 			}
-		case isFile && taken(kind) && part.FileName() != "":
+		case isFile && acceptsKind(kind) && part.FileName() != "":
 			f, key := load(part, &left)
 			if f.kind = kind; key != "" {
 				wrong(part.FormName(), key, "name", f.name)
@@ -189,9 +189,9 @@ func (c *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files 
 	}
 }
 
-// taken reports whether a form may name a kind of evidence. The bank may have given another reason since the form
+// acceptsKind reports whether a form may name a kind of evidence. The bank may have given another reason since the form
 // was shown, so it is any kind and not only those that are wanted now.
-func taken(kind string) bool { return slices.Contains(pay.EvidenceKinds(), kind) }
+func acceptsKind(kind string) bool { return slices.Contains(pay.EvidenceKinds(), kind) }
 
 // load reads a file, and says what is wrong with it: the key of a text, which begins with js_ if the script says it too.
 // left is how many bytes of files may still come.

@@ -140,7 +140,7 @@ func (c *pages) decisions(ctx context.Context) ([]decision, error) {
 		status pay.ClaimStatus
 		kind   pay.ClaimKind
 	}{{pay.ClaimUnderReview, ""}, {pay.ClaimPending, pay.Inquiry}} {
-		found, err := c.Uses.Claims.AnyClaims(ctx, of.status, of.kind, most)
+		found, err := c.Uses.Claims.AnyList(ctx, of.status, of.kind, most)
 		if err != nil {
 			return nil, err
 		}

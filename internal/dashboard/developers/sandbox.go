@@ -35,7 +35,7 @@ func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, shown sandboxView) error {
-	m, err := d.Uses.Sandbox.SandboxSettings(r.Context(), v.Principal)
+	m, err := d.Uses.Sandbox.Settings(r.Context(), v.Principal)
 	if err != nil {
 		return err
 	}

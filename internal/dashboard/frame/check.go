@@ -110,12 +110,12 @@ func (r *Pages) checkCalls(tree *parse.Tree) error {
 			}
 			for i := 3; i < len(command.Args); i += 2 {
 				if arg, ok := literal(i); ok {
-					if err := r.frame.takes(part, arg); err != nil {
+					if err := r.frame.checkArgument(part, arg); err != nil {
 						wrong = err
 					}
 				}
 			}
-			if err := r.frame.takes(part, ""); err != nil {
+			if err := r.frame.checkArgument(part, ""); err != nil {
 				wrong = err
 			}
 		}

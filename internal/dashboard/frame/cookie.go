@@ -23,8 +23,8 @@ func (f *Frame) Keep(w http.ResponseWriter, name, value string, seconds int, sit
 	http.SetCookie(w, &http.Cookie{Name: f.cookieName(name), Value: value, Path: "/", MaxAge: seconds, Secure: f.secure, HttpOnly: true, SameSite: site})
 }
 
-// TakeOnce is what Keep put into the browser, "" for nothing. It is removed: it is used once.
-func (f *Frame) TakeOnce(w http.ResponseWriter, r *http.Request, name string, site http.SameSite) string {
+// ReadOnce is what Keep put into the browser, "" for nothing. It is removed: it is used once.
+func (f *Frame) ReadOnce(w http.ResponseWriter, r *http.Request, name string, site http.SameSite) string {
 	c, err := r.Cookie(f.cookieName(name))
 	if err != nil {
 		return ""

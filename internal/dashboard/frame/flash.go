@@ -38,7 +38,7 @@ func (f *Frame) Flash(w http.ResponseWriter, key string, args ...any) {
 
 // flash takes the message for this page, if there is one.
 func (r *Pages) flash(w http.ResponseWriter, req *http.Request) *flash {
-	kept := r.frame.TakeOnce(w, req, flashCookie, http.SameSiteLaxMode)
+	kept := r.frame.ReadOnce(w, req, flashCookie, http.SameSiteLaxMode)
 	if kept == "" || len(kept) > 2*flashLimit {
 		return nil
 	}

@@ -22,7 +22,7 @@ var ownFiles embed.FS
 // Config configures a Frame.
 type Config struct {
 	Log     *slog.Logger
-	Now     func() time.Time // the clock; ages such as "5 minutes ago" are told by it
+	Now     func() time.Time // the clock; ages such as "5 minutes ago" are computed by it
 	Root    string           // path prefix of the public URL, usually ""
 	Docs    string           // where the docs are, such as "/docs"
 	Version string           // of the program

@@ -54,8 +54,8 @@ func (f *Frame) functions() template.FuncMap {
 	}
 }
 
-// takes returns an error for a part, or an argument of it, that does not exist.
-func (f *Frame) takes(part, arg string) error {
+// checkArgument returns an error for a part, or an argument of it, that does not exist.
+func (f *Frame) checkArgument(part, arg string) error {
 	known, exists := f.known[part]
 	if !exists {
 		return fmt.Errorf("there is no part %q", part)
@@ -86,12 +86,12 @@ func (f *Frame) part(p *Page, name string, pairs ...any) (template.HTML, error) 
 		if !ok {
 			return "", fmt.Errorf("the part %q has %v for a name", name, pairs[i])
 		}
-		if err := f.takes(name, arg); err != nil {
+		if err := f.checkArgument(name, arg); err != nil {
 			return "", err
 		}
 		args[arg] = pairs[i+1]
 	}
-	if err := f.takes(name, ""); err != nil {
+	if err := f.checkArgument(name, ""); err != nil {
 		return "", err
 	}
 	if f.parts.Lookup("end-"+name) != nil {

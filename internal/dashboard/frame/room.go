@@ -25,7 +25,7 @@ type Pages struct {
 	texts map[string]texts // the room's, by language
 	files fs.FS
 	names map[string][]string    // the files of each page, by its name
-	clock func(*Visit) time.Time // by which ages are told; nil: the frame's
+	clock func(*Visit) time.Time // by which ages are computed; nil: the frame's
 }
 
 // TimedBy tells ages and deadlines by the clock of what the pages show: in the sandbox the merchant's test clock

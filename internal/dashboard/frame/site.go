@@ -371,7 +371,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 }
 
 // guard refuses what other sites' pages post, waits for the request's body, and shows errors as pages. Where arrive, which
-// takes the body in, returns neither a leave nor an error, it has answered.
+// checkArgument the body in, returns neither a leave nor an error, it has answered.
 func (s *Site) guard(arrive func(http.ResponseWriter, *http.Request) (leave func(), err error), serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {

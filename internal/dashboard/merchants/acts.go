@@ -196,7 +196,7 @@ func (rd *reader) url(e audit.Entry) string {
 	return ""
 }
 
-// told are the details that a merchant reads, in this order. Others may name providers or are for programs.
+// told are the details of an act that the page shows, in this order. Other details may name providers, or are for programs.
 var told = []string{
 	"role", "name", "before", "kind", "preview", "rights", "amount", "netAmount", "url", "status", "color", "frames", "schemes", "payment", "withdrawal", "level", "from", "to",
 	"network", "destination", "language", "refundFees", "installments", "stopped",

@@ -60,16 +60,8 @@ func (w withdrawalRow) Uncovered() money.Amount {
 // Withdrawn is what withdrawals cover of the net, arrived or not.
 func (s settlementRow) Withdrawn() money.Amount { return usd(s.PaidOut()) }
 
-// Unlinked reports whether it was paid before withdrawals were linked to settlements.
-func (s settlementRow) Unlinked() bool { return s.PayoutState() == pay.PayoutFromBefore }
-
 // Rest is what nothing covers yet; below zero: a debt.
-func (s settlementRow) Rest() money.Amount {
-	if s.Unlinked() {
-		return usd(0)
-	}
-	return usd(s.Uncovered())
-}
+func (s settlementRow) Rest() money.Amount { return usd(s.Uncovered()) }
 
 // SetOff is the part of the net that is set off against other settlements.
 func (s settlementRow) SetOff() money.Amount {
@@ -83,12 +75,7 @@ func (s settlementRow) SetOff() money.Amount {
 }
 
 // About is the key of the text that says what its status means.
-func (s settlementRow) About() string {
-	if s.Unlinked() {
-		return "settlement_unlinked_about"
-	}
-	return "settlement_" + string(s.Status) + "_about"
-}
+func (s settlementRow) About() string { return "settlement_" + string(s.Status) + "_about" }
 
 // coverRow is what a part of a settlement's net is paid out by or set off against.
 type coverRow struct {

@@ -53,7 +53,7 @@ func TestTextsAreComplete(t *testing.T) {
 	for _, one := range pay.SettlementStatuses() {
 		want = append(want, "settlement_"+string(one), "settlement_"+string(one)+"_about")
 	}
-	want = append(want, "settlement_unlinked_about", "withdrawal_part_about", "withdrawal_returned_about")
+	want = append(want, "withdrawal_part_about", "withdrawal_returned_about")
 	for _, one := range pay.PayoutStates() {
 		want = append(want, "payout_"+string(one))
 	}

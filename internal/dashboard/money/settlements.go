@@ -148,7 +148,7 @@ func totals(s pay.Settlement) (list []total) {
 		{"reserve_held", -s.Held, false}, {"reserve_released", s.Released, false}, {"adjustments", s.Adjustments, false}, {"net", s.Net, true},
 		{"withdrawn_part", -s.PaidOut(), false}, {"set_off", -row.SetOff().Minor, false}, {"rest", row.Rest().Minor, true},
 	} {
-		if t.name == "rest" && (s.Status == pay.BatchOpen || row.Unlinked()) {
+		if t.name == "rest" && s.Status == pay.BatchOpen {
 			continue
 		}
 		if t.cents != 0 || t.sum || t.name == "gross" {

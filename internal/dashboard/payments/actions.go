@@ -139,7 +139,7 @@ func (s *sales) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 func (s *sales) simulate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	p, _, err := s.Uses.Sandbox.Simulate(r.Context(), v.Scope, r.PathValue("id"), sandbox.Action(clean(r.FormValue("action"))), view.Cause{RequestID: v.RequestID})
+	p, _, err := s.Uses.Sandbox.Simulate(r.Context(), v.Scope, r.PathValue("id"), sandbox.SimulatedAction(clean(r.FormValue("action"))), view.Cause{RequestID: v.RequestID})
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ func (n newView) Rails(p *frame.Page) (list []frame.Option) {
 }
 
 // onPage is the outcome that whoever makes a test payment decides on its page, as a customer.
-const onPage sandbox.Action = "page"
+const onPage sandbox.SimulatedAction = "page"
 
 // Outcomes are what the sandbox can play, first the way of production.
 func (n newView) Outcomes(p *frame.Page) (list []frame.Option) {
-	for _, a := range append([]sandbox.Action{onPage}, sandbox.HeaderActions()...) {
+	for _, a := range append([]sandbox.SimulatedAction{onPage}, sandbox.HeaderActions()...) {
 		key := "play_" + string(a)
 		list = append(list, frame.Option{Value: string(a), Label: words(p, key), Hint: words(p, key+"_about")})
 	}
@@ -85,7 +85,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		return problem.New(problem.ProductionKeyRefused, testPaymentsInSandbox)
 	}
 	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f)}
-	if action := sandbox.Action(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
+	if action := sandbox.SimulatedAction(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
 		n.Simulate = string(action)
 	} else {
 		strict := true

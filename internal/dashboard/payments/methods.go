@@ -20,7 +20,7 @@ type names struct {
 }
 
 func (s *sales) names(v *frame.Visit) names {
-	list, _ := s.Uses.Methods.RailList(v.Scope, methods.MethodFilter{})
+	list, _ := s.Uses.Methods.RailList(v.Scope, methods.Filter{})
 	n := names{map[string]accounts.Rail{}, list}
 	for _, r := range list {
 		n.rails[r.ID] = r.Rail

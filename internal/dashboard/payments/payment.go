@@ -29,7 +29,7 @@ type paymentView struct {
 	Read     string // the commands that read and refund it
 	Return   string
 	Page     string // where the shopper pays, or paid; "" for none
-	Plays    []sandbox.Action
+	Plays    []sandbox.SimulatedAction
 	Cancel   bool
 	Receipt  bool // it has one, which can be sent
 	Mails    bool // the service sends e-mails
@@ -87,14 +87,14 @@ func (s *sales) shopperPage(p pay.Payment) string {
 }
 
 // plays are the outcomes that the sandbox can play now.
-func plays(p pay.Payment) []sandbox.Action {
+func plays(p pay.Payment) []sandbox.SimulatedAction {
 	switch {
 	case p.Status == pay.Pending:
-		return []sandbox.Action{sandbox.Paid, sandbox.Failed, sandbox.Expired}
+		return []sandbox.SimulatedAction{sandbox.Paid, sandbox.Failed, sandbox.Expired}
 	case p.Status == pay.Completed && !p.Disputes.Any:
-		return []sandbox.Action{sandbox.Refunded, sandbox.Chargeback}
+		return []sandbox.SimulatedAction{sandbox.Refunded, sandbox.Chargeback}
 	case p.Status == pay.Completed:
-		return []sandbox.Action{sandbox.Refunded}
+		return []sandbox.SimulatedAction{sandbox.Refunded}
 	}
 	return nil
 }
@@ -205,14 +205,14 @@ func (p paymentView) Folded() (n int) {
 	return n
 }
 
-// taken is what refunds and disputes took of a payment.
-type taken struct {
+// deduction is what refunds and disputes took of a payment.
+type deduction struct {
 	Name   string // key of its text
 	Amount money.Amount
 }
 
-// Taken lists what refunds, disputes and returned fees changed after the payment was booked.
-func (p paymentView) Taken() (list []taken) {
+// Deductions lists what refunds, disputes and returned fees changed after the payment was booked.
+func (p paymentView) Deductions() (list []deduction) {
 	sums := map[pay.MovementType]int64{}
 	for _, m := range p.Life.Movements {
 		sums[m.Type] += m.Amount
@@ -222,7 +222,7 @@ func (p paymentView) Taken() (list []taken) {
 	}
 	for _, what := range []pay.MovementType{pay.MovedRefund, pay.MovedClaim, pay.MovedChargebackFee, pay.MovedFee, pay.MovedAdjustment} {
 		if cents := sums[what]; cents != 0 {
-			list = append(list, taken{"took_" + string(what), money.New(cents, money.USD)})
+			list = append(list, deduction{"took_" + string(what), money.New(cents, money.USD)})
 		}
 	}
 	return list

@@ -62,11 +62,11 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 		}
 		good.Wait()
 		atOnce(t, s, logins)
-		if n := s.App.Access.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
+		if n := s.App.Access.AuthEvents()[auth.EventLoginRefused]; n != 10 {
 			t.Errorf("%d guesses from one address were checked, want 10", n)
 		}
 		atOnce(t, s, keys)
-		if n := s.App.Access.AuthEvents()[auth.AuthRefused]; n != 10 {
+		if n := s.App.Access.AuthEvents()[auth.EventRefused]; n != 10 {
 			t.Errorf("%d bad keys from one address were looked up, want 10", n)
 		}
 	})
@@ -84,7 +84,7 @@ func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
 			all.Go(func() { refreshLogin(t, o, refresh) })
 			all.Wait()
 		}
-		if n := s.App.Access.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
+		if n := s.App.Access.AuthEvents()[auth.EventRefreshReused]; n > 0 {
 			t.Errorf("%d of 20 refresh tokens count as used twice, want 0", n)
 		}
 	})

@@ -321,7 +321,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	one, two := harness.StartWith(t, database, &harness.Clock{}, keep), harness.StartWith(t, database, &harness.Clock{}, keep)
 	exec, closeDB := one.Exec(t)
 	defer closeDB()
-	exec(`INSERT INTO receipts (id, account, payment, verdict, body, at) SELECT 'x/' || md5(g::text), 'x', '', 'ignored', 'body', (random() * 1000000)::bigint FROM generate_series(1, 20000) AS g`)
+	exec(`INSERT INTO receipts (id, account, payment, verdict, body, at, row_hash) SELECT 'x/' || md5(g::text), 'x', '', 'ignored', 'body', (random() * 1000000)::bigint, '' FROM generate_series(1, 20000) AS g`)
 	defer exec(`DELETE FROM receipts WHERE account = 'x'`) // nobody wrote them, as the check would find
 	exec(`INSERT INTO key_uses (id, version, key_id, address, first_at, last_at) SELECT md5(g::text), 1, 'k', 'a', 1, (random() * 1000000)::bigint FROM generate_series(1, 5000) AS g`)
 	query, closeQuery := one.Open(t)

@@ -40,7 +40,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 			t.Error("the old credentials were deleted during their grace")
 		}
 		s.TellUpstream(t, u, after, 1, "paid", "bank-other").Refused(t, "401 invalid_token authentication_error")
-		s.Clock.Advance(accounts.AccountGrace)
+		s.Clock.Advance(accounts.Grace)
 		if kept() {
 			t.Error("the old credentials are kept after their grace")
 		}

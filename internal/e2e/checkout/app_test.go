@@ -60,7 +60,7 @@ func TestShopperGoesBackToTheApp(t *testing.T) {
 		if got := o.Post(t, "/checkout/sessions", hosted).Want(t, http.StatusCreated).Text(t, "checkoutUrl"); !strings.Contains(got, "returnUrl="+url.QueryEscape("MyApp://paid?order=7;8")) {
 			t.Errorf("the address of the one-shot checkout is %s", got)
 		}
-		harness.TakePixAndSPEI(t, s)
+		harness.OpenPixAndSPEI(t, s)
 		o.Production().Post(t, "/checkout/sessions", session).Want(t, http.StatusCreated)
 		o.Whole(t, false).Post(t, "/payments", strings.Replace(hosted, "{", `{"shopId":"`+o.Shop.ID+`",`, 1)).Want(t, http.StatusCreated)
 

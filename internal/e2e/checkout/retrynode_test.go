@@ -61,7 +61,7 @@ func TestNodeEndsInARetry(t *testing.T) {
 				var second *app.App
 				looks := func() { // the other node misses the first one, and finds the payment due
 					clock.Advance(10 * time.Second)
-					harness.Must(t, second.Cascade.TakeOver(ctx))
+					harness.Must(t, second.Cascade.ReleaseOrphans(ctx))
 					_, err := second.Cascade.Sweep(ctx)
 					harness.Must(t, err)
 				}

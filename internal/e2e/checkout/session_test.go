@@ -181,7 +181,7 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		live := o.Production()
-		leaves := harness.TakePixAndSPEI(t, s)
+		leaves := harness.OpenPixAndSPEI(t, s)
 		unserved := live.Session(t, `{"amount":10,`+harness.Ana+`}`)
 		leaves()
 		for _, c := range []struct {
@@ -332,7 +332,7 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		// The session's environment is that of the key that made it.
 		live := o.Production()
 		live.Post(t, "/checkout/sessions", harness.CheckoutBody, "Sandbox-Simulate: paid").Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
-		leaves := harness.TakePixAndSPEI(t, s)
+		leaves := harness.OpenPixAndSPEI(t, s)
 		session := o.Shopper(live.Session(t, `{"amount":25.5,"country":"BRA",`+harness.Ana+`}`))
 		leaves()
 		session.Choose(t, harness.Choice("sbx_pix")).Refused(t, "400 unsupported_method invalid_request_error param=paymentMethodId")
@@ -372,7 +372,7 @@ func TestSessionRepeatShowsTheSameToken(t *testing.T) {
 			o.Post(t, "/checkout/sessions", body, key).Refused(t, conflict)
 		}
 		token := replies[first].Text(t, "sessionId")
-		harness.TakePixAndSPEI(t, s)
+		harness.OpenPixAndSPEI(t, s)
 		for _, other := range []harness.Client{stranger, o.Production()} {
 			if r := other.Post(t, "/checkout/sessions", harness.CheckoutBody, key).Want(t, http.StatusCreated); r.Text(t, "sessionId") == token {
 				t.Errorf("another shop got the session: %s", r)

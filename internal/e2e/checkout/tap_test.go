@@ -251,7 +251,7 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
-		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, methods.MethodFilter{})
+		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, methods.Filter{})
 		ids := map[string]string{}
 		for _, m := range methods {
 			ids[m.Key] = m.ID

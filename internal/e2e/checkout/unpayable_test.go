@@ -17,7 +17,7 @@ func TestSessionThatNobodyCanPayIsRefused(t *testing.T) {
 			return `{"amount":` + amount + `,"country":"` + country + `",` + harness.Ana + `}`
 		}
 		o.Post(t, "/checkout/sessions", body("0.01", "CO")).Refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=min")
-		leaves := harness.TakePixAndSPEI(t, s)
+		leaves := harness.OpenPixAndSPEI(t, s)
 		r := o.Production().Post(t, "/checkout/sessions", body("25", "BR"), "Idempotency-Key: once").Want(t, http.StatusCreated)
 		leaves()
 		harness.Same(t, r, o.Production().Post(t, "/checkout/sessions", body("25", "BR"), "Idempotency-Key: once"))

@@ -53,7 +53,7 @@ func TestChargebackEnds(t *testing.T) {
 			{"expired", "expired", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o harness.Client, _, claim string) {
 					s.Clock.Advance(7*24*time.Hour - time.Minute)
-					_, err := s.App.Claims.SweepClaims(ctx)
+					_, err := s.App.Claims.Sweep(ctx)
 					harness.Must(t, err)
 					if got := harness.ClaimStatus(t, o, claim); got != "needs_evidence" {
 						t.Errorf("the claim is %s a minute before its deadline, want needs_evidence", got)
@@ -254,7 +254,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 
 		// A claim that was answered does not expire.
 		s.Clock.Advance(30 * 24 * time.Hour)
-		_, err := s.App.Claims.SweepClaims(ctx)
+		_, err := s.App.Claims.Sweep(ctx)
 		harness.Must(t, err)
 		if got := harness.ClaimStatus(t, o, claim); got != "under_review" {
 			t.Errorf("a month after the answer the claim is %s, want under_review", got)
@@ -440,7 +440,7 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.EvidenceSubmitted, first), answered)
 		_, err := harness.DecideClaim(s.App, first, pay.Reject, "the bank's letter")
 		harness.Must(t, err)
-		if e := harness.AuditEntry(t, o, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
+		if e := harness.AuditEntry(t, o, audit.ClaimResolved, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
 			t.Errorf("the entry of the operator's decision has %v", e.Details)
 		}
 		_, second := o.Dispute(t, false)

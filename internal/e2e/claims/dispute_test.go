@@ -263,7 +263,7 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 		look := func(after time.Duration) pay.Claim {
 			t.Helper()
 			c.Advance(after)
-			_, err := a.Claims.SweepClaims(ctx)
+			_, err := a.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return disputeOf(t, a.Claims, payment)
 		}
@@ -319,10 +319,10 @@ func (i *issuer) send(t *testing.T, to interface {
 }
 
 func disputeOf(t *testing.T, a interface {
-	AnyClaims(context.Context, pay.ClaimStatus, pay.ClaimKind, int) ([]pay.Claim, error)
+	AnyList(context.Context, pay.ClaimStatus, pay.ClaimKind, int) ([]pay.Claim, error)
 }, payment string) pay.Claim {
 	t.Helper()
-	list, err := a.AnyClaims(ctx, "", pay.ChargebackClaim, 10)
+	list, err := a.AnyList(ctx, "", pay.ChargebackClaim, 10)
 	harness.Must(t, err)
 	for _, c := range list {
 		if c.Payment == payment {

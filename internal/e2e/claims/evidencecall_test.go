@@ -103,7 +103,7 @@ func (tr trial) says(t *testing.T, name, text string) {
 // after lets a time pass and sweeps on a node.
 func (tr trial) after(t *testing.T, d time.Duration) pay.Claim {
 	t.Helper()
-	tr.sweep(t, tr.node.Claims.SweepClaims, 1, d)
+	tr.sweep(t, tr.node.Claims.Sweep, 1, d)
 	return tr.claim(t)
 }
 
@@ -262,13 +262,13 @@ func TestNodeThatDiesWhileItSendsEvidence(t *testing.T) {
 		second := tr.stage.node(t, tr.court)
 		var first sync.WaitGroup
 		tr.clock.Advance(16 * time.Minute)
-		first.Go(func() { _, _ = tr.node.Claims.SweepClaims(ctx) })
+		first.Go(func() { _, _ = tr.node.Claims.Sweep(ctx) })
 		harness.Soon(t, "the call that the test holds to begin", reached)
-		tr.sweep(t, second.Claims.SweepClaims, 1, 2*time.Minute)
+		tr.sweep(t, second.Claims.Sweep, 1, 2*time.Minute)
 		if tr.court.calls != 1 {
 			t.Errorf("while the first node may still call, there were %d calls", tr.court.calls)
 		}
-		tr.sweep(t, second.Claims.SweepClaims, 1, 2*time.Minute)
+		tr.sweep(t, second.Claims.Sweep, 1, 2*time.Minute)
 		c := tr.claim(t)
 		if tr.court.calls != 2 || c.Defense.State != pay.DefenseSubmitted || !tr.court.last.Repeated {
 			t.Errorf("after %d calls the evidence is %s", tr.court.calls, c.Defense.State)
@@ -348,7 +348,7 @@ func defense(t *testing.T, s *harness.Instance, claim string, state pay.DefenseS
 	s.Clock.Advance(20 * time.Minute)
 	lookAtClaims(t, s, "the evidence is "+string(state), func() bool {
 		var err error
-		c, err = s.App.Claims.AnyClaim(ctx, claim)
+		c, err = s.App.Claims.Any(ctx, claim)
 		harness.Must(t, err)
 		return c.Defense.State == state
 	})
@@ -431,7 +431,7 @@ func TestAcceptedDisputeIsNotAnswered(t *testing.T) {
 			t.Errorf("the log does not name the dispute:\n%s", text)
 		}
 		d.Pass(t, time.Hour)
-		c, err := d.App.Claims.AnyClaim(ctx, claim)
+		c, err := d.App.Claims.Any(ctx, claim)
 		if harness.Must(t, err); c.Status != pay.ClaimApproved || c.Defense.State != pay.DefenseOver || len(line.Evidence()) != 0 {
 			t.Errorf("the claim is %s, and the provider has %v", c, line.Evidence())
 		}

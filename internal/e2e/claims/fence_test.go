@@ -70,7 +70,7 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	_, err = conn.Exec(ctx, "UPDATE nodes SET gone = 1") // this ends both nodes' leases; node B goes on with a new one
 	harness.Must(t, err)
 	harness.Eventually(t, "node B has taken over and charged", func() bool {
-		harness.Must(t, n.B.App.Cascade.TakeOver(ctx))
+		harness.Must(t, n.B.App.Cascade.ReleaseOrphans(ctx))
 		return n.Charged() > 0
 	})
 	close(goOn)

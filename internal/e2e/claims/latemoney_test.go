@@ -120,7 +120,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			close(goOn)
 			all.Wait()
 		}
-		s.sweep(t, a.Claims.SweepClaims, 50, 6*time.Hour)
+		s.sweep(t, a.Claims.Sweep, 50, 6*time.Hour)
 		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
 		harness.Must(t, err)
 		if got.Status.Pays() {
@@ -204,7 +204,7 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	late := b.late(t, a, s.clock)
 	_, err := harness.DecideClaim(a, late.ID, pay.AskEvidence, "yours?")
 	harness.Must(t, err)
-	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
+	_, err = a.Claims.Accept(ctx, late.Scope, late.ID, audit.Actor{})
 	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
 	harness.Must(t, readErr)
 	var shown *problem.Error

@@ -58,7 +58,7 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	c, err := harness.DecideClaim(a, r.ID, pay.Reject, "it is not in their books")
 	harness.Must(t, err)
 	p.mute = false
-	s.sweep(t, a.Claims.SweepClaims, 50, 6*time.Hour)
+	s.sweep(t, a.Claims.Sweep, 50, 6*time.Hour)
 	if c.Status != pay.ClaimRejected || len(p.paid) != 0 || p.calls != 1 {
 		t.Errorf("the operator rejected the claim, which is %s; the provider paid %v after %d calls, want nothing after one call", c.Status, p.paid, p.calls)
 	}

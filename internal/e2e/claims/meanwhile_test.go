@@ -143,7 +143,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	s.clock.Advance(time.Second)
 	speaks.Tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
 	harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
-	s.sweep(t, a.Claims.SweepClaims, 20, 2*time.Hour)
+	s.sweep(t, a.Claims.Sweep, 20, 2*time.Hour)
 	got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
 	told, err := a.Notices.Notifications(ctx, r.Payment, 10)

@@ -30,10 +30,10 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 			t.Helper()
 			s.Notify(t, "sandbox-1", harness.NoticeBody(payment, fields)).Want(t, http.StatusOK)
 		}
-		resolve := func(r claims.ClaimResolution) {
+		resolve := func(r claims.Resolution) {
 			t.Helper()
 			r.Note = "the report of the month"
-			_, err := s.App.Claims.ResolveClaim(ctx, s.App.Self(), r)
+			_, err := s.App.Claims.Resolve(ctx, s.App.Self(), r)
 			harness.Must(t, err)
 		}
 		cash := func() string { return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`) }
@@ -43,11 +43,11 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 		twice := cash() // 10.00 come twice; the second is given back by hand
 		note(twice, `"status":"paid",`+whole+`,"money":"m1"`)
 		note(twice, `"status":"paid",`+whole+`,"money":"m2"`)
-		resolve(claims.ClaimResolution{ID: o.Get(t, "/payments/"+twice).Text(t, "attention.claimId"), Word: pay.Approve, ByHand: "SPEI 1"})
+		resolve(claims.Resolution{ID: o.Get(t, "/payments/"+twice).Text(t, "attention.claimId"), Word: pay.Approve, ByHand: "SPEI 1"})
 
 		more := cash() // 11.00 come: 10.00 complete the payment, 1.00 is given back
 		note(more, `"status":"paid","amount":"201.85","currency":"MXN","money":"m3"`)
-		resolve(claims.ClaimResolution{ID: o.Get(t, "/payments/"+more).Text(t, "attention.claimId"), Word: pay.Approve, Keep: "183.50", Complete: true})
+		resolve(claims.Resolution{ID: o.Get(t, "/payments/"+more).Text(t, "attention.claimId"), Word: pay.Approve, Keep: "183.50", Complete: true})
 
 		gone := cash() // it came and went
 		note(gone, `"status":"reversed","refund":"re_0",`+whole)

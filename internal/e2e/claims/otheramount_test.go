@@ -48,10 +48,10 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 			t.Errorf("the payment's notifications are %+v with the error %v, want the answer", told, err)
 		}
 		claim := d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId")
-		byHand := claims.ClaimResolution{ID: claim, Word: pay.Approve, Note: "sent back", ByHand: "PIX 17"}
-		_, err = d.App.Claims.ResolveClaim(ctx, d.App.Self(), byHand)
+		byHand := claims.Resolution{ID: claim, Word: pay.Approve, Note: "sent back", ByHand: "PIX 17"}
+		_, err = d.App.Claims.Resolve(ctx, d.App.Self(), byHand)
 		harness.Must(t, err)
-		if _, err := d.App.Claims.ResolveClaim(ctx, d.App.Self(), byHand); err == nil {
+		if _, err := d.App.Claims.Resolve(ctx, d.App.Self(), byHand); err == nil {
 			t.Error("the money was given back twice")
 		}
 		if got := harness.Warnings(t, d.Live); got != "" {
@@ -71,7 +71,7 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		claim := d.Live.Post(t, "/payments/"+id+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 		for range 3 {
 			d.Clock.Advance(2 * time.Hour)
-			_, err := d.App.Claims.SweepClaims(ctx)
+			_, err := d.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 		}
 		if got := harness.ClaimStatus(t, d.Live, claim); got != "pending" {
@@ -88,7 +88,7 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		first.Fails(nil)
 		harness.Eventually(t, "the refund is approved", func() bool {
 			d.Clock.Advance(2 * time.Hour)
-			_, err := d.App.Claims.SweepClaims(ctx)
+			_, err := d.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return harness.ClaimStatus(t, d.Live, claim) == "approved"
 		})
@@ -109,8 +109,8 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				first.Fails(harness.TellsOther)
 				claim := d.Live.Post(t, "/payments/"+d.IDs[0]+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 				d.Clock.Advance(time.Minute)
-				says := claims.ClaimResolution{ID: claim, Word: word, Note: "the provider's report of today"}
-				if _, err := d.App.Claims.ResolveClaim(ctx, d.App.Self(), says); err == nil {
+				says := claims.Resolution{ID: claim, Word: word, Note: "the provider's report of today"}
+				if _, err := d.App.Claims.Resolve(ctx, d.App.Self(), says); err == nil {
 					t.Error("without force the operator can contradict the provider")
 				}
 				says.Force = true

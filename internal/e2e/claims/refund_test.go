@@ -30,7 +30,7 @@ func funds(t *testing.T, o harness.Client) string {
 func lookAtClaims(t *testing.T, s *harness.Instance, what string, done func() bool) {
 	t.Helper()
 	harness.Eventually(t, what, func() bool {
-		_, err := s.App.Claims.SweepClaims(ctx)
+		_, err := s.App.Claims.Sweep(ctx)
 		harness.Must(t, err)
 		return done()
 	})
@@ -397,7 +397,7 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 						t.Error("nothing is frozen while the outcome is unknown")
 					}
 					s.Clock.Advance(5*time.Minute + time.Second) // a query during the fault, and later one without it
-					_, err := s.App.Claims.SweepClaims(ctx)
+					_, err := s.App.Claims.Sweep(ctx)
 					harness.Must(t, err)
 					s.Upstream(t, well, well, well)
 					s.Clock.Advance(time.Hour)

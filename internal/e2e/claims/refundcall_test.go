@@ -51,7 +51,7 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 				r := refunded(t, a)
 				harness.Eventually(t, "the refund is approved", func() bool {
 					clock.Advance(2 * time.Hour)
-					_, err := a.Claims.SweepClaims(ctx)
+					_, err := a.Claims.Sweep(ctx)
 					harness.Must(t, err)
 					got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 					harness.Must(t, err)
@@ -101,13 +101,13 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 				t.Fatalf("during the call the claims are %+v, want one that is sending", list)
 			}
 			clock.Advance(44 * time.Second)
-			if n, err := second.Claims.SweepClaims(ctx); n != 0 || err != nil {
+			if n, err := second.Claims.Sweep(ctx); n != 0 || err != nil {
 				t.Errorf("the other node took over %d claims before the lease ended (%v)", n, err)
 			}
 			clock.Advance(2 * time.Second)
 			harness.Eventually(t, "the other node has the claim approved", func() bool {
 				clock.Advance(time.Minute)
-				_, err := second.Claims.SweepClaims(ctx)
+				_, err := second.Claims.Sweep(ctx)
 				harness.Must(t, err)
 				c, err := second.Claims.Get(ctx, scope, list[0].ID)
 				harness.Must(t, err)

@@ -104,7 +104,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		op.Patch(t, path, `{"refundFees":"kept"}`).Is(t, http.StatusOK, shown("kept"))
 		// 10, less the fees of 0.12, 0.30 and 0.30, is 9.28.
 		for id, want := range map[string]int64{returned: 928, kept: 1000} {
-			c, err := op.App.Claims.AnyClaim(ctx, o.Refund(t, id, `{}`).Want(t, http.StatusOK).Text(t, "refundId"))
+			c, err := op.App.Claims.Any(ctx, o.Refund(t, id, `{}`).Want(t, http.StatusOK).Text(t, "refundId"))
 			harness.Must(t, err)
 			if got := c.Parts.Net + c.Parts.Reserve; got != want {
 				t.Errorf("the refund of %s took %d from the merchant, want %d", id, got, want)

@@ -166,7 +166,7 @@ func TestRefundThatFailsAfterItsConfirmation(t *testing.T) {
 		// The transfer by hand came back, too: no provider reports that.
 		by := "/claims/" + r.Text(t, "id") + "/resolution"
 		back := op.Ask(t, http.MethodPost, by, `{"outcome":"returned","note":"the bank's statement"}`).Want(t, http.StatusOK)
-		if e := harness.AuditEntry(t, o, audit.ClaimRuled, r.Text(t, "id")); e.Details["word"] != "take_back" || back.Text(t, "status") != "approved" {
+		if e := harness.AuditEntry(t, o, audit.ClaimResolved, r.Text(t, "id")); e.Details["word"] != "take_back" || back.Text(t, "status") != "approved" {
 			t.Errorf("the entry is %+v, the answer %s", e, back)
 		}
 		op.Ask(t, http.MethodPost, by, `{"outcome":"returned","note":"again"}`).Refused(t, "409 conflict_state conflict_error from=approved action=take_back")
@@ -221,7 +221,7 @@ func TestOwnDeadlineDoesNotDecideForTheProvider(t *testing.T) {
 			t.Helper()
 			bank.says = says
 			c.Advance(after)
-			_, err := a.Claims.SweepClaims(ctx)
+			_, err := a.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return disputeOf(t, a.Claims, payment).Status
 		}

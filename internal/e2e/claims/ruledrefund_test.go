@@ -30,7 +30,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	r := refunded(t, a)
 	s.clock.Advance(time.Minute)
 	_, err := harness.DecideClaim(a, r.ID, pay.Approve, "I think I saw it")
-	s.sweep(t, a.Claims.SweepClaims, 100, 6*time.Hour)
+	s.sweep(t, a.Claims.Sweep, 100, 6*time.Hour)
 	got, readErr := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, readErr)
 	var refused *problem.Error
@@ -85,7 +85,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		r := refunded(t, a)
 		if calls == 2 {
 			s.clock.Advance(time.Minute)
-			_, err := a.Claims.SweepClaims(ctx)
+			_, err := a.Claims.Sweep(ctx)
 			harness.Must(t, err)
 		}
 		s.clock.Advance(time.Second)
@@ -95,7 +95,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
 			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 		}
-		s.sweep(t, a.Claims.SweepClaims, 50, 6*time.Hour)
+		s.sweep(t, a.Claims.Sweep, 50, 6*time.Hour)
 		got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 		harness.Must(t, err)
 		told, err := a.Notices.Notifications(ctx, r.Payment, 10)
@@ -135,7 +135,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	})
 	harness.Soon(t, "the call that the test holds to begin", called)
 	s.clock.Advance(46 * time.Second)
-	_, err := second.Claims.SweepClaims(ctx) // the answer is that the refund was made, without an amount
+	_, err := second.Claims.Sweep(ctx) // the answer is that the refund was made, without an amount
 	harness.Must(t, err)
 	close(goOn)
 	all.Wait()

@@ -72,7 +72,7 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 						if b, err := d.App.Settlements.Balances(ctx, p.Scope); err != nil || b[ledger.Receivable] != receivable {
 							t.Errorf("the books have %v with the error %v, want %d cents receivable", b, err, receivable)
 						}
-						e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, id)
+						e := harness.AuditEntry(t, d.Live, audit.PaymentResolved, id)
 						if e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the report of today" || e.Details["provider"] != "unknown" || e.Details["force"] != "false" {
 							t.Errorf("the entry of the operator's word is %+v", e)
 						}
@@ -109,7 +109,7 @@ func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 		if err != nil || p.Status != pay.Failed || p.End.Failure.Code != "not_charged" {
 			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as not_charged", p.Status, p.End.Failure, err)
 		}
-		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, d.IDs[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
+		if e := harness.AuditEntry(t, d.Live, audit.PaymentResolved, d.IDs[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
 			t.Errorf("the entry of the operator's word is %+v", e)
 		}
 		// The operator was wrong. The money is not lost: it is late money.
@@ -187,7 +187,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if r.Text(t, "status") != want.status || said != pay.PayoutUnknown || harness.Available(t, o) != want.available {
 				t.Errorf("the operator says %s: %s USD are available, want %s: %s", word, harness.Available(t, o), want.available, r)
 			}
-			if e := harness.AuditEntry(t, o, audit.WithdrawalRuled, id); e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the statement of today" {
+			if e := harness.AuditEntry(t, o, audit.WithdrawalResolved, id); e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the statement of today" {
 				t.Errorf("the entry of the operator's word is %+v", e)
 			}
 			if word == pay.WordPaid { // so that the other case starts with the same balance
@@ -199,9 +199,9 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 
 // ruleClaim resolves a claim as the operator does. If the claim changes at the same time, it tries
 // again.
-func ruleClaim(d *harness.Drill, says claims.ClaimResolution) (c pay.Claim, err error) {
+func ruleClaim(d *harness.Drill, says claims.Resolution) (c pay.Claim, err error) {
 	for range 5 {
-		c, err = d.App.Claims.ResolveClaim(ctx, d.App.Self(), says)
+		c, err = d.App.Claims.Resolve(ctx, d.App.Self(), says)
 		if refused := (*problem.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			break
 		}
@@ -231,7 +231,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				d.Clock.Advance(time.Minute)
 				_, err = d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
 				harness.Must(t, err)
-				if c, err = ruleClaim(d, claims.ClaimResolution{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
+				if c, err = ruleClaim(d, claims.Resolution{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
 					t.Errorf("the operator says %s: the claim is %s with the error %v", word, c, err)
 				}
 				d.Clean(t)
@@ -277,7 +277,7 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 		op.Ask(t, http.MethodPost, "/claims/CLM-NONE/resolution", `{"outcome":"approved","note":"n"}`).Refused(t, "404 claim_not_found invalid_request_error")
 		r = op.Ask(t, http.MethodPost, path, `{"outcome":"paid","note":"the report of today"}`)
 		r.Is(t, http.StatusOK, `{"id":"`+id+`","status":"completed","provider":"unknown"}`)
-		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, id); e.By.ID != "ana" || e.By.IP != "127.0.0.1" || e.By.Request != r.Header.Get("X-Request-Id") {
+		if e := harness.AuditEntry(t, d.Live, audit.PaymentResolved, id); e.By.ID != "ana" || e.By.IP != "127.0.0.1" || e.By.Request != r.Header.Get("X-Request-Id") {
 			t.Errorf("the entry of the operator's word is %+v", e)
 		}
 		op.Ask(t, http.MethodPost, path, `{"outcome":"not-charged","note":"n"}`).Refused(t, "409 conflict_state conflict_error from=completed action=not-charged")

@@ -33,7 +33,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	second := s.node(t, b)
 	first := harness.NodeAt(t, s.database, s.clock, func() time.Time {
 		if armed.CompareAndSwap(true, false) {
-			_, err := second.Claims.SweepClaims(ctx)
+			_, err := second.Claims.Sweep(ctx)
 			harness.Must(t, err)
 		}
 		return s.clock.Now()
@@ -44,7 +44,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	if _, err := harness.DecideClaim(first, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator can reject a refund that is being called again")
 	}
-	s.sweep(t, second.Claims.SweepClaims, 50, 3*time.Hour)
+	s.sweep(t, second.Claims.Sweep, 50, 3*time.Hour)
 	got, err := second.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
 	list, err := second.Notices.Notifications(ctx, r.Payment, 10)
@@ -103,7 +103,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	who, answered := underway(t, first, "sbx_card", reached)
 	var all sync.WaitGroup
 	s.clock.Advance(34 * time.Second)
-	harness.Must(t, second.Cascade.TakeOver(ctx))
+	harness.Must(t, second.Cascade.ReleaseOrphans(ctx))
 	all.Go(func() {
 		if _, err := second.Cascade.Sweep(ctx); err != nil {
 			t.Error(err)
@@ -150,7 +150,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	for range 24 * 15 { // a day, with a refund every four minutes
 		s.clock.Advance(4 * time.Minute)
 		ids = append(ids, refund())
-		_, err := a.Claims.SweepClaims(ctx)
+		_, err := a.Claims.Sweep(ctx)
 		harness.Must(t, err)
 	}
 	open := 0
@@ -297,7 +297,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	operator := harness.NodeOf(t, s.database, s.clock, s.log, func(c *app.Config) {
 		both(c)
 		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
-			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentRuled && moved.CompareAndSwap(false, true) {
+			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentResolved && moved.CompareAndSwap(false, true) {
 				sweep.Go(func() {
 					if _, err := other.Cascade.Sweep(ctx); err != nil {
 						t.Error(err)

@@ -54,7 +54,7 @@ func (s stage) sweep(t *testing.T, once func(context.Context) (int, error), time
 func (s stage) takeOver(t *testing.T, a *app.App) {
 	t.Helper()
 	s.clock.Advance(10 * time.Second)
-	harness.Must(t, a.Cascade.TakeOver(ctx))
+	harness.Must(t, a.Cascade.ReleaseOrphans(ctx))
 	_, err := a.Cascade.Sweep(ctx)
 	harness.Must(t, err)
 }

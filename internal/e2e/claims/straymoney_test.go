@@ -37,13 +37,13 @@ func TestEachMoneyOfOneCodeIsBooked(t *testing.T) {
 		if got := harness.Warnings(t, o); got != "unmatched_confirmation 20" {
 			t.Errorf("the balance warns of %q", got)
 		}
-		inquiries, err := s.App.Claims.AnyClaims(ctx, "", pay.Inquiry, 10)
+		inquiries, err := s.App.Claims.AnyList(ctx, "", pay.Inquiry, 10)
 		harness.Must(t, err)
 		if len(inquiries) != 2 {
 			t.Fatalf("%d inquiries, want 2", len(inquiries))
 		}
 		before := o.Get(t, "/me").Text(t, "balance.available")
-		byHand, err := s.App.Claims.ResolveClaim(ctx, s.App.Self(), claims.ClaimResolution{ID: inquiries[0].ID, Word: pay.Approve, Note: "sent back", ByHand: "TED 0091"})
+		byHand, err := s.App.Claims.Resolve(ctx, s.App.Self(), claims.Resolution{ID: inquiries[0].ID, Word: pay.Approve, Note: "sent back", ByHand: "TED 0091"})
 		harness.Must(t, err)
 		if byHand.Status != pay.ClaimApproved || byHand.Call.ByHand != "TED 0091" || byHand.Call.Round != 0 {
 			t.Errorf("given back by hand: %s", byHand)
@@ -71,13 +71,13 @@ func TestOperatorDecidesOnMoneyOfAnotherAmount(t *testing.T) {
 			if r.Text(t, "status") != "pending" || r.Text(t, "attention.code") != "amount_mismatch" || r.Text(t, "attention.claimId") == "<nil>" {
 				t.Fatalf("after %s: %s", amount, r)
 			}
-			c, err := s.App.Claims.AnyClaim(ctx, r.Text(t, "attention.claimId"))
+			c, err := s.App.Claims.Any(ctx, r.Text(t, "attention.claimId"))
 			harness.Must(t, err)
 			return id, c
 		}
-		decide := func(c pay.Claim, r claims.ClaimResolution) pay.Claim {
+		decide := func(c pay.Claim, r claims.Resolution) pay.Claim {
 			r.ID, r.Note = c.ID, "as the shop wishes"
-			c, err := s.App.Claims.ResolveClaim(ctx, s.App.Self(), r)
+			c, err := s.App.Claims.Resolve(ctx, s.App.Self(), r)
 			harness.Must(t, err)
 			return c
 		}
@@ -85,26 +85,26 @@ func TestOperatorDecidesOnMoneyOfAnotherAmount(t *testing.T) {
 		if c.USD != 900 || c.Local.Decimal() != "165.15" {
 			t.Errorf("165.15 of 183.50 are worth %d cents", c.USD)
 		}
-		if c = decide(c, claims.ClaimResolution{Word: pay.Reject}); c.Status != pay.ClaimRejected || o.Status(t, less) != "pending" {
+		if c = decide(c, claims.Resolution{Word: pay.Reject}); c.Status != pay.ClaimRejected || o.Status(t, less) != "pending" {
 			t.Errorf("accepted: %s, the payment is %s", c, o.Status(t, less))
 		}
 		_, c = pays("165.15")
-		if c = decide(c, claims.ClaimResolution{Word: pay.Approve, ByHand: "SPEI 88"}); c.Status != pay.ClaimApproved {
+		if c = decide(c, claims.Resolution{Word: pay.Approve, ByHand: "SPEI 88"}); c.Status != pay.ClaimApproved {
 			t.Errorf("given back by hand: %s", c)
 		}
 		_, c = pays("165.15")
-		if c = decide(c, claims.ClaimResolution{Word: pay.Approve, Keep: "100"}); c.Status != pay.ClaimApproved || c.Local.Decimal() != "65.15" || c.USD != 900-544 {
+		if c = decide(c, claims.Resolution{Word: pay.Approve, Keep: "100"}); c.Status != pay.ClaimApproved || c.Local.Decimal() != "65.15" || c.USD != 900-544 {
 			t.Errorf("given back in part: %s", c)
 		}
 		more, c := pays("201.85")
-		refused := claims.ClaimResolution{ID: c.ID, Word: pay.Approve, Note: "x", Keep: "201.85"}
+		refused := claims.Resolution{ID: c.ID, Word: pay.Approve, Note: "x", Keep: "201.85"}
 		for _, part := range []string{"201.85", "0", "x", "150"} {
 			refused.Keep, refused.Complete = part, part == "150"
-			if _, err := s.App.Claims.ResolveClaim(ctx, s.App.Self(), refused); err == nil {
+			if _, err := s.App.Claims.Resolve(ctx, s.App.Self(), refused); err == nil {
 				t.Errorf("%s of 201.85 are kept", part)
 			}
 		}
-		if c = decide(c, claims.ClaimResolution{Word: pay.Approve, Keep: "183.50", Complete: true}); c.Status != pay.ClaimApproved || c.USD != 100 || o.Status(t, more) != "completed" {
+		if c = decide(c, claims.Resolution{Word: pay.Approve, Keep: "183.50", Complete: true}); c.Status != pay.ClaimApproved || c.USD != 100 || o.Status(t, more) != "completed" {
 			t.Errorf("completed: %s, the payment is %s", c, o.Status(t, more))
 		}
 		if r := o.Get(t, "/payments/"+more); r.Text(t, "attention") != "<nil>" || r.Text(t, "amountLocal") != "183.5" {

@@ -121,7 +121,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	who, answered := underway(t, first, "sbx_cash", reached)
 	var two sync.WaitGroup
 	s.clock.Advance(10 * time.Second)
-	harness.Must(t, second.Cascade.TakeOver(ctx))
+	harness.Must(t, second.Cascade.ReleaseOrphans(ctx))
 	two.Go(func() { _, _ = second.Cascade.Sweep(ctx) })
 	harness.Soon(t, "the call that the test holds to begin", second2)
 	close(answers)

@@ -75,7 +75,7 @@ func TestOperatorDecidesDisputes(t *testing.T) {
 			if got := harness.ClaimStatus(t, o, claim); got != want {
 				t.Errorf("ruled %s, the claim is %s", word, got)
 			}
-			op.Did(t, audit.ClaimRuled, claim)
+			op.Did(t, audit.ClaimResolved, claim)
 			if page := op.Page(t, consolePath+"claims/"+claim); strings.Contains(page, "/resolve") {
 				t.Error("the page of a claim that has ended still has the form")
 			}
@@ -99,7 +99,7 @@ func TestOperatorCarriesEvidence(t *testing.T) {
 		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
 		s.Clock.Advance(20 * time.Minute)
 		harness.Eventually(t, "the evidence is refused", func() bool {
-			_, err := s.App.Claims.SweepClaims(ctx)
+			_, err := s.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return strings.Contains(op.Page(t, consolePath+"claims/"+claim), "the bank takes no evidence for this dispute")
 		})
@@ -178,7 +178,7 @@ func TestOperatorResolvesPayments(t *testing.T) {
 			if got := d.Live.Status(t, id); got != want {
 				t.Errorf("ruled %s, the payment is %s", word, got)
 			}
-			op.Did(t, audit.PaymentRuled, id)
+			op.Did(t, audit.PaymentResolved, id)
 			if page := op.Page(t, consolePath+"payments/"+id); word == "paid" && strings.Contains(page, "/resolve") {
 				t.Error("the page of a paid payment still has the form")
 			}
@@ -228,7 +228,7 @@ func TestOperatorResolvesWithdrawals(t *testing.T) {
 					t.Errorf("ruled %s, the withdrawal is %s", words[0], r)
 				}
 			}
-			op.Did(t, audit.WithdrawalRuled, id)
+			op.Did(t, audit.WithdrawalResolved, id)
 			if page := op.Page(t, consolePath+"withdrawals/"+id); strings.Contains(page, "/resolve") {
 				t.Error("the page of a withdrawal that failed still has the form")
 			}
@@ -268,7 +268,7 @@ func TestOperatorBooksAPartThatCameBack(t *testing.T) {
 		if r.Text(t, "status") != "completed" || r.Text(t, "returnedAmount") != "54.52" {
 			t.Errorf("after a part came back it is %s", r)
 		}
-		op.Did(t, audit.WithdrawalRuled, id)
+		op.Did(t, audit.WithdrawalResolved, id)
 		if page := op.Page(t, at); !strings.Contains(page, "54.52") || !strings.Contains(page, "779.45") {
 			t.Errorf("the page does not say what came back and what can: %s", page)
 		}

@@ -45,7 +45,7 @@ func alerting(t *testing.T, test func(t *testing.T, s *harness.Instance, in *mai
 				harness.Must(t, err)
 				return n == 0
 			})
-			for _, m := range in.Taken() {
+			for _, m := range in.Accepted() {
 				if m.To == to && !strings.HasPrefix(m.Subject, "You are invited") {
 					subjects = append(subjects, m.Subject)
 				}
@@ -68,7 +68,7 @@ func heard(t *testing.T, when string, got []string, want ...string) {
 // told returns the text of the newest e-mail with a subject. Invitations may arrive later than it.
 func told(t *testing.T, in *mailtest.Server, subject string) (text string) {
 	t.Helper()
-	for _, m := range in.Taken() {
+	for _, m := range in.Accepted() {
 		if strings.HasPrefix(m.Subject, subject) {
 			text = m.Text
 		}
@@ -123,7 +123,7 @@ func TestUserHearsOfSignIns(t *testing.T) {
 		if page := u.Page(t, "/dashboard/profile"); !strings.Contains(page, "Signed in with a new browser") {
 			t.Errorf("the locks hide the sign-in:\n%s", harness.Answer{Body: page}.Text())
 		}
-		last := slices.DeleteFunc(in.Taken(), func(m mailtest.Mail) bool { return !strings.Contains(m.Text, "no more e-mails of this kind today") })
+		last := slices.DeleteFunc(in.Accepted(), func(m mailtest.Mail) bool { return !strings.Contains(m.Text, "no more e-mails of this kind today") })
 		if len(last) != 1 {
 			t.Errorf("%d e-mails say that they are the last, want 1", len(last))
 		}
@@ -303,7 +303,7 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 			t.Errorf("one more gets %d: %s", a.Status, a.Text())
 		}
 		come(owner.User.Email) // all are sent
-		sent := len(slices.DeleteFunc(in.Taken(), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.To, "guest") }))
+		sent := len(slices.DeleteFunc(in.Accepted(), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.To, "guest") }))
 		if sent != appmails.InvitationsADay-int(before) {
 			t.Errorf("%d invitations were sent, want %d", sent, appmails.InvitationsADay-int(before))
 		}

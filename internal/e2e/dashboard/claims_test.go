@@ -260,7 +260,7 @@ func TestUnansweredDisputeIsToldInOneLanguage(t *testing.T) {
 		u := o.Staff(t, people.Support)
 		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", merchants.Spanish))
 		harness.Eventually(t, "the dispute is lost", func() bool {
-			_, err := s.App.Claims.SweepClaims(ctx)
+			_, err := s.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return harness.ClaimStatus(t, o, claim) == "expired"
 		})

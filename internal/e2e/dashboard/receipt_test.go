@@ -49,7 +49,7 @@ func TestReceiptIsSentFromThePage(t *testing.T) {
 			harness.Eventually(t, fmt.Sprintf("%d receipts are sent", n), func() bool {
 				_, err := s.App.Mails.SendMails(ctx)
 				harness.Must(t, err)
-				receipts = slices.DeleteFunc(slices.Clone(in.Taken()), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.Subject, "Your receipt") })
+				receipts = slices.DeleteFunc(slices.Clone(in.Accepted()), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.Subject, "Your receipt") })
 				return len(receipts) == n
 			})
 			return receipts[n-1]
@@ -135,7 +135,7 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 		if n, err := s.App.Store.Mails().Count(ctx, o.Merchant.ID, id, time.Time{}); err != nil || n != 1 {
 			t.Errorf("four clicks make %d receipts (%v)", n, err)
 		}
-		harness.Eventually(t, "the receipt and the invitation were refused once", func() bool { return s.App.Mails.MailTries()[mails.MailRetried] == 2 })
+		harness.Eventually(t, "the receipt and the invitation were refused once", func() bool { return s.App.Mails.MailTries()[mails.Retried] == 2 })
 		if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false); err != nil || len(done.Payments) != 1 {
 			t.Fatalf("the shopper is not erased: %+v (%v)", done, err)
 		}
@@ -148,7 +148,7 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 			harness.Must(t, err)
 			return n == 0
 		})
-		for _, m := range in.Taken() {
+		for _, m := range in.Accepted() {
 			if strings.HasPrefix(m.Subject, "Your receipt") {
 				t.Errorf("the receipt was sent: %s", m.Text)
 			}
@@ -177,7 +177,7 @@ func TestReceiptSaysWhatCameBack(t *testing.T) {
 				harness.Must(t, err)
 				n, err := s.App.Store.Mails().Waiting(ctx)
 				harness.Must(t, err)
-				for _, m := range in.Taken() {
+				for _, m := range in.Accepted() {
 					if strings.Contains(m.Text, payment) {
 						text = m.Text
 					}
@@ -195,7 +195,7 @@ func TestReceiptSaysWhatCameBack(t *testing.T) {
 		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
 		harness.Eventually(t, "the refund is approved", func() bool {
 			s.Clock.Advance(time.Hour)
-			_, err := s.App.Claims.SweepClaims(ctx)
+			_, err := s.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 			return o.Claims(t, refunded) == "approved"
 		})

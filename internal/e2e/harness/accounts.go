@@ -124,9 +124,9 @@ func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q rates.Know
 	return q
 }
 
-// TakePixAndSPEI opens a production account that accepts Pix and SPEI, so that sessions have a
+// OpenPixAndSPEI opens a production account that accepts Pix and SPEI, so that sessions have a
 // method to offer. Nothing listens at its address. leaves disables the account.
-func TakePixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
+func OpenPixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), appaccounts.NewAccount{
 		ID: "somebody", Adapter: "stripe", Live: true, BaseURL: "http://127.0.0.1:1", Rails: []string{"pix.BRA", "spei.MEX"}, Priority: accounts.DefaultPriority,

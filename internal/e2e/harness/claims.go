@@ -39,7 +39,7 @@ func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 // time, it tries again.
 func DecideClaim(a *app.App, id string, word pay.ClaimVerb, note string) (pay.Claim, error) {
 	for {
-		c, err := a.Claims.ResolveClaim(ctx, a.Self(), claims.ClaimResolution{ID: id, Word: word, Note: note})
+		c, err := a.Claims.Resolve(ctx, a.Self(), claims.Resolution{ID: id, Word: word, Note: note})
 		if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Details.Reason != "changed_meanwhile" {
 			return c, err
 		}

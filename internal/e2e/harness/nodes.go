@@ -182,7 +182,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 	config := app.Config{
 		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.Now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
 		LeaseClock: c.Now, InboxURL: "http://127.0.0.1/inbox",
-		Sender: sender.NewSender(sender.Config{Now: c.Now}),
+		Sender: sender.New(sender.Config{Now: c.Now}),
 	}
 	configure(&config)
 	a, err := app.Open(ctx, database, config)

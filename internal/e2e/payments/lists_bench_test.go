@@ -153,7 +153,8 @@ const sampleDoc = `{"buyer":{"name":"Ana Souza","ip":"203.0.113.7"},` +
 
 // columns are those of the payments that the benchmarks write.
 var columns = []string{"id", "merchant", "shop", "live", "version", "status", "amount", "amount_local", "currency_local", "rate", "rail", "method",
-	"country", "order_id", "email", "document", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
+	"country", "order_id", "email", "document", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc",
+	"owner", "currency_asked", "amount_asked", "unsure_at", "erased_at", "row_hash"}
 
 // load writes n payments of the last year and their counters. It returns every thousandth id.
 func load(b *testing.B, database string, o appmerchants.Onboarded, now time.Time, n int) (ids []string) {
@@ -174,7 +175,8 @@ func load(b *testing.B, database string, o appmerchants.Onboarded, now time.Time
 			ids = append(ids, p)
 		}
 		return []any{p, o.Merchant.ID, o.Shop.ID, false, 2, string(k.status), 2550, 13770, k.currency, "5.4", k.rail, k.method,
-			k.country, "order-" + strconv.Itoa(i), "ana@example.com", "52998224725", 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc}
+			k.country, "order-" + strconv.Itoa(i), "ana@example.com", "52998224725", 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc,
+			"", "", 0, 0, 0, ""}
 	}
 	if path, found := strings.CutPrefix(database, "sqlite:"); found {
 		loadSQLite(b, path, n, row)
@@ -218,8 +220,8 @@ func loadSQLite(b *testing.B, path string, n int, row func(int) []any) {
 
 // benchCounters counts the loaded payments as Commit does.
 var benchCounters = []string{
-	`INSERT INTO counters (shop, live, day, rail, country, status, method, n)
-	 SELECT shop, live, -1, rail, country, status, method, count(*) FROM payments GROUP BY 1, 2, 4, 5, 6, 7`,
+	`INSERT INTO counters (shop, live, day, rail, country, status, method, n, rolled)
+	 SELECT shop, live, -1, rail, country, status, method, count(*), 0 FROM payments GROUP BY 1, 2, 4, 5, 6, 7`,
 	`INSERT INTO counters (shop, live, day, rail, country, status, method, n, rolled)
 	 SELECT shop, live, created_at / 86400000000, rail, country, status, method, count(*), count(*) FROM payments GROUP BY 1, 2, 3, 4, 5, 6, 7`,
 }

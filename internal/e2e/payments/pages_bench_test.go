@@ -73,7 +73,7 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	for end := "?"; end != ""; {
 		_, err := a.Store.Rollups().AddUp(ctx)
 		orEnd(b, err)
-		end, err = a.Store.Rollups().BackfillEnd(ctx)
+		end, err = a.Store.Rollups().RecountEnd(ctx)
 		orEnd(b, err)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))
@@ -120,12 +120,12 @@ func tell(b *testing.B, database, subscription string) {
 		bytesOf = "convert_to(%s, 'UTF8')"
 	}
 	texts := []string{
-		`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload)
+		`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload, row_hash)
 		 SELECT 'evt_' || substr(id, 5) || '-1', merchant, shop, live, CASE status WHEN 'completed' THEN 'payment.completed' WHEN 'refunded' THEN 'payment.refunded' WHEN 'chargeback' THEN 'chargeback.created' ELSE 'payment.failed' END,
-		 id, 1, created_at, ` + fmt.Sprintf(bytesOf, `'{"id":"evt_' || substr(id, 5) || '","data":{"object":' || doc || '}}'`) + ` FROM payments`,
-		`INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc)
+		 id, 1, created_at, ` + fmt.Sprintf(bytesOf, `'{"id":"evt_' || substr(id, 5) || '","data":{"object":' || doc || '}}'`) + `, '' FROM payments`,
+		`INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc, parked)
 		 SELECT 'wd_' || substr(id, 5) || '-` + subscription[3:] + `', merchant, shop, live, 2, id, type, '` + subscription + `', CASE WHEN at % 1000 = 0 THEN 'dead_letter' WHEN at % 1000 < 3 THEN 'failed' ELSE 'delivered' END,
-		 1, 11, 9000000000000000, at, '{"lastCode":200,"lastMs":120}' FROM events`,
+		 1, 11, 9000000000000000, at, '{"lastCode":200,"lastMs":120}', FALSE FROM events`,
 		`INSERT INTO delivery_counters (subscription, status, type, n, last_at) SELECT subscription, status, type, count(*), 0 FROM deliveries GROUP BY 1, 2, 3`,
 	}
 	driver, name, last := "pgx", database, "VACUUM (ANALYZE)"

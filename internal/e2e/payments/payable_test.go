@@ -25,10 +25,10 @@ import (
 // centless is a provider that accepts only whole units, as several do in Colombia.
 type centless struct{ provider.Provider }
 
-func (centless) Takes(_ string, local money.Amount) bool { return local.Minor%100 == 0 }
+func (centless) Accepts(_ string, local money.Amount) bool { return local.Minor%100 == 0 }
 
 func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if !c.Takes(r.Rail, r.Local) {
+	if !c.Accepts(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
 	}
 	return c.Provider.Charge(ctx, r)
@@ -77,7 +77,7 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("the page does not offer 45.5 USD, which are 187482.75 pesos, for 187483 pesos:\n%s", page)
 		}
 		id := ""
-		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, methods.MethodFilter{Country: "COL"})
+		methods, _ := s.App.Methods.RailList(merchants.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, methods.Filter{Country: "COL"})
 		for _, m := range methods {
 			if m.Key == "bank.pse.COL" {
 				id = m.ID

@@ -211,7 +211,7 @@ func ofOperators(s *harness.Instance, o harness.Client, payment, claim, withdraw
 	return map[string]func() error{
 		"resolve a payment": func() error { _, _, err := s.App.Payments.Resolve(ctx, carla, rule(payment, pay.WordPaid)); return err },
 		"resolve a dispute": func() error {
-			_, err := s.App.Claims.ResolveClaim(ctx, carla, claims.ClaimResolution{ID: claim, Word: pay.Approve, Note: "lost"})
+			_, err := s.App.Claims.Resolve(ctx, carla, claims.Resolution{ID: claim, Word: pay.Approve, Note: "lost"})
 			return err
 		},
 		"resolve a withdrawal": func() error {

@@ -185,7 +185,7 @@ func TestProviderAnswersNonsense(t *testing.T) {
 // unfounded ends the inquiries about other amounts that the providers had never received.
 func unfounded(t *testing.T, d *harness.Drill) {
 	t.Helper()
-	list, err := d.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 1000)
+	list, err := d.App.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, 1000)
 	harness.Must(t, err)
 	for _, c := range list {
 		_, err := harness.DecideClaim(d.App, c.ID, pay.Withdraw, "the report of today does not have it")

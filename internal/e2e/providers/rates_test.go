@@ -63,7 +63,7 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 			t.Errorf("the sandbox charges %s, want 54 5.4: the built-in rate", got)
 		}
 		s.Rate(t, "BRL 5.5")
-		leaves := harness.TakePixAndSPEI(t, s)
+		leaves := harness.OpenPixAndSPEI(t, s)
 		live.Session(t, session)
 		leaves()
 		// No provider serves production here, but now the payment is converted and listed.

@@ -51,7 +51,7 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 				t.Errorf("reconciliation of %s finds %d differences, want 1", account, done.Count)
 			}
 		}
-		claims, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		claims, err := s.App.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, 10)
 		harness.Must(t, err)
 		if len(claims) != 1 {
 			t.Fatalf("want one inquiry, got %v", claims)
@@ -59,7 +59,7 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 		_, err = harness.DecideClaim(s.App, claims[0].ID, pay.Approve, "paid twice")
 		harness.Must(t, err)
 		s.Sweep(t, "the second charge is given back", func() bool {
-			c, err := s.App.Claims.AnyClaim(ctx, claims[0].ID)
+			c, err := s.App.Claims.Any(ctx, claims[0].ID)
 			harness.Must(t, err)
 			return c.Status == pay.ClaimApproved
 		})

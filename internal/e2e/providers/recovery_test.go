@@ -197,7 +197,7 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 		endRecovery(t, s)
 		for range 5 {
 			s.Clock.Advance(2 * time.Hour)
-			_, err := s.App.Claims.SweepClaims(ctx)
+			_, err := s.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 		}
 		if n := door.asked(); n > 0 {
@@ -222,7 +222,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		live := s.NewShop(t).Production()
 		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
 		s.TellUpstream(t, first, id, 1, "paid", "first-hush").Want(t, http.StatusOK)
-		list, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		list, err := s.App.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, 10)
 		harness.Must(t, err)
 		if len(list) != 1 {
 			t.Fatalf("want one inquiry, got %v", list)
@@ -240,7 +240,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		}
 		for range 5 {
 			s.Clock.Advance(2 * time.Hour)
-			_, err := s.App.Claims.SweepClaims(ctx)
+			_, err := s.App.Claims.Sweep(ctx)
 			harness.Must(t, err)
 		}
 		if n := door.asked(); n > 0 {

@@ -91,7 +91,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 		// What if bank-1 were gone, or cheaper?
 		gone := replays(t, s, since, nil, func(o *approuting.PastRoutes) {
 			o.Accounts = map[string]func(accounts.Account) (accounts.Account, error){"bank-1": func(a accounts.Account) (accounts.Account, error) {
-				a.Status = accounts.AccountDisabled
+				a.Status = accounts.Disabled
 				return a, nil
 			}}
 		})

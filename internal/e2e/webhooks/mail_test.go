@@ -50,8 +50,8 @@ func mailing(t *testing.T, database string, c *harness.Clock, in *mailtest.Serve
 // ones.
 func mailed(t *testing.T, s *harness.Instance, in *mailtest.Server, n int) []mailtest.Mail {
 	t.Helper()
-	mailsUntil(t, s, fmt.Sprintf("the server has accepted %d e-mails", n), func() bool { return len(in.Taken()) >= n && waitingMails(t, s) == 0 })
-	return in.Taken()
+	mailsUntil(t, s, fmt.Sprintf("the server has accepted %d e-mails", n), func() bool { return len(in.Accepted()) >= n && waitingMails(t, s) == 0 })
+	return in.Accepted()
 }
 
 // mailsUntil sends the e-mails that are due, again and again, until done returns true.
@@ -138,7 +138,7 @@ func mailMerchant(t *testing.T, s *harness.Instance, name, email string, languag
 // are as given.
 func mailTries(s *harness.Instance, sent, retried, failed int64) (told string, as bool) {
 	n := s.App.Mails.MailTries()
-	return fmt.Sprintf("%v", n), n[appmails.MailSent] == sent && n[appmails.MailRetried] == retried && n[appmails.MailFailed] == failed
+	return fmt.Sprintf("%v", n), n[appmails.Sent] == sent && n[appmails.Retried] == retried && n[appmails.Failed] == failed
 }
 
 func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
@@ -302,8 +302,8 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		after.Clock.Advance(2 * time.Hour)
 		mailsUntil(t, after, "the e-mail is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
 		after.Log.Extract(t, "an e-mail is given up")
-		if waiting := waitingMails(t, after); waiting != 0 || len(in.Taken()) != 0 {
-			t.Errorf("the server accepted %d e-mails and %d wait, want 0 and 0", len(in.Taken()), waiting)
+		if waiting := waitingMails(t, after); waiting != 0 || len(in.Accepted()) != 0 {
+			t.Errorf("the server accepted %d e-mails and %d wait, want 0 and 0", len(in.Accepted()), waiting)
 		}
 	})
 }
@@ -388,7 +388,7 @@ func TestEveryWalletIsToldAndOthersDoNotWait(t *testing.T) {
 		}
 		add(victim, 100)
 		count := func() (flooded, victims int) {
-			for _, m := range in.Taken() {
+			for _, m := range in.Accepted() {
 				if m.To == "ops@victim.example" {
 					victims++
 				} else {
@@ -417,7 +417,7 @@ func TestWarningsAreNotDiverted(t *testing.T) {
 			t.Helper()
 			mailsUntil(t, s, about, func() bool {
 				var told []string
-				for _, m := range in.Taken() {
+				for _, m := range in.Accepted() {
 					if strings.Contains(m.Subject, about) {
 						told = append(told, m.To)
 					}
@@ -454,7 +454,7 @@ func TestWarningsAreNotDiverted(t *testing.T) {
 		}
 		mailsUntil(t, s, "the owner is told of each change", func() bool {
 			n := 0
-			for _, m := range in.Taken() {
+			for _, m := range in.Accepted() {
 				if m.To == owner.User.Email && strings.Contains(m.Subject, "Acme was changed") {
 					n++
 				}

@@ -140,7 +140,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		},
 	}
 	a := harness.NodeOf(t, dbtest.SQLite(t), &harness.Clock{}, &harness.Faults{}, func(c *app.Config) {
-		c.ProveWebhooks, c.Sender = true, sender.NewSender(sender.Config{Transport: hosts})
+		c.ProveWebhooks, c.Sender = true, sender.New(sender.Config{Transport: hosts})
 	})
 	test := harness.Acme(t, a)
 	live := test

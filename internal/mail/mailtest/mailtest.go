@@ -54,13 +54,13 @@ type Server struct {
 	Address string         // host:port
 	Roots   *x509.CertPool // the roots that prove its certificate
 
-	options Options
-	ended   chan struct{}
-	mu      sync.Mutex // owns what follows
-	answer  func(Mail) error
-	refuse  func(recipient string) error
-	came    []Mail
-	taken   []Mail
+	options  Options
+	ended    chan struct{}
+	mu       sync.Mutex // owns what follows
+	answer   func(Mail) error
+	refuse   func(recipient string) error
+	came     []Mail
+	accepted []Mail
 }
 
 // Start starts a server that accepts everything. It ends with the test.
@@ -129,11 +129,11 @@ func (s *Server) Came() []Mail {
 	return slices.Clone(s.came)
 }
 
-// Taken lists those that the server accepted.
-func (s *Server) Taken() []Mail {
+// Accepted lists those that the server accepted.
+func (s *Server) Accepted() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.taken)
+	return slices.Clone(s.accepted)
 }
 
 type session struct {
@@ -200,7 +200,7 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	s.server.taken = append(s.server.taken, m)
+	s.server.accepted = append(s.server.accepted, m)
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// AccountPrefix begins the id of a provider account for which the operator chose no id.
-const AccountPrefix = "acc_"
+// Prefix begins the id of a provider account for which the operator chose no id.
+const Prefix = "acc_"
 
 // MaxBaseURL is the longest address that overrides a provider's own, in characters.
 const MaxBaseURL = 500
@@ -28,7 +28,7 @@ type Account struct {
 	Adapter  string // "stripe"
 	Live     bool   // production; otherwise the provider's own test environment
 	Merchant string // the merchant whose payments it takes; "" for all merchants
-	Status   AccountStatus
+	Status   Status
 	BaseURL  string      // overrides the provider's own address; "" for the provider's own
 	Rails    []string    // catalog keys of the rails that are on; none: all rails of the adapter
 	Terms    []RailTerms // the operator's contract, by rail; the terms with rail "" are for all other rails
@@ -42,15 +42,15 @@ type Account struct {
 	UpdatedAt   time.Time
 }
 
-// AccountStatus says what an account is used for.
-type AccountStatus string
+// Status says what an account is used for.
+type Status string
 
 // The statuses. A disabled account takes no new charges, but its earlier charges are still queried
 // and refunded. Of a removed account only the id is kept.
 const (
-	AccountEnabled  AccountStatus = "enabled"
-	AccountDisabled AccountStatus = "disabled"
-	AccountRemoved  AccountStatus = "removed"
+	Enabled  Status = "enabled"
+	Disabled Status = "disabled"
+	Removed  Status = "removed"
 )
 
 // RailTerms is the provider's price for a rail and the limits of one payment.
@@ -63,9 +63,9 @@ type RailTerms struct {
 // DefaultPriority is the priority of an account for which the operator sets none.
 const DefaultPriority = 100
 
-// AccountGrace is how long after a rotation notifications may still be signed with the previous
+// Grace is how long after a rotation notifications may still be signed with the previous
 // credentials.
-const AccountGrace = 24 * time.Hour
+const Grace = 24 * time.Hour
 
 // accountID matches the ids that an account may have. The id is part of a URL.
 var accountID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{1,63}$`)
@@ -134,7 +134,7 @@ func (a Account) next(now time.Time) Account {
 //
 // Errors: conflict_state.
 func (a Account) Present() error {
-	if a.Status == AccountRemoved {
+	if a.Status == Removed {
 		return problem.Conflict("removed", accountRemoved.With(a.ID))
 	}
 	return nil
@@ -164,7 +164,7 @@ func (a Account) Save(now time.Time) (Account, error) {
 	return a.next(now), nil
 }
 
-// Rotate replaces the credentials. before are the previous ones, which stay valid for AccountGrace.
+// Rotate replaces the credentials. before are the previous ones, which stay valid for Grace.
 // All are encrypted.
 func (a Account) Rotate(credentials, before []byte, now time.Time) (Account, error) {
 	a.Credentials, a.Before, a.RotatedAt = credentials, before, now
@@ -174,7 +174,7 @@ func (a Account) Rotate(credentials, before []byte, now time.Time) (Account, err
 // Forget deletes the previous credentials once their grace period is over. It returns false if
 // there are none, or if they are still valid.
 func (a Account) Forget(now time.Time) (Account, bool) {
-	if len(a.Before) == 0 || now.Before(a.RotatedAt.Add(AccountGrace)) {
+	if len(a.Before) == 0 || now.Before(a.RotatedAt.Add(Grace)) {
 		return a, false
 	}
 	a.Before = nil
@@ -193,7 +193,7 @@ func (a Account) Remove(open int, force bool, now time.Time) (Account, error) {
 	if open > 0 && !force {
 		return a, problem.Conflict("open_payments", accountBusy.With(a.ID, open))
 	}
-	a.Status, a.Credentials, a.Before = AccountRemoved, nil, nil
+	a.Status, a.Credentials, a.Before = Removed, nil, nil
 	return a.next(now), nil
 }
 
@@ -275,7 +275,7 @@ func (a Account) Refuses(s merchants.Scope, rail Rail) string {
 		return "is for the " + string(a.Environment())
 	case a.Merchant != "" && a.Merchant != s.Merchant:
 		return "is another merchant's"
-	case a.Status != AccountEnabled:
+	case a.Status != Enabled:
 		return "is " + string(a.Status)
 	case !RailIn(a.Rails, rail.Key):
 		return "does not serve " + rail.Key
@@ -291,8 +291,8 @@ func RailIn(list []string, rail string) bool {
 	return slices.Contains(list, rail) || slices.Contains(list, networkOf(rail))
 }
 
-// Taking selects the accounts that accept an amount over a rail. passed says why the others do not.
-func (list Accounts) Taking(rail Rail, local money.Amount) (taking Accounts, passed []string) {
+// Accepting selects the accounts that accept an amount over a rail. passed says why the others do not.
+func (list Accounts) Accepting(rail Rail, local money.Amount) (taking Accounts, passed []string) {
 	for _, a := range list {
 		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.Check(local) != nil {
 			passed = append(passed, a.ID+": takes "+l.String())

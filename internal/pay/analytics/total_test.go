@@ -27,7 +27,8 @@ func ended(status pay.Status) *pay.Payment {
 	}
 	switch status {
 	case pay.Completed:
-		p.Attempts[1].Status, p.Times.Completed, p.Page.Opened = pay.Approved, created.Add(2*time.Hour), created.Add(-time.Hour)
+		p.Attempts[1].Status, p.End.Captured = pay.Approved, 2
+		p.Times.Completed, p.Page.Opened = created.Add(2*time.Hour), created.Add(-time.Hour)
 	case pay.Failed:
 		p.Attempts[1].Status, p.End.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
 		p.Attempts[1].Decline = "do_not_honor"

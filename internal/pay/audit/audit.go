@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
-// AuditPrefix begins the id of an audit entry.
-const AuditPrefix = "aud_"
+// Prefix begins the id of an audit entry.
+const Prefix = "aud_"
 
 // Entry records who did what. It is written in the same Change as the act, and never changed. It
 // holds no secret.
@@ -47,9 +47,9 @@ type Actor struct {
 	Agent   string // the browser of a user, as it calls itself; the audit log does not keep it
 }
 
-// Rulings lists the acts by which operators decide what waits for a person.
-func Rulings() []Act {
-	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, EvidenceCarried, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled, AdjustmentApproved, AdjustmentRejected}
+// Decisions lists the acts by which operators decide what waits for a person.
+func Decisions() []Act {
+	return []Act{WithdrawalApproved, WithdrawalResolved, ClaimResolved, EvidenceCarried, RefundBooked, NotificationClosed, VerificationMoved, PaymentResolved, AdjustmentApproved, AdjustmentRejected}
 }
 
 // MerchantFilter selects entries of one merchant. Empty fields select everything.
@@ -120,7 +120,7 @@ const (
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	EvidenceCarried   Act = "claim.evidence_carried" // the operator submitted it at the provider
 	ClaimAccepted     Act = "claim.accepted"         // the merchant accepted the claim
-	ClaimRuled        Act = "claim.ruled"            // the operator resolved it
+	ClaimResolved     Act = "claim.ruled"            // the operator resolved it
 
 	WalletCreated       Act = "wallet.created"
 	WalletDeleted       Act = "wallet.deleted"
@@ -145,13 +145,13 @@ const (
 	ShopperErased   Act = "shopper.erased" // from a payment or a checkout session
 	ShopperExported Act = "shopper.exported"
 
-	PaymentCreated  Act = "payment.created"  // by a person; what programs do is not noted
-	PaymentCanceled Act = "payment.canceled" // by a person
-	ReceiptSent     Act = "receipt.sent"     // by a person, to the shopper
-	CheckoutOpened  Act = "checkout.opened"  // by a person: a payment link
-	CheckoutClosed  Act = "checkout.closed"  // by a person: a payment link
-	PaymentRuled    Act = "payment.ruled"    // the operator resolved it
-	WithdrawalRuled Act = "withdrawal.ruled" // the operator resolved it
+	PaymentCreated     Act = "payment.created"  // by a person; what programs do is not noted
+	PaymentCanceled    Act = "payment.canceled" // by a person
+	ReceiptSent        Act = "receipt.sent"     // by a person, to the shopper
+	CheckoutOpened     Act = "checkout.opened"  // by a person: a payment link
+	CheckoutClosed     Act = "checkout.closed"  // by a person: a payment link
+	PaymentResolved    Act = "payment.ruled"    // the operator resolved it
+	WithdrawalResolved Act = "withdrawal.ruled" // the operator resolved it
 
 	PayoutsLimited     Act = "payouts.limited" // limits changed, or payouts stopped or resumed
 	FloatEntered       Act = "payout_float.entered"

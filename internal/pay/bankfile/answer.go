@@ -75,7 +75,7 @@ func (f *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", f.Line, f.Why)
 }
 
-func fault(line int, why string, args ...any) error {
+func syntaxError(line int, why string, args ...any) error {
 	return &SyntaxError{line, fmt.Sprintf(why, args...)}
 }
 

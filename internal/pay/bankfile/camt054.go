@@ -56,7 +56,7 @@ func readEntry(n *node) (e entry, err error) {
 		return e, err
 	}
 	if n.one("Amt") == nil {
-		return e, fault(n.line, "Amt is missing")
+		return e, syntaxError(n.line, "Amt is missing")
 	}
 	if e.amount, err = n.one("Amt").amount(); err != nil {
 		return e, err
@@ -69,7 +69,7 @@ func readEntry(n *node) (e entry, err error) {
 	case "true", "1":
 		e.reversal = true
 	default:
-		return e, fault(n.line, "RvslInd is neither true nor false")
+		return e, syntaxError(n.line, "RvslInd is neither true nor false")
 	}
 	for _, path := range []string{"BookgDt/DtTm", "BookgDt/Dt", "ValDt/DtTm", "ValDt/Dt"} {
 		if at := n.one(path); at != nil && e.at.IsZero() {
@@ -100,13 +100,13 @@ func (e entry) doubt(sum int64, known bool) string {
 func direction(n, parent *node) (debit bool, err error) {
 	switch {
 	case n == nil:
-		return false, fault(parent.line, "CdtDbtInd is missing")
+		return false, syntaxError(parent.line, "CdtDbtInd is missing")
 	case n.text == "DBIT":
 		return true, nil
 	case n.text == "CRDT":
 		return false, nil
 	}
-	return false, fault(n.line, "CdtDbtInd is neither DBIT nor CRDT")
+	return false, syntaxError(n.line, "CdtDbtInd is neither DBIT nor CRDT")
 }
 
 // answers are what an entry reports about payments.
@@ -125,7 +125,7 @@ func (e entry) answers() (answers []Answer, err error) {
 		}
 		if known = known && amount.Currency == e.amount.Currency; known {
 			if sum, err = add(sum, amount.Minor); err != nil {
-				return nil, fault(d.line, "%v", err)
+				return nil, syntaxError(d.line, "%v", err)
 			}
 		}
 		a, is, err := e.answer(d)
@@ -232,7 +232,7 @@ func (s *debits) add(e entry) (err error) {
 		return nil
 	}
 	if s.sum, err = add(s.sum, e.amount.Minor); err != nil {
-		return fault(e.line, "%v", err)
+		return syntaxError(e.line, "%v", err)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (s *debits) check(n *node, entries int) error {
 		if told, is, err := at.count(); err != nil {
 			return err
 		} else if is && told != c.have {
-			return fault(at.line, "NbOfNtries of %s is %d, and there are %d", c.name, told, c.have)
+			return syntaxError(at.line, "NbOfNtries of %s is %d, and there are %d", c.name, told, c.have)
 		}
 	}
 	at := n.one("TxsSummry/TtlDbtNtries/Sum")
@@ -256,7 +256,7 @@ func (s *debits) check(n *node, entries int) error {
 	}
 	told, err := at.in(s.currency)
 	if err == nil && told.Minor != s.sum {
-		err = fault(at.line, "Sum of TtlDbtNtries is %s, but the debits sum to %s", told, money.New(s.sum, s.currency))
+		err = syntaxError(at.line, "Sum of TtlDbtNtries is %s, but the debits sum to %s", told, money.New(s.sum, s.currency))
 	}
 	return err
 }

@@ -41,11 +41,11 @@ func readCNAB(file []byte) ([]Answer, error) {
 			return nil, err
 		}
 		if n, err := row.number(24, 29); r.done && (err != nil || n != int64(i+1)) {
-			return nil, row.fault("the trailer's count of records is %s, and the file has %d", row.at(24, 29), i+1)
+			return nil, row.syntaxError("the trailer's count of records is %s, and the file has %d", row.at(24, 29), i+1)
 		}
 	}
 	if !r.done {
-		return nil, fault(0, "has no trailer: it is not whole")
+		return nil, syntaxError(0, "has no trailer: it is not whole")
 	}
 	return append(consistent(r.answers), r.above...), nil
 }
@@ -53,13 +53,13 @@ func readCNAB(file []byte) ([]Answer, error) {
 // splitCNAB splits a file into records of the right length.
 func splitCNAB(file []byte) (rows []row, err error) {
 	if len(file) == 0 {
-		return nil, fault(0, "is empty")
+		return nil, syntaxError(0, "is empty")
 	}
 	lines := bytes.Split(bytes.TrimSuffix(file, []byte("\n")), []byte("\n"))
 	for i, line := range lines {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(line) != cnabSize {
-			return nil, fault(i+1, "the record has %d bytes, and CNAB 240 has %d", len(line), cnabSize)
+			return nil, syntaxError(i+1, "the record has %d bytes, and CNAB 240 has %d", len(line), cnabSize)
 		}
 		rows = append(rows, row{i + 1, line})
 	}
@@ -70,11 +70,11 @@ func (r *cnabReader) read(row row, first bool) error {
 	kind := row.at(8, 8)
 	switch {
 	case first != (kind == "0"):
-		return row.fault("the file's header must be the first record, and only that")
+		return row.syntaxError("the file's header must be the first record, and only that")
 	case r.done:
-		return row.fault("there is a record after the file's trailer")
+		return row.syntaxError("there is a record after the file's trailer")
 	case !first && row.at(1, 3) != r.bank:
-		return row.fault("the bank is %q, but %q in the header", row.at(1, 3), r.bank)
+		return row.syntaxError("the bank is %q, but %q in the header", row.at(1, 3), r.bank)
 	}
 	switch kind {
 	case "0":
@@ -85,7 +85,7 @@ func (r *cnabReader) read(row row, first bool) error {
 		return r.end(row)
 	}
 	if r.group == nil || row.at(4, 7) != r.group.number {
-		return row.fault("the record belongs to no batch that is open")
+		return row.syntaxError("the record belongs to no batch that is open")
 	}
 	r.group.records++
 	switch kind {
@@ -96,20 +96,20 @@ func (r *cnabReader) read(row row, first bool) error {
 	case "5":
 		return r.close(row)
 	}
-	return row.fault("records of type %q are not known", kind)
+	return row.syntaxError("records of type %q are not known", kind)
 }
 
 func (r *cnabReader) header(row row) error {
 	r.bank = row.at(1, 3)
 	switch {
 	case len(r.bank) != 3 || !digits(r.bank):
-		return row.fault("positions 1 to 3 must be the bank's code")
+		return row.syntaxError("positions 1 to 3 must be the bank's code")
 	case row.at(4, 7) != "0000":
-		return row.fault("positions 4 to 7 must be 0000")
+		return row.syntaxError("positions 4 to 7 must be 0000")
 	case row.at(143, 143) == "1":
-		return row.fault("this is a file that was sent to the bank, not its answer")
+		return row.syntaxError("this is a file that was sent to the bank, not its answer")
 	case row.at(143, 143) != "2":
-		return row.fault("position 143 must be 2, a file from the bank")
+		return row.syntaxError("position 143 must be 2, a file from the bank")
 	}
 	r.overall(row, "file")
 	return nil
@@ -118,10 +118,10 @@ func (r *cnabReader) header(row row) error {
 func (r *cnabReader) open(row row) error {
 	number := row.at(4, 7)
 	if r.group != nil {
-		return row.fault("batch %s has no trailer", r.group.number)
+		return row.syntaxError("batch %s has no trailer", r.group.number)
 	}
 	if len(number) != 4 || !digits(number) || number == "0000" || number == "9999" {
-		return row.fault("positions 4 to 7 must be the batch's number")
+		return row.syntaxError("positions 4 to 7 must be the batch's number")
 	}
 	r.groups++
 	r.group = &cnabGroup{number: number, records: 1, open: -1}
@@ -140,9 +140,9 @@ func (r *cnabReader) close(row row) error {
 	case err != nil:
 		return err
 	case records != g.records:
-		return row.fault("the trailer counts %d records in the batch, and it has %d", records, g.records)
+		return row.syntaxError("the trailer counts %d records in the batch, and it has %d", records, g.records)
 	case !g.other && sum != g.asked && sum != g.moved: // banks sum either the ordered or the paid amounts
-		return row.fault("the trailer's sum is %d centavos, but the lines sum to %d", sum, g.asked)
+		return row.syntaxError("the trailer's sum is %d centavos, but the lines sum to %d", sum, g.asked)
 	}
 	r.group = nil
 	r.overall(row, "batch")
@@ -155,11 +155,11 @@ func (r *cnabReader) end(row row) error {
 	case err != nil:
 		return err
 	case r.group != nil:
-		return row.fault("batch %s has no trailer", r.group.number)
+		return row.syntaxError("batch %s has no trailer", r.group.number)
 	case row.at(4, 7) != "9999":
-		return row.fault("positions 4 to 7 of the file's trailer must be 9999")
+		return row.syntaxError("positions 4 to 7 of the file's trailer must be 9999")
 	case groups != r.groups:
-		return row.fault("the trailer counts %d batches, and the file has %d", groups, r.groups)
+		return row.syntaxError("the trailer counts %d batches, and the file has %d", groups, r.groups)
 	}
 	r.done = true
 	r.overall(row, "file")
@@ -200,7 +200,7 @@ func (r *cnabReader) detail(row row) error {
 // segmentA reads the result of one line.
 func (r *cnabReader) segmentA(row row) error {
 	if currency := row.at(102, 104); !reais(currency) {
-		return row.fault("the currency %q is not BRL", currency)
+		return row.syntaxError("the currency %q is not BRL", currency)
 	}
 	asked, err := row.number(120, 134)
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *cnabReader) segmentA(row row) error {
 	g.asked, over[0] = add(g.asked, asked)
 	g.moved, over[1] = add(g.moved, moved)
 	if err := errors.Join(over[:]...); err != nil {
-		return row.fault("%v", errSum)
+		return row.syntaxError("%v", errSum)
 	}
 	s := occurred(r.bank, row.field(231, 240))
 	switch movement := row.at(15, 17); {
@@ -258,7 +258,7 @@ func (r row) date(from, to int) (time.Time, error) {
 	}
 	at, err := time.Parse("02012006", text)
 	if err != nil {
-		return at, r.fault("positions %d to %d are not a date", from, to)
+		return at, r.syntaxError("positions %d to %d are not a date", from, to)
 	}
 	return at, nil
 }

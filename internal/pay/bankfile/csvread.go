@@ -47,7 +47,7 @@ var speiReasons = map[string]isoReason{
 // cannot be read.
 func (c CSV) Read(file []byte) (answers []Answer, err error) {
 	if len(file) > MaxSize {
-		return nil, fault(0, "is larger than %d MiB", MaxSize>>20)
+		return nil, syntaxError(0, "is larger than %d MiB", MaxSize>>20)
 	}
 	find, err := c.finder()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 	const name = "the file"
 	table, err := reconcile.OpenTable(name, bytes.NewReader(file), c.Separator, find, "name the columns")
 	if err != nil {
-		return nil, fault(0, "%s", shortText(strings.TrimPrefix(err.Error(), name+" "), longest))
+		return nil, syntaxError(0, "%s", shortText(strings.TrimPrefix(err.Error(), name+" "), longest))
 	}
 	for {
 		row, line, err := table.Next()
@@ -69,15 +69,15 @@ func (c CSV) Read(file []byte) (answers []Answer, err error) {
 		case errors.Is(err, io.EOF):
 			return consistent(answers), nil
 		case errors.As(err, &bad):
-			return nil, fault(bad.Number, "%s", bad.Why)
+			return nil, syntaxError(bad.Number, "%s", bad.Why)
 		case err != nil:
-			return nil, fault(0, "cannot be read: %s", shortText(err.Error(), longest))
+			return nil, syntaxError(0, "cannot be read: %s", shortText(err.Error(), longest))
 		case len(row) != table.Width():
-			return nil, fault(line, "there are %d cells, but the header has %d", len(row), table.Width())
+			return nil, syntaxError(line, "there are %d cells, but the header has %d", len(row), table.Width())
 		}
 		a, err := c.answer(table, row, words)
 		if err != nil {
-			return nil, fault(line, "%s", err)
+			return nil, syntaxError(line, "%s", err)
 		}
 		a.Line = line
 		answers = append(answers, a)

@@ -35,7 +35,7 @@ func detectISO(file []byte) (Format, error) {
 // message checks the root, and returns the message in it.
 func message(root *node) (Format, *node, error) {
 	if root.name != "Document" || len(root.children) != 1 {
-		return "", nil, fault(root.line, "the root must be a Document with one message")
+		return "", nil, syntaxError(root.line, "the root must be a Document with one message")
 	}
 	body := root.children[0]
 	for _, m := range messages {
@@ -44,15 +44,15 @@ func message(root *node) (Format, *node, error) {
 		}
 		found := namespaces.FindStringSubmatch(root.space)
 		if found == nil || Format(found[1]) != m.format || body.space != root.space {
-			return "", nil, fault(root.line, "the namespace is not for %s", m.format)
+			return "", nil, syntaxError(root.line, "the namespace is not for %s", m.format)
 		}
 		version, err := strconv.Atoi(found[2])
 		if err != nil || version < m.first || version > m.last {
-			return "", nil, fault(root.line, "%s is read in versions %02d to %02d, not %s", m.format, m.first, m.last, found[2])
+			return "", nil, syntaxError(root.line, "%s is read in versions %02d to %02d, not %s", m.format, m.first, m.last, found[2])
 		}
 		return m.format, body, nil
 	}
-	return "", nil, fault(body.line, "the message %q is neither pain.002 nor camt.054", shortText(body.name, 40))
+	return "", nil, syntaxError(body.line, "the message %q is neither pain.002 nor camt.054", shortText(body.name, 40))
 }
 
 func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
@@ -65,7 +65,7 @@ func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
 	case err != nil:
 		return nil, err
 	case is != format:
-		return nil, fault(0, "is %s, not %s", is, format)
+		return nil, syntaxError(0, "is %s, not %s", is, format)
 	}
 	read := r.readPain002
 	if format == FormatCamt054 {
@@ -88,7 +88,7 @@ func (n *node) isoTime() (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fault(n.line, "%s is not a date", n.name)
+	return time.Time{}, syntaxError(n.line, "%s is not a date", n.name)
 }
 
 // count reads a number of transactions; is reports false for a nil element.
@@ -98,7 +98,7 @@ func (n *node) count() (number int, is bool, err error) {
 	}
 	number, err = strconv.Atoi(n.text)
 	if err != nil || number < 0 || len(n.text) > 15 {
-		return 0, false, fault(n.line, "%s is not a count", n.name)
+		return 0, false, syntaxError(n.line, "%s is not a count", n.name)
 	}
 	return number, true, nil
 }

@@ -60,7 +60,7 @@ func (r Reader) verdict(status, code string) (outcome Outcome, reason, means str
 func (r Reader) readPain002(body *node) ([]Answer, error) {
 	groups := body.all("OrgnlGrpInfAndSts")
 	if len(groups) != 1 {
-		return nil, fault(body.line, "want one OrgnlGrpInfAndSts, not %d", len(groups))
+		return nil, syntaxError(body.line, "want one OrgnlGrpInfAndSts, not %d", len(groups))
 	}
 	group := groups[0]
 	if err := group.unique("OrgnlMsgId", "OrgnlNbOfTxs", "GrpSts"); err != nil {
@@ -69,9 +69,9 @@ func (r Reader) readPain002(body *node) ([]Answer, error) {
 	batch := shortText(group.value("OrgnlMsgId"), 35)
 	switch batch {
 	case "":
-		return nil, fault(group.line, "OrgnlMsgId is missing")
+		return nil, syntaxError(group.line, "OrgnlMsgId is missing")
 	case "EBICS":
-		return nil, fault(group.line, "this is a log of an upload (EBICS), not an answer to payments")
+		return nil, syntaxError(group.line, "this is a log of an upload (EBICS), not an answer to payments")
 	}
 	at, err := body.one("GrpHdr/CreDtTm").isoTime()
 	if err != nil {

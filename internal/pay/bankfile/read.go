@@ -34,7 +34,7 @@ func Read(format Format, file []byte) ([]Answer, error) { return Reader{}.Read(f
 func (r Reader) Read(format Format, file []byte) ([]Answer, error) {
 	switch {
 	case len(file) > MaxSize:
-		return nil, fault(0, "is larger than %d MiB", MaxSize>>20)
+		return nil, syntaxError(0, "is larger than %d MiB", MaxSize>>20)
 	case format == FormatCNAB240:
 		return readCNAB(file)
 	case format == FormatPain002, format == FormatCamt054:
@@ -52,7 +52,7 @@ func (r Reader) Read(format Format, file []byte) ([]Answer, error) {
 // Errors: a *SyntaxError if it is neither.
 func Detect(file []byte) (Format, error) {
 	if len(file) > MaxSize {
-		return "", fault(0, "is larger than %d MiB", MaxSize>>20)
+		return "", syntaxError(0, "is larger than %d MiB", MaxSize>>20)
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(file, []byte("\ufeff")))
 	if bytes.HasPrefix(text, []byte("<")) {
@@ -63,5 +63,5 @@ func Detect(file []byte) (Format, error) {
 	if len(first) == cnabSize && digits(string(first[:8])) && first[7] == '0' {
 		return FormatCNAB240, nil
 	}
-	return "", fault(0, "is neither CNAB 240 nor XML: if it is a table, read it as %s", FormatCSV)
+	return "", syntaxError(0, "is neither CNAB 240 nor XML: if it is a table, read it as %s", FormatCSV)
 }

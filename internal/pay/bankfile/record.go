@@ -89,11 +89,11 @@ func (r row) number(from, to int) (int64, error) {
 		return 0, nil
 	}
 	if len(text) != to-from+1 || !digits(text) {
-		return 0, r.fault("positions %d to %d must be digits", from, to)
+		return 0, r.syntaxError("positions %d to %d must be digits", from, to)
 	}
 	return strconv.ParseInt(text, 10, 64)
 }
 
-func (r row) fault(why string, args ...any) error {
+func (r row) syntaxError(why string, args ...any) error {
 	return &SyntaxError{r.line, fmt.Sprintf(why, args...)}
 }

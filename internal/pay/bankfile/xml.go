@@ -47,15 +47,15 @@ func parseXML(file []byte) (*node, error) {
 		case errors.Is(err, io.EOF) && root != nil:
 			return root, nil
 		case errors.Is(err, io.EOF):
-			return nil, fault(0, "has no element")
+			return nil, syntaxError(0, "has no element")
 		case errors.As(err, &syntax):
-			return nil, fault(syntax.Line, "the XML is broken: %s", shortText(syntax.Msg, 200))
+			return nil, syntaxError(syntax.Line, "the XML is broken: %s", shortText(syntax.Msg, 200))
 		case err != nil:
-			return nil, fault(line, "the XML cannot be read: %s", shortText(err.Error(), 200))
+			return nil, syntaxError(line, "the XML cannot be read: %s", shortText(err.Error(), 200))
 		}
 		switch t := token.(type) {
 		case xml.Directive:
-			return nil, fault(line, "a document type is not accepted")
+			return nil, syntaxError(line, "a document type is not accepted")
 		case xml.StartElement:
 			count++
 			n := &node{name: strings.Clone(t.Name.Local), space: t.Name.Space, line: line}
@@ -66,13 +66,13 @@ func parseXML(file []byte) (*node, error) {
 			}
 			switch {
 			case count > elements:
-				return nil, fault(line, "there are more than %d elements", elements)
+				return nil, syntaxError(line, "there are more than %d elements", elements)
 			case len(open) >= depth:
-				return nil, fault(line, "the elements are nested more than %d deep", depth)
+				return nil, syntaxError(line, "the elements are nested more than %d deep", depth)
 			case len(open) > 0:
 				open[len(open)-1].children = append(open[len(open)-1].children, n)
 			case root != nil:
-				return nil, fault(line, "there is a second root element")
+				return nil, syntaxError(line, "there is a second root element")
 			default:
 				root = n
 			}
@@ -85,11 +85,11 @@ func parseXML(file []byte) (*node, error) {
 				continue
 			}
 			if len(open) == 0 {
-				return nil, fault(line, "there is text outside of the root element")
+				return nil, syntaxError(line, "there is text outside of the root element")
 			}
 			n := open[len(open)-1]
 			if n.text != "" && len(n.text)+len(text) > pieces { // joining them would take long
-				return nil, fault(line, "the text of %s is long and in pieces", shortText(n.name, 40))
+				return nil, syntaxError(line, "the text of %s is long and in pieces", shortText(n.name, 40))
 			}
 			n.text += text
 		}
@@ -148,7 +148,7 @@ func (n *node) value(paths ...string) string {
 func (n *node) unique(names ...string) error {
 	for _, name := range names {
 		if found := n.all(name); len(found) > 1 {
-			return fault(found[1].line, "%s occurs twice in one %s", name, n.name)
+			return syntaxError(found[1].line, "%s occurs twice in one %s", name, n.name)
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func (n *node) amount() (money.Amount, error) {
 	}
 	currency, err := money.ParseCurrency(n.currency)
 	if err != nil {
-		return money.Amount{}, fault(n.line, "the currency of %s is not valid", n.name)
+		return money.Amount{}, syntaxError(n.line, "the currency of %s is not valid", n.name)
 	}
 	return n.in(currency)
 }
@@ -176,11 +176,11 @@ func (n *node) in(currency money.Currency) (money.Amount, error) {
 		text = "0" + text
 	}
 	if !decimals.MatchString(n.text) {
-		return money.Amount{}, fault(n.line, "%s is not an amount", n.name)
+		return money.Amount{}, syntaxError(n.line, "%s is not an amount", n.name)
 	}
 	a, err := money.Parse(text, currency)
 	if err != nil || a.Minor > largest {
-		return money.Amount{}, fault(n.line, "%s does not fit %s", n.name, currency)
+		return money.Amount{}, syntaxError(n.line, "%s does not fit %s", n.name, currency)
 	}
 	return a, nil
 }

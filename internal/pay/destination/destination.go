@@ -103,7 +103,7 @@ func Reaches(name string) (kind string, currencies []string, ok bool) {
 // account in them goes unchecked.
 var exclusive = []string{"MXN", "BRL", "ARS"}
 
-func (n network) takes(currency string) bool {
+func (n network) accepts(currency string) bool {
 	if n.currencies != nil {
 		return slices.Contains(n.currencies, currency)
 	}
@@ -162,7 +162,7 @@ func choose(kind, name, currency string) ([]network, *Problem) {
 		known = append(known, n.name)
 		named := name == n.name || slices.Contains(n.aliases, name)
 		found = found || named
-		if n.takes(currency) && (named || name == "" && !n.named) {
+		if n.accepts(currency) && (named || name == "" && !n.named) {
 			usable = append(usable, n)
 		}
 	}

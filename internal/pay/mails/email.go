@@ -148,7 +148,7 @@ const AlertPrefix = "alr_"
 // AlertsADay is the most alerts of one kind that somebody gets in a day: a stranger's guesses must not fill a mailbox.
 const AlertsADay = 5
 
-// What the owners of a merchant are told about its production environment (DASH-18).
+// News of a merchant's production environment, for its owners (DASH-18).
 const (
 	KeyMade         people.What = "key_made"
 	KeyRolled       people.What = "key_rolled"

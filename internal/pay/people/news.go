@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// What is something that happened to an account and that its user is told about (DASH-18).
+// What is something that happened to an account and that its user gets an e-mail about (DASH-18).
 type What string
 
-// What a user is told about.
+// The news for users.
 const (
 	NewSignIn      What = "sign_in"      // from a browser or a network that was not used before
 	HalfSignIn     What = "half_sign_in" // the same, but the second factor was not given yet

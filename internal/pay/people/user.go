@@ -36,7 +36,7 @@ type User struct {
 	// Unproved: nobody has proved that the address is the user's, because the invitation was shown to whoever made it.
 	Unproved   bool
 	InvitedBy  string    // who made the user an operator: a user's id, or an operator as in the audit log
-	OperatorAt time.Time // when that was; zero: before it was kept, or never
+	OperatorAt time.Time // when that was; zero: never, or the demo's user
 	Confirmed  bool      // a second operator confirmed it
 }
 

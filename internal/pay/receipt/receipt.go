@@ -44,7 +44,7 @@ func Mail(p pay.Payment, claims []pay.Claim, id, to string, shop merchants.Shop,
 func gotBack(p pay.Payment, claims []pay.Claim) money.Amount {
 	back := money.New(0, p.Price.Local.Currency)
 	for _, c := range claims {
-		lost := c.Kind == pay.ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t pay.Taking) bool { return t.Claim == c.ID && t.Attempt == 0 && !t.Followed })
+		lost := c.Kind == pay.ChargebackClaim && slices.ContainsFunc(p.Disputes.Entries, func(t pay.DisputeEntry) bool { return t.Claim == c.ID && t.Attempt == 0 && !t.Followed })
 		if (c.Kind == pay.UserDispute && c.Call.Returned == "" || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
 			back.Minor += c.Local.Minor
 		}

@@ -184,7 +184,7 @@ func (m *Matcher) whole(l Line, sale *Sale, taker pay.Attempt) {
 	switch {
 	case taker.Provider != m.Account:
 		told.Discrepancy, told.Note = MissingHere, "this attempt went to the account "+taker.Provider
-	case !sale.took(taker):
+	case !sale.paidBy(taker):
 		told.Discrepancy, told.Here = MissingHere, money.Amount{}
 		told.Note = fmt.Sprintf("the attempt is %s and the payment %s here", taker.Status, p.Status)
 	case l.Amount.Currency != p.Price.Local.Currency:
@@ -243,20 +243,19 @@ func (m *Matcher) twin(sale *Sale, taker pay.Attempt) string {
 		case sale.settled(a) || sale.settled(taker):
 		case listed:
 			return fmt.Sprintf("attempt %d is also charged, in %s", a.Order, at)
-		case sale.took(a):
+		case sale.paidBy(a):
 			return fmt.Sprintf("attempt %d at %s is also charged", a.Order, a.Provider)
 		}
 	}
 	return ""
 }
 
-// took reports whether our books have money from an attempt.
-func (s *Sale) took(a pay.Attempt) bool {
+// paidBy reports whether our books have money from an attempt.
+func (s *Sale) paidBy(a pay.Attempt) bool {
 	if a.Status == pay.Approved {
 		return true
 	}
-	first, ok := pay.Claim{}.Taker(s.Payment) // the captured attempt
-	return ok && !s.Payment.Times.Completed.IsZero() && first.Order == a.Order
+	return s.Payment.End.Captured == a.Order
 }
 
 // settled reports whether somebody has decided on an attempt's late money: it was refunded,
@@ -273,14 +272,14 @@ func (s *Sale) settled(a pay.Attempt) bool {
 // there reports whether a refund has to be in the provider's report: it was requested, or the
 // provider made it by itself.
 func there(c pay.Claim) bool {
-	return c.Call.ByHand == "" && c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
+	return c.Call.ByHand == "" && c.Call.Round > 0 || c.Origin == pay.ByProvider && c.Call.Ref != ""
 }
 
 // refundsAt lists the refunds of a charge that the provider was asked for or made by itself.
 func (s *Sale) refundsAt(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
-		from, ok := c.Taker(s.Payment)
+		from, ok := c.PaidAttempt(s.Payment)
 		if there(c) && ok && from.Order == taker.Order {
 			list = append(list, c)
 		}
@@ -294,7 +293,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 		if c.ID != claim {
 			continue
 		}
-		taker, ok := c.Taker(sale.Payment)
+		taker, ok := c.PaidAttempt(sale.Payment)
 		told := Finding{Claim: c.ID, Reference: c.Reference(), There: l.Amount, USD: c.USD}
 		switch {
 		case !ok || taker.Provider != m.Account:
@@ -376,13 +375,14 @@ func (m *Matcher) odd(u refundLine) {
 func (m *Matcher) Booked(b Booking, sale *Sale) {
 	m.byTheirs(sale)
 	p := sale.Payment
+	taker, ok := p.Attempts.Get(p.End.Captured)
 	var claim pay.Claim
 	for _, c := range sale.Claims {
 		if c.ID == b.Claim {
 			claim = c
+			taker, ok = c.PaidAttempt(p)
 		}
 	}
-	taker, ok := claim.Taker(p)
 	inside := !b.At.Before(m.From) && b.At.Before(m.To)
 	if !ok || taker.Provider != m.Account || !inside {
 		return

@@ -43,10 +43,10 @@ func (m *Matcher) part(l Line, sale *Sale, taker pay.Attempt) bool {
 	return true
 }
 
-// apart matches lines of a charge that were kept as parts one by one.
+// apart matches the lines of a charge one by one. They had been set aside, because together they might be the whole charge.
 func (m *Matcher) apart(reference string) {
 	p := m.parts[reference]
-	if p == nil { // they came to the amount, or were told before
+	if p == nil { // they added up to the amount, or were matched already
 		return
 	}
 	delete(m.parts, reference)

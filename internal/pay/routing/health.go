@@ -132,7 +132,7 @@ func (h *Health) Open(now time.Time) (n int) {
 // and with the reasons.
 func (h *Health) Plan(rules Rules, serving accounts.Accounts, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
 	rule, chosen, passed := rules.Choose(rail.Key, serving)
-	taking, small := chosen.Taking(rail, p.Price.Local)
+	taking, small := chosen.Accepting(rail, p.Price.Local)
 	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {

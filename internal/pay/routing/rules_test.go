@@ -13,7 +13,7 @@ import (
 
 func serving(ids ...string) (list accounts.Accounts) {
 	for i, id := range ids {
-		list = append(list, accounts.Account{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: accounts.AccountEnabled, Live: true})
+		list = append(list, accounts.Account{ID: id, Priority: len(ids) - i, Rails: []string{pix.Key}, Status: accounts.Enabled, Live: true})
 	}
 	return list
 }

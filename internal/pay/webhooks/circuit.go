@@ -13,9 +13,9 @@ const (
 	HopelessText  = "no delivery succeeded for seven days"
 )
 
-// Circuit is how an endpoint has answered lately. While it is open, one delivery a minute is tried;
+// EndpointCircuit is how an endpoint has answered lately. While it is open, one delivery a minute is tried;
 // the others wait without using up tries. The zero value is a healthy endpoint.
-type Circuit struct {
+type EndpointCircuit struct {
 	Open     bool
 	Failures int       // in a row
 	Since    time.Time // time of the first of them
@@ -28,7 +28,7 @@ func (s Subscription) Record(success bool, failures int, now time.Time) (Subscri
 	before := s.Circuit
 	c := before
 	if success {
-		c = Circuit{}
+		c = EndpointCircuit{}
 	}
 	if failures > 0 {
 		if c.Failures == 0 {
@@ -62,7 +62,7 @@ func (s Subscription) Probe(now time.Time) (Subscription, bool) {
 // failures, and none of its times is far ahead. It returns false if nothing changes.
 func (s Subscription) Calmed(now time.Time) (Subscription, bool) {
 	before := s
-	s.Circuit = Circuit{}
+	s.Circuit = EndpointCircuit{}
 	if latest := now.Add(RotationGrace); s.PreviousUntil.After(latest) {
 		s.PreviousUntil = latest
 	}

@@ -27,7 +27,7 @@ type Subscription struct {
 	PreviousSecret []byte    // encrypted; empty unless a rotation is under way
 	PreviousUntil  time.Time // when the previous secret stops signing
 	Authentication Authentication
-	Circuit        Circuit
+	Circuit        EndpointCircuit
 	CreatedAt      time.Time
 	UpdatedAt      time.Time // last change by its owner, or when it was disabled; changes of the circuit do not count
 	LastDelivery   time.Time // time of the last try; set only when its owner reads it
@@ -195,7 +195,7 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 		}
 	}
 	if next.URL != s.URL || e.Status != nil && *e.Status == Enabled {
-		next.Circuit = Circuit{}
+		next.Circuit = EndpointCircuit{}
 	}
 	if next.URL == s.URL && next.Managed == s.Managed && slices.Equal(next.Events, s.Events) && next.EventsVersion == s.EventsVersion && next.Description == s.Description &&
 		next.Status == s.Status && next.DisabledReason == s.DisabledReason && next.Circuit == s.Circuit && next.Authentication.Same(s.Authentication) {

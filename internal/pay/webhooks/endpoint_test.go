@@ -18,11 +18,11 @@ func TestCircuitOpensAfterTenFailuresInARow(t *testing.T) {
 		}
 		s, _ = s.Record(false, 1, monday.Add(time.Duration(n)*time.Second))
 	}
-	want := Circuit{Open: true, Failures: 10, Since: monday.Add(time.Second), ProbeAt: monday.Add(10*time.Second + time.Minute)}
+	want := EndpointCircuit{Open: true, Failures: 10, Since: monday.Add(time.Second), ProbeAt: monday.Add(10*time.Second + time.Minute)}
 	if s.Circuit != want || s.Version != 11 {
 		t.Fatalf("after ten failures the circuit is %+v, want %+v", s.Circuit, want)
 	}
-	if well, changed := s.Record(true, 0, monday.Add(time.Hour)); !changed || well.Circuit != (Circuit{}) {
+	if well, changed := s.Record(true, 0, monday.Add(time.Hour)); !changed || well.Circuit != (EndpointCircuit{}) {
 		t.Errorf("a success leaves %+v", well.Circuit)
 	}
 	if mixed, changed := s.Record(true, 3, monday.Add(time.Hour)); !changed || mixed.Circuit.Open || mixed.Circuit.Failures != 3 {
@@ -38,7 +38,7 @@ func TestCircuitOpensAfterTenFailuresInARow(t *testing.T) {
 }
 
 func TestProbeIsClaimedOnceAMinute(t *testing.T) {
-	s := Subscription{Status: Enabled, Circuit: Circuit{Open: true, Failures: 10, Since: monday, ProbeAt: monday.Add(time.Minute)}}
+	s := Subscription{Status: Enabled, Circuit: EndpointCircuit{Open: true, Failures: 10, Since: monday, ProbeAt: monday.Add(time.Minute)}}
 	if _, ok := s.Probe(monday.Add(time.Minute - 1)); ok {
 		t.Error("a probe before its time")
 	}
@@ -55,7 +55,7 @@ func TestProbeIsClaimedOnceAMinute(t *testing.T) {
 }
 
 func TestEndpointIsHopelessAfterSevenDays(t *testing.T) {
-	open := Circuit{Open: true, Failures: 10, Since: monday}
+	open := EndpointCircuit{Open: true, Failures: 10, Since: monday}
 	week := monday.Add(7 * 24 * time.Hour)
 	for _, c := range []struct {
 		what string
@@ -65,7 +65,7 @@ func TestEndpointIsHopelessAfterSevenDays(t *testing.T) {
 	}{
 		{"seven days", Subscription{Status: Enabled, Circuit: open}, week, true},
 		{"a moment less", Subscription{Status: Enabled, Circuit: open}, week.Add(-1), false},
-		{"few failures", Subscription{Status: Enabled, Circuit: Circuit{Failures: 9, Since: monday}}, week, false},
+		{"few failures", Subscription{Status: Enabled, Circuit: EndpointCircuit{Failures: 9, Since: monday}}, week, false},
 		{"disabled already", Subscription{Status: Disabled, Circuit: open}, week, false},
 		{"deleted", Subscription{Status: Deleted, Circuit: open}, week, false},
 	} {
@@ -163,9 +163,9 @@ func TestDeliveryRemembersItsLastTwentyTries(t *testing.T) {
 // After a reset of the sandbox no time of an endpoint lies far ahead, and no failure is remembered (SBX-16).
 func TestCalmedEndpointRemembersNothing(t *testing.T) {
 	ahead := monday.AddDate(0, 1, 0)
-	s := Subscription{Status: Enabled, Version: 4, UpdatedAt: ahead, PreviousUntil: ahead, Circuit: Circuit{Open: true, Failures: 12, Since: ahead, ProbeAt: ahead}}
+	s := Subscription{Status: Enabled, Version: 4, UpdatedAt: ahead, PreviousUntil: ahead, Circuit: EndpointCircuit{Open: true, Failures: 12, Since: ahead, ProbeAt: ahead}}
 	calm, changed := s.Calmed(monday)
-	if !changed || calm.Circuit != (Circuit{}) || !calm.UpdatedAt.Equal(monday) || !calm.PreviousUntil.Equal(monday.Add(RotationGrace)) || calm.Version != 5 {
+	if !changed || calm.Circuit != (EndpointCircuit{}) || !calm.UpdatedAt.Equal(monday) || !calm.PreviousUntil.Equal(monday.Add(RotationGrace)) || calm.Version != 5 {
 		t.Errorf("it is calmed to %+v", calm)
 	}
 	if _, changed := calm.Calmed(monday); changed {

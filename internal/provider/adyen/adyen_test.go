@@ -169,8 +169,8 @@ func TestCurrenciesByRail(t *testing.T) {
 		b := connect(t)
 		r := request(c.rail, "01M7ZUNITS-1")
 		r.Local = c.local
-		if o := b.Charge(ctx(), r); b.Takes(c.rail, c.local) != c.takes || (o.Kind == pay.Awaiting) != c.takes {
-			t.Errorf("%s of %s: takes %t, the charge is %s; want %t", c.rail, c.local, b.Takes(c.rail, c.local), o.Kind, c.takes)
+		if o := b.Charge(ctx(), r); b.Accepts(c.rail, c.local) != c.takes || (o.Kind == pay.Awaiting) != c.takes {
+			t.Errorf("%s of %s: takes %t, the charge is %s; want %t", c.rail, c.local, b.Accepts(c.rail, c.local), o.Kind, c.takes)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func TestACaptureThatFails(t *testing.T) {
 	b.hear(failed, pay.Applied)
 	b.hear(failed, pay.Ignored)
 	b.is("a failed capture", "approved")
-	if b.p.Refundable().IsPositive() || !strings.Contains(b.claims[0].Reason, "capture") || b.claims[0].From() != pay.ByProvider {
+	if b.p.Refundable().IsPositive() || !strings.Contains(b.claims[0].Reason, "capture") || b.claims[0].Origin != pay.ByProvider {
 		t.Errorf("%s is left; the merchant reads %q", b.p.Refundable(), b.claims[0].Reason)
 	}
 	b.hear(again, pay.Applied)

@@ -94,7 +94,7 @@ func alpha2(country string) string {
 
 // Charge creates a payment or a link.
 func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if !p.Takes(r.Rail, r.Local) {
+	if !p.Accepts(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "invalid_amount"}
 	}
 	name, hosted := method(r.Rail)
@@ -124,8 +124,8 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.payment(made, r)
 }
 
-// Takes implements provider.Taker. A code and a voucher have one currency.
-func (p *Provider) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter. A code and a voucher have one currency.
+func (p *Provider) Accepts(rail string, local money.Amount) bool {
 	switch name, _ := method(rail); {
 	case name == "pix" && local.Currency != money.BRL, name == "oxxo" && local.Currency != "MXN":
 		return false

@@ -111,7 +111,7 @@ func (a arrangement) has(level string) bool {
 	return slices.ContainsFunc(a.reason.Documents, func(t documentType) bool { return t.Level == level })
 }
 
-func (a arrangement) takes(place, document int) bool {
+func (a arrangement) accepts(place, document int) bool {
 	return slices.ContainsFunc(a.documents[document].kinds, func(kind string) bool {
 		return slices.Contains(papers[a.reason.Documents[place].Code], kind)
 	})
@@ -144,7 +144,7 @@ func (a arrangement) fill(place int, seen map[int]bool) bool {
 		return true
 	}
 	for d := range a.documents {
-		if seen[d] || !a.takes(place, d) {
+		if seen[d] || !a.accepts(place, d) {
 			continue
 		}
 		seen[d] = true
@@ -166,7 +166,7 @@ func (a arrangement) fill(place int, seen map[int]bool) bool {
 func (a arrangement) place(document int, seen map[int]bool) bool {
 	for _, wide := range []bool{false, true} {
 		for place, t := range a.reason.Documents {
-			if seen[place] || general(t.Code) != wide || !a.takes(place, document) {
+			if seen[place] || general(t.Code) != wide || !a.accepts(place, document) {
 				continue
 			}
 			seen[place] = true

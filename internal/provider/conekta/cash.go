@@ -35,9 +35,9 @@ func letters(name text) string {
 	}, string(name))
 }
 
-// takes reports whether a charge is paid in a network, as a kind of reference. A charge may leave its
+// fits reports whether a charge is paid in a network, as a kind of reference. A charge may leave its
 // stores out.
-func (n network) takes(c charge, product text) bool {
+func (n network) fits(c charge, product text) bool {
 	return c.Method.Product == product && (len(c.Method.Stores) == 0 || slices.ContainsFunc(c.Method.Stores, func(store text) bool {
 		return slices.Contains(n.stores, letters(store))
 	}))
@@ -47,7 +47,7 @@ func (n network) takes(c charge, product text) bool {
 func (o order) cashAt(rail string) (charge, bool) {
 	n := networks[rail]
 	for _, product := range n.products {
-		if at := slices.IndexFunc(o.charges(), func(c charge) bool { return n.takes(c, product) }); at >= 0 {
+		if at := slices.IndexFunc(o.charges(), func(c charge) bool { return n.fits(c, product) }); at >= 0 {
 			return o.charges()[at], true
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Takes implements provider.Taker.
-func (a *account) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
+// Accepts implements provider.Accepter.
+func (a *account) Accepts(_ string, local money.Amount) bool { return refusal(local) == "" }
 
 // refusal is why an amount is refused, or "".
 func refusal(local money.Amount) string {

@@ -63,7 +63,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !served:
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
-	case !a.Takes(r.Rail, r.Local):
+	case !a.Accepts(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
 	case provider.Words(r.Buyer.Name, longest) == "" || r.Buyer.Email == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name and e-mail address are needed"}
@@ -112,8 +112,8 @@ func basket(r provider.Request) (list []thing) {
 	return list
 }
 
-// Takes implements provider.Taker.
-func (a *account) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter.
+func (a *account) Accepts(rail string, local money.Amount) bool {
 	_, served := methods[rail]
 	return served && sendable(local)
 }

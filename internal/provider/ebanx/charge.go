@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Takes implements provider.Taker.
-func (a *account) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter.
+func (a *account) Accepts(rail string, local money.Amount) bool {
 	_, served := methods[rail]
 	return served && local.IsPositive()
 }
@@ -27,7 +27,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !served:
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
-	case !a.Takes(r.Rail, r.Local):
+	case !a.Accepts(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
 	case provider.Words(r.Buyer.Name, longestName) == "" || r.Buyer.Email == "" || m.code == "pix" && number(r) == "":
 		return pay.Outcome{

@@ -77,18 +77,18 @@ type preferenceRequest struct {
 	DateOfExpiration  string   `json:"date_of_expiration,omitempty"`
 }
 
-// Takes implements provider.Taker.
-func (a *account) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter.
+func (a *account) Accepts(rail string, local money.Amount) bool {
 	way, known := railOf(rail)
 	return known && way.refusal(local) == ""
 }
 
 // refusal is why an amount is refused, or "".
-func (way rail) refusal(local money.Amount) string {
+func (r rail) refusal(local money.Amount) string {
 	switch {
 	case !local.IsPositive():
 		return "amount_not_positive"
-	case local.Currency != way.currency:
+	case local.Currency != r.currency:
 		return "currency_not_served"
 	case !whole(local):
 		return "amount_not_whole"

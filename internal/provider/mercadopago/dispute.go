@@ -256,7 +256,7 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 	if !isID(r.Charge.ProviderRef) {
 		return n, false
 	}
-	f, lost := a.taken(ctx, r.Charge)
+	f, lost := a.paidFunds(ctx, r.Charge)
 	if lost != nil {
 		return n, false
 	}

@@ -269,7 +269,7 @@ func number(t text) (int64, bool) {
 	return local.Minor, ok && local.Minor < mostSum/2
 }
 
-// at is when the payment was approved, or made if that is not told.
+// at is when the payment was approved, or, if the answer does not say that, when it was made.
 func (p payment) at() time.Time {
 	for _, told := range []text{p.DateApproved, p.DateCreated} {
 		if t, err := time.Parse(time.RFC3339, string(told)); err == nil {
@@ -279,7 +279,7 @@ func (p payment) at() time.Time {
 	return time.Time{}
 }
 
-// gone is when the last of the payment went back; far ahead if that is not told.
+// gone is when the last part of the payment went back; far in the future if the answer does not say that.
 func (p payment) gone() (last time.Time) {
 	for _, r := range (funds{p}).refunds() {
 		t, err := time.Parse(time.RFC3339, string(r.DateCreated))

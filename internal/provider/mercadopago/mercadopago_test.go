@@ -375,10 +375,10 @@ func TestPesosOfColombiaAreWhole(t *testing.T) {
 	for _, rail := range []string{"card.COL", "cash.efecty.COL", "bank.pse.COL"} {
 		r := request(rail)
 		r.Local = money.New(12_345_67, money.COP)
-		if o := a.Charge(ctx, r); a.Takes(rail, r.Local) || o.Kind != pay.Errored || o.Decline != "amount_not_whole" {
-			t.Errorf("%s: taken %t, %+v", rail, a.Takes(rail, r.Local), o)
+		if o := a.Charge(ctx, r); a.Accepts(rail, r.Local) || o.Kind != pay.Errored || o.Decline != "amount_not_whole" {
+			t.Errorf("%s: taken %t, %+v", rail, a.Accepts(rail, r.Local), o)
 		}
-		if r.Local.Minor = 12_345_00; !a.Takes(rail, r.Local) {
+		if r.Local.Minor = 12_345_00; !a.Accepts(rail, r.Local) {
 			t.Errorf("%s: %s is not taken", rail, r.Local)
 		}
 	}

@@ -39,7 +39,7 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	if !whole(r.Local) {
 		return pay.Outcome{Kind: pay.Declined, Decline: "amount_not_whole", Message: "only whole pesos can be refunded"}
 	}
-	f, lost := a.taken(ctx, r.Charge)
+	f, lost := a.paidFunds(ctx, r.Charge)
 	if lost != nil {
 		return *lost
 	}
@@ -90,8 +90,8 @@ func (a *account) makeRefund(ctx context.Context, id string, r provider.RefundRe
 	return back, nil
 }
 
-// taken is the money of a request to give it back: what was paid on a page may have several, and one may be of several payments.
-func (a *account) taken(ctx context.Context, r provider.Request) (funds, *pay.Outcome) {
+// paidFunds is the money of a request to give it back: what was paid on a page may have several, and one may be of several payments.
+func (a *account) paidFunds(ctx context.Context, r provider.Request) (funds, *pay.Outcome) {
 	way, _ := railOf(r.Rail)
 	ref := r.MoneyRef
 	if !isID(ref) {
@@ -144,7 +144,7 @@ func (a *account) refundOutcome(back refund, currency money.Currency) pay.Outcom
 
 // QueryRefund reads a refund by its id, or searches those of the payments. One of several payments goes on if it was not finished.
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	f, lost := a.taken(ctx, r.Charge)
+	f, lost := a.paidFunds(ctx, r.Charge)
 	if lost != nil {
 		return lost.AsQueried()
 	}

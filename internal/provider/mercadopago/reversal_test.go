@@ -95,7 +95,7 @@ func TestARefundInThePanelIsBooked(t *testing.T) {
 			p, claims = next, append(claims, change.Claims...)
 		}
 	}
-	if p.Status != pay.Refunded || p.Refundable().IsPositive() || len(claims) != 2 || claims[0].From() != pay.ByProvider || claims[1].Local.Minor != 200_00 {
+	if p.Status != pay.Refunded || p.Refundable().IsPositive() || len(claims) != 2 || claims[0].Origin != pay.ByProvider || claims[1].Local.Minor != 200_00 {
 		t.Errorf("%s is left of %s; the claims are %v", p.Refundable(), p, claims)
 	}
 }

@@ -200,7 +200,7 @@ func number(text string) bool { return provider.Digits(text, 1, 20) }
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	m := methods[r.Rail]
 	switch {
-	case !c.Takes(r.Rail, r.Local):
+	case !c.Accepts(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	case provider.Words(r.Buyer.Name, longestName) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
@@ -220,8 +220,8 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.submit(ctx, r, m)
 }
 
-// Takes implements provider.Taker.
-func (c *client) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter.
+func (c *client) Accepts(rail string, local money.Amount) bool {
 	m, served := methods[rail]
 	return served && c.accounts[m.country] != "" && local.Currency == m.currency &&
 		local.Minor >= 1 && local.Minor <= largest && !(m.whole && local.Minor%100 != 0)

@@ -55,7 +55,7 @@ func (s Suite) limits(t *testing.T, rail string) {
 		r := s.request(rail, "01M7ZLIMIT-1")
 		r.Local.Minor = minor
 		o := b.Charge(within(t), r)
-		s.takes(t, b, r, o)
+		s.checkAmount(t, b, r, o)
 		if s.Beyond[rail] != "" && o.Kind == pay.Errored && !b.has(r.Reference) {
 			continue
 		}
@@ -77,20 +77,20 @@ func (s Suite) cents(t *testing.T, rail string) {
 	}
 	r.Local.Minor = r.Local.Minor/100*100 + 1
 	o := b.Charge(within(t), r)
-	s.takes(t, b, r, o)
+	s.checkAmount(t, b, r, o)
 	if o.Kind != pay.Awaiting && o.Kind != pay.Errored {
 		t.Errorf("a charge of %s is %s", r.Local, o.Kind)
 	}
 }
 
-// takes fails the test unless the adapter's answer about an amount agrees with the charge
+// checkAmount fails the test unless the adapter's answer about an amount agrees with the charge
 // of it.
-func (s Suite) takes(t *testing.T, b *bench, r provider.Request, o pay.Outcome) {
+func (s Suite) checkAmount(t *testing.T, b *bench, r provider.Request, o pay.Outcome) {
 	t.Helper()
-	if _, ruled := b.Provider.(provider.Taker); !ruled {
+	if _, ruled := b.Provider.(provider.Accepter); !ruled {
 		t.Fatal("the adapter accepts or refuses no amount: see provider.Taker")
 	}
-	if says, took := provider.Takes(b.Provider, r.Rail, r.Local), o.Kind != pay.Errored || b.has(r.Reference); says != took {
+	if says, took := provider.Accepts(b.Provider, r.Rail, r.Local), o.Kind != pay.Errored || b.has(r.Reference); says != took {
 		t.Errorf("for %s over %s Takes is %t; the charge is %s (%s)", r.Local, r.Rail, says, o.Kind, o.Decline)
 	}
 }

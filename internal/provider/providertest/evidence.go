@@ -68,8 +68,8 @@ func (p plain) evidence(ctx context.Context, path string, body plainEvidence) pa
 	return pay.DefenseAnswer{Kind: pay.DefenseUnknown, Code: "unexpected_answer"}
 }
 
-// takeEvidence answers a call of a submission. The caller holds mu.
-func (u *Upstream) takeEvidence(w http.ResponseWriter, path string, body []byte) {
+// serveEvidence answers a call of a submission. The caller holds mu.
+func (u *Upstream) serveEvidence(w http.ResponseWriter, path string, body []byte) {
 	var e plainEvidence
 	if u.next == "down" || json.Unmarshal(body, &e) != nil {
 		http.Error(w, `{"error":"too busy"}`, http.StatusTooManyRequests)

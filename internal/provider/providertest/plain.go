@@ -326,7 +326,7 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if strings.HasPrefix(r.URL.Path, "/disputes/") || r.URL.Path == "/files" {
-		u.takeEvidence(w, r.URL.Path, body)
+		u.serveEvidence(w, r.URL.Path, body)
 		return
 	}
 	c, found := u.charges[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]

@@ -57,7 +57,7 @@ const (
 // payment, which it pays at once. If a payment that was paid in part is canceled or changed, its part is divided in the same way.
 // After 75 days Stripe sends the rest back to the shopper's bank, and after 90 days gives what it could not send to the merchant.
 //
-// So what a payment took is that payment's, however many were open: its intent tells. Only the rest is looked at here.
+// So the intent of a payment says how much of the balance is that payment's, however many were open. This file assigns only the rest.
 type purse struct {
 	customer ident
 	moves    []movement // oldest first

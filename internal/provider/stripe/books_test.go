@@ -234,7 +234,7 @@ func (a *account) sendBack(b *bench, customer, name string) {
 			a.t.Fatal(err)
 		}
 		a.apply(a.p, change)
-		attempt, _ := c.Taker(a.p)
+		attempt, _ := c.PaidAttempt(a.p)
 		r := transfer(a.p.Reference(1), 1000_00)
 		r.ProviderRef, r.MoneyRef = attempt.ProviderRef, attempt.MoneyRef
 		back := providerRefund(r, c)

@@ -76,8 +76,8 @@ func twoNames(name string) bool {
 	return last != ""
 }
 
-// Takes implements provider.Taker.
-func (p *Provider) Takes(_ string, local money.Amount) bool { return refusal(local) == "" }
+// Accepts implements provider.Accepter.
+func (p *Provider) Accepts(_ string, local money.Amount) bool { return refusal(local) == "" }
 
 // largest is Stripe's limit, in minor units: an amount has at most eight digits.
 const largest = 99_999_999

@@ -25,8 +25,8 @@ type customer struct {
 func (c customer) key() string       { return c.ID }
 func (c customer) reference() string { return c.Metadata[shopperKey] }
 
-// ours reports whether we made the Customer. Older ones served one payment, and have its reference.
-func (c customer) ours() bool { return c.Metadata[shopperKey]+c.Metadata[referenceKey] != "" }
+// ours reports whether we made the Customer.
+func (c customer) ours() bool { return c.reference() != "" }
 
 // empty reports whether nothing is in the cash balance.
 func (c customer) empty() bool {

@@ -62,10 +62,8 @@ func (f *fake) customersOf(email string, expand bool) (list []object) {
 // show returns the Customer as the API shows it.
 func (s *shopperBalance) show(expand bool) object {
 	c := object{"id": s.id, "object": "customer", "email": s.form.Get("email"), "metadata": object{}, "created": providertest.Noon.Unix(), "livemode": false}
-	for _, key := range []string{shopperKey, referenceKey} {
-		if s.form.Has("metadata[" + key + "]") {
-			c["metadata"] = object{key: s.form.Get("metadata[" + key + "]")}
-		}
+	if s.form.Has("metadata[" + shopperKey + "]") {
+		c["metadata"] = object{shopperKey: s.form.Get("metadata[" + shopperKey + "]")}
 	}
 	if expand {
 		c["cash_balance"] = s.balance()

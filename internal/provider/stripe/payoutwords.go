@@ -56,8 +56,8 @@ func (f *unanswered) reason() string {
 	return fmt.Sprintf("the provider answers with status %d", f.status)
 }
 
-// taken reports whether Stripe says that our key was used before, or is in use.
-func (f *unanswered) taken() bool {
+// keyUsed reports whether Stripe says that our key was used before, or is in use.
+func (f *unanswered) keyUsed() bool {
 	return f.status == http.StatusConflict || strings.HasPrefix(f.kind, "idempotency")
 }
 
@@ -78,7 +78,7 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 // unless an earlier call moved it. A key that was used before also means that there was an
 // earlier call.
 func unbegun(r payouts.Request, f *unanswered) pay.PayoutOutcome {
-	if r.Calls != 1 || f.taken() {
+	if r.Calls != 1 || f.keyUsed() {
 		return payouts.Unknown("the payout is not started again: " + f.reason())
 	}
 	return f.refused()
@@ -98,7 +98,7 @@ func unpaid(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 	case http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusUnprocessableEntity:
 		proof = f.kind != "" && f.kind != "api_error"
 	}
-	if f.taken() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
+	if f.keyUsed() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
 		return payouts.Unknown("the payment was not confirmed: " + f.reason())
 	}
 	return f.refused()

@@ -395,16 +395,3 @@ func TestAForeignBalance(t *testing.T) {
 		t.Errorf("of an Account: %+v %v", list, err)
 	}
 }
-
-// A Customer that an older version made for one payment is watched too.
-func TestABalanceOfOnePayment(t *testing.T) {
-	b := connect(t)
-	_, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
-	form := b.customers[0].form
-	form.Del("metadata[" + shopperKey + "]")
-	form.Set("metadata["+referenceKey+"]", "01M7ZSPEI-1")
-	b.transfer(customer, 1100, "")
-	if got := moneys(b.told(t, customer, 0)); !slices.Equal(got, []string{"01M7ZSPEI-1 approved 1.00 MXN"}) {
-		t.Errorf("told of %v", got)
-	}
-}

@@ -47,7 +47,7 @@ func (c *client) Defend(ctx context.Context, r provider.EvidenceRequest) pay.Def
 		return pay.DefenseAnswer{Kind: pay.DefenseUnknown, Code: failed.Decline}
 	}
 	if good(answer) {
-		return taken(answer, documents)
+		return storedAll(answer, documents)
 	}
 	no = c.notTaken(answer)
 	if no.Kind == pay.DefenseRefused && r.Repeated {
@@ -56,8 +56,8 @@ func (c *client) Defend(ctx context.Context, r provider.EvidenceRequest) pay.Def
 	return *no
 }
 
-// taken reads whether Woovi has stored all documents: it names each with its own copy.
-func taken(answer provider.Reply, documents []document) pay.DefenseAnswer {
+// storedAll reads whether Woovi has stored all documents: it names each with its own copy.
+func storedAll(answer provider.Reply, documents []document) pay.DefenseAnswer {
 	var said struct {
 		Documents []document `json:"documents"`
 	}

@@ -230,14 +230,14 @@ func parseKeys(text string) ([]*rsa.PublicKey, error) {
 	return keys, nil
 }
 
-// Takes implements provider.Taker.
-func (c *client) Takes(rail string, local money.Amount) bool {
+// Accepts implements provider.Accepter.
+func (c *client) Accepts(rail string, local money.Amount) bool {
 	return rail == "pix.BRA" && local.Currency == brl && local.Minor >= 1 && local.Minor <= largest
 }
 
 // Charge makes the charge, or finds the existing one.
 func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	if !c.Takes(r.Rail, r.Local) {
+	if !c.Accepts(r.Rail, r.Local) {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
 	}
 	life := max(r.Expires.Sub(r.Now), shortestLife)

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// AccountsTable is the table provider_accounts. New accounts are guarded too: an id is used once, for good.
-var AccountsTable = table.Describe(table.Table[accounts.Account]{
+// Table is the table provider_accounts. New accounts are guarded too: an id is used once, for good.
+var Table = table.Describe(table.Table[accounts.Account]{
 	Name:    "provider_accounts",
 	Hashed:  true,
 	Lock:    170,
@@ -54,8 +54,8 @@ func (d *accountDoc) Into(_ *table.Fields, a *accounts.Account) error {
 }
 
 var (
-	selectAccounts     = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
-	selectAccount      = engine.Statement(`SELECT ` + AccountsTable.List + ` FROM provider_accounts WHERE id = $1`)
+	selectAccounts     = engine.Statement(`SELECT ` + Table.List + ` FROM provider_accounts ORDER BY live, merchant, priority, id`)
+	selectAccount      = engine.Statement(`SELECT ` + Table.List + ` FROM provider_accounts WHERE id = $1`)
 	selectAccountsMark = engine.Statement(`SELECT CAST(coalesce(sum(version), 0) AS BIGINT) FROM provider_accounts`)
 	selectOpenAt       = engine.Statement(`
 SELECT (SELECT count(*) FROM processing AS p WHERE ` + triedAt + `)
@@ -69,12 +69,12 @@ const triedAt = "EXISTS (SELECT 1 FROM {items a p.doc attempts} WHERE {json a.va
 
 // List reads all provider accounts, including removed ones.
 func (s Accounts) List(ctx context.Context) ([]accounts.Account, error) {
-	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
+	return base.Many(ctx, s.b, selectAccounts, Table.Scan(s.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound if it never existed.
 func (s Accounts) Get(ctx context.Context, id string) (accounts.Account, error) {
-	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectAccount, Table.Scan(s.b.Personal), id)
 }
 
 // Mark moves with every change of an account: rows are never deleted, and each change raises a version by

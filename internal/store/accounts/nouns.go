@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfAccounts has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfAccounts struct{ b *base.Base }
 
-// NewAccounts returns the nouns of a database.
-func NewAccounts(b *base.Base) OfAccounts { return OfAccounts{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfAccounts { return OfAccounts{b} }

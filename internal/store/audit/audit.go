@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// AuditTable is the table audit.
-var AuditTable = table.Describe(table.Table[audit.Entry]{
+// Table is the table audit.
+var Table = table.Describe(table.Table[audit.Entry]{
 	Name: "audit",
 	Lock: 390,
 	Of:   audits,
@@ -88,7 +88,7 @@ SELECT n.id, n.note, n.salt, coalesce(e.note_commitment, '') FROM audit_notes AS
 )
 
 var selectAudit = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
+SELECT ` + Table.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
@@ -107,7 +107,7 @@ var latestAudit = func() map[string]string {
 			}
 		}
 		all[by] = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
+SELECT ` + Table.ListOf("e") + `, coalesce(a.address, ''), coalesce(n.note, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
 	}
@@ -136,7 +136,7 @@ func (s Audit) List(ctx context.Context, merchant, after string, limit int) ([]a
 
 // scan reads an entry with its address and its note.
 func (s Audit) scan() func(engine.Row) (audit.Entry, error) {
-	scan := AuditTable.Scan(s.b.Personal)
+	scan := Table.Scan(s.b.Personal)
 	return func(r engine.Row) (audit.Entry, error) {
 		var address, note string
 		e, err := scan(table.With(table.With(r, &note), &address))
@@ -170,7 +170,7 @@ var listNewest = engine.Statement(func() string {
 	return `WITH page AS (
   SELECT id FROM (` + strings.Join(parts, "\n    UNION ALL") + `
   ) AS found ORDER BY id DESC LIMIT $7)
-SELECT ` + AuditTable.ListOf("e") + `, coalesce(a.address, '')
+SELECT ` + Table.ListOf("e") + `, coalesce(a.address, '')
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id WHERE e.id {in SELECT id FROM page} ORDER BY e.id DESC`
 }())
 
@@ -184,22 +184,22 @@ func sharedActs() string {
 }
 
 // lastAudit sorts after every entry's id.
-const lastAudit = audit.AuditPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
+const lastAudit = audit.Prefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // Newest lists entries of a merchant, newest first, without the operators' notes. In the sandbox these are also those
 // of production about both environments: users, shops and the merchant itself.
 func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.MerchantFilter) ([]audit.Entry, error) {
 	from, below := "", lastAudit
 	if !f.From.IsZero() {
-		from = id.From(audit.AuditPrefix, f.From)
+		from = id.From(audit.Prefix, f.From)
 	}
 	if !f.To.IsZero() {
-		below = id.From(audit.AuditPrefix, f.To)
+		below = id.From(audit.Prefix, f.To)
 	}
 	if f.After != "" {
 		below = min(below, f.After)
 	}
-	scan := AuditTable.Scan(s.b.Personal)
+	scan := Table.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, listNewest, func(r engine.Row) (audit.Entry, error) {
 		var address string
 		e, err := scan(table.With(r, &address))
@@ -224,11 +224,11 @@ var oldAddresses = engine.Standalone(`
 DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
 RETURNING id`)
 
-// SelectAuditOf reads the entries about objects of a merchant.
-var SelectAuditOf = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // only by the index of objects
+// SelectOf reads the entries about objects of a merchant.
+var SelectOf = engine.Statement(`
+SELECT ` + Table.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // only by the index of objects
 
 // Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
 func (s Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
-	return base.Many(ctx, s.b, SelectAuditOf, AuditTable.Scan(s.b.Personal), append(s.b.IDs(objects), merchant, string(act))...)
+	return base.Many(ctx, s.b, SelectOf, Table.Scan(s.b.Personal), append(s.b.IDs(objects), merchant, string(act))...)
 }

@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfAudit has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfAudit struct{ b *base.Base }
 
-// NewAudit returns the nouns of a database.
-func NewAudit(b *base.Base) OfAudit { return OfAudit{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfAudit { return OfAudit{b} }

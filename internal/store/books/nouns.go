@@ -8,5 +8,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfBooks has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfBooks struct{ b *base.Base }
 
-// NewBooks returns the nouns of a database.
-func NewBooks(b *base.Base) OfBooks { return OfBooks{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfBooks { return OfBooks{b} }

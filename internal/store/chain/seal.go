@@ -61,12 +61,12 @@ func newSealed[T any](t *table.Table[T]) Sealed {
 // The sealed tables. An id shows which one its row is in.
 var (
 	SealedTransfers = newSealed(books.TransfersTable)
-	SealedAudit     = newSealed(storeaudit.AuditTable)
+	SealedAudit     = newSealed(storeaudit.Table)
 )
 
 // SealedOf returns the table of the row with an id.
 func SealedOf(id string) Sealed {
-	if strings.HasPrefix(id, audit.AuditPrefix) {
+	if strings.HasPrefix(id, audit.Prefix) {
 		return SealedAudit
 	}
 	return SealedTransfers
@@ -330,7 +330,7 @@ func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	}
 	defer s.hashers.Put(h)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
-	markRows(h, written, SealedAudit, storeaudit.AuditTable, acts)
+	markRows(h, written, SealedAudit, storeaudit.Table, acts)
 	// Each row is written once, so its id can name the mark: no other mark has it.
 	id := ""
 	for _, rows := range written {

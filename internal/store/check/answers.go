@@ -50,7 +50,7 @@ var answers = map[string]Answer{
 	"rollups.*":                 {ByRule, "analytics of all shops are the sum of each shop's; " + "analytics have the amounts and the fees of the payments that ended"},
 	"facts.*":                   {Free, "names and orders what is not added up yet, for seconds"},
 	"facts.doc":                 {ByRule, "analytics have the amounts and the fees of the payments that ended"},
-	"backfills.*":               {Free, "how far payments from before analytics are counted"},
+	"recounts.*":                {Free, "how far a recount for analytics has come"},
 	"watermarks.id":             {Free, "names a mark; without it the service rolls up again, and old rows without hashes are let pass"},
 	"watermarks.day":            {Free, "from when on totals are rolled up and rows must have hashes: it moves no total and no hash"},
 

@@ -17,12 +17,12 @@ import (
 
 // Broken is a broken invariant.
 type Broken struct {
-	Rule string
-	ID   string // of the row, or the merchant
-	Note string
+	Invariant string
+	ID        string // of the row, or the merchant
+	Note      string
 }
 
-func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID, b.Note) }
+func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Invariant, b.ID, b.Note) }
 
 // invariant has a query for its violations: an id and a note.
 type invariant struct{ name, text string }
@@ -208,7 +208,7 @@ func (c *checker) invariant(ctx context.Context, r invariant, how engine.Lookups
 // breaks adds an invariant's violations. It reports those found before an error too.
 func breaks(ask engine.Asking, r invariant, found *[]Broken, args ...any) error {
 	err := ask(r.text, args, func(line engine.Row) error {
-		b := Broken{Rule: r.name}
+		b := Broken{Invariant: r.name}
 		err := line.Scan(&b.ID, &b.Note)
 		*found = append(*found, b)
 		return err
@@ -236,7 +236,7 @@ func (f *findings) add(invariant, id, note string) {
 
 func (f *findings) addAll(found []Broken) {
 	for _, b := range found {
-		f.add(b.Rule, b.ID, b.Note)
+		f.add(b.Invariant, b.ID, b.Note)
 	}
 }
 

@@ -53,16 +53,16 @@ SELECT c.id, c.kind || ' ' || c.status || ': ' || {json c.doc defense} FROM clai
 WHERE {part c.id} AND (c.kind <> 'chargeback' AND {json c.doc defense} IS NOT NULL
   OR c.status IN ` + resolved + ` AND (coalesce(CAST({json c.doc carry} AS BIGINT), 0) > 0
     OR {json c.doc defense.state} IN ('waiting', 'sending', 'unknown', 'delayed')))`},
-	// The simulator's refund sends only payment.refunded (SBX-5): its claim has no events unless it failed.
+	// A played refund sends only payment.refunded (SBX-5): its claim has no events unless it failed.
 	{"a claim has told that it was opened, and once that it was resolved", `
 SELECT c.id, c.kind || ' ' || c.status || ': opened told ' || c.opened || ' times, resolved ' || c.ended
 FROM (
-  SELECT d.id, d.kind, d.status, d.live, sum(CASE WHEN e.type = 'claim.opened' THEN 1 ELSE 0 END) AS opened,
+  SELECT d.id, d.kind, d.status, {json d.doc silent} IS NOT NULL AS silent, sum(CASE WHEN e.type = 'claim.opened' THEN 1 ELSE 0 END) AS opened,
     sum(CASE WHEN e.type = 'claim.resolved' THEN 1 ELSE 0 END) AS ended
   FROM claims AS d LEFT JOIN events AS e ON {named e.id evt_ d.id} AND NOT (e.object <> d.id)
-  WHERE {part d.id} GROUP BY d.id, d.kind, d.status, d.live) AS c
+  WHERE {part d.id} GROUP BY d.id, d.kind, d.status, d.doc) AS c
 WHERE (c.opened <> 1 OR c.ended <> CASE WHEN c.status IN ` + resolved + ` THEN 1 ELSE 0 END)
-  AND NOT (c.opened = 0 AND c.kind = 'user_dispute' AND NOT c.live)`},
+  AND NOT (c.opened = 0 AND c.kind = 'user_dispute' AND c.silent)`},
 	{"a claim has all its events", `
 SELECT c.id, {json c.doc sequence} || ' events, found ' || count(e.id) FROM claims AS c LEFT JOIN events AS e ON {named e.id evt_ c.id} AND NOT (e.object <> c.id)
 WHERE {part c.id}
@@ -116,12 +116,12 @@ WHERE {part c.id} AND coalesce({json c.doc returned}, '') <> '' AND n.id IS NULL
 	// A provider's own refund is booked once for each of its ids.
 	{"a refund that was not asked for by the merchant has its id, and is the only one with it", `
 SELECT c.id, c.dispute FROM claims AS c
-WHERE {part c.id} AND c.kind = 'user_dispute' AND coalesce({json c.doc origin}, '') NOT IN ('', 'merchant') AND coalesce({json c.doc previous}, '') = ''
+WHERE {part c.id} AND c.kind = 'user_dispute' AND coalesce({json c.doc origin}, '') <> 'merchant' AND coalesce({json c.doc previous}, '') = ''
   AND c.dispute NOT LIKE 'refund/_%'`},
 	{"a payment lists its disputes as their claims have them", `
 SELECT c.id, c.status || ', otherwise in ' || p.id FROM claims AS c JOIN payments AS p ON p.id = c.payment
-WHERE {part c.id} AND c.kind = 'chargeback' AND EXISTS (
-  SELECT 1 FROM {items d p.doc disputes} WHERE {json d.value claim} = c.id AND {json d.value status} <> c.status)`},
+WHERE {part c.id} AND c.kind = 'chargeback' AND NOT EXISTS (
+  SELECT 1 FROM {items d p.doc disputes} WHERE {json d.value claim} = c.id AND {json d.value status} = c.status)`},
 	{"a claim follows one of the same kind that has ended, and is the only one that does", `
 SELECT c.id, 'follows ' || {json c.doc previous} FROM claims AS c LEFT JOIN claims AS b ON b.id = {json c.doc previous}
 WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> '' AND (b.id IS NULL OR b.payment <> c.payment OR b.kind <> c.kind

@@ -155,8 +155,8 @@ func (s settlementCovers) faults(made map[string]payoutCovers, sides map[string]
 		say("covered %d of %d", s.covered, s.net)
 	case s.status == pay.BatchOpen && len(s.covers) > 0:
 		say("open, and covered by %s", s.covers[0].By)
-	case s.status == pay.BatchPaid && out > 0 && left == 0 && !paid:
-		say("paid, and a withdrawal that covers it has not arrived")
+	case s.status == pay.BatchPaid && (out <= 0 || left != 0 || !paid):
+		say("paid, and withdrawals that have arrived do not cover all of it")
 	case s.status == pay.BatchClosed && out > 0 && left == 0 && paid:
 		say("closed, and withdrawals that cover all of it have arrived")
 	}

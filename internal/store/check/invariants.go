@@ -93,7 +93,7 @@ FULL JOIN (
     FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-') AS counted
   GROUP BY shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END
 ) AS r ON c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.outcome = r.outcome
-WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, r.shop)", "coalesce(c.live, r.live)") + ` AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},
+WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND ` + merchants.NotEmptiedShop("coalesce(c.shop, r.shop)", "coalesce(c.live, r.live)") + ` AND EXISTS (SELECT 1 FROM recounts AS b WHERE b.id = 'rollups' AND b.next = '')`},
 	{"analytics of all shops are the sum of each shop's", `
 SELECT coalesce(a.dimension, s.dimension) || ' ' || coalesce(a.value, s.value) || ' day ' || coalesce(a.day, s.day), coalesce(a.n, 0) || ' of all, ' || coalesce(s.n, 0) || ' of shops'
 FROM (SELECT * FROM rollups WHERE shop = '') AS a FULL JOIN (

@@ -43,8 +43,8 @@ const (
 
 // parts are in checking order.
 var parts = lookedAt([]part{
-	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(storeaudit.SelectAddresses)},
-	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(storeaudit.SelectNotes)},
+	{table: "audit_addresses", prefix: audit.Prefix, each: addressesOf(storeaudit.SelectAddresses)},
+	{table: "audit_notes", prefix: audit.Prefix, each: addressesOf(storeaudit.SelectNotes)},
 	{table: "transfers", prefix: ledger.TransferPrefix, invariants: transferInvariants, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally, analyticsTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, invariants: claimInvariants},

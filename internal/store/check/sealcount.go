@@ -96,7 +96,9 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 	broken, count := slices.Clone(c.broken), maps.Clone(c.count)
 	var differ []string
 	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
-		c.walked, c.broken, c.count = begun.copy(), slices.Clone(broken), maps.Clone(count)
+		c.walked = begun.copy()
+		c.broken = slices.Clone(broken)
+		c.count = maps.Clone(count)
 		c.walked.last = true
 		if err := c.walk(ctx, func(read func(engine.Asking) error) error { return read(ask) }); err != nil {
 			return err

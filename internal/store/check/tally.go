@@ -100,7 +100,7 @@ SELECT coalesce((SELECT sum(c.amount) FROM (` + analyticsOf + `) AS c WHERE ` + 
   coalesce((SELECT sum(c.fees) FROM (` + analyticsOf + `) AS c WHERE ` + analyticsKey("c") + `), 0),
   coalesce((SELECT sum(p.amount) FROM payments AS p WHERE ` + analyticsPayments + `), 0),
   coalesce((SELECT sum(` + feesOf + `) FROM payments AS p WHERE ` + analyticsPayments + `), 0)`,
-		args: analyticsArgs, ready: `SELECT b.id FROM backfills AS b WHERE b.id = 'rollups' AND b.next = ''`,
+		args: analyticsArgs, ready: `SELECT b.id FROM recounts AS b WHERE b.id = 'rollups' AND b.next = ''`,
 	})
 	deliveryTally = newTally(tally{
 		name: "counters count the deliveries", width: 1,

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// ClaimsTable is the table claims.
-var ClaimsTable = table.Describe(table.Table[pay.Claim]{
+// Table is the table claims.
+var Table = table.Describe(table.Table[pay.Claim]{
 	Name:    "claims",
 	Hashed:  true,
 	Lock:    40,
@@ -35,13 +35,13 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 		f.Time("due_at", &c.DueAt)
 		f.Time("created_at!", &c.CreatedAt)
 		f.Time("updated_at", &c.UpdatedAt)
-		table.Document[ClaimDocument](f, "doc", c)
+		table.Document[Document](f, "doc", c)
 		f.Written("dispute", c.Key())
 	},
 })
 
-// ClaimDocument holds what no query filters by; check reads sequence, origin, previous and returned; Carrying reads carry. Times are microseconds UTC.
-type ClaimDocument struct {
+// Document holds what no query filters by; check reads sequence, origin, previous and returned; Carrying reads carry. Times are microseconds UTC.
+type Document struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
 	Tax      int64           `json:"tax,omitempty"`
@@ -66,8 +66,8 @@ type ClaimDocument struct {
 }
 
 // Of implements table.Document.
-func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
-	*d = ClaimDocument{
+func (d *Document) Of(f *table.Fields, c *pay.Claim) {
+	*d = Document{
 		OrderID:  c.OrderID,
 		Fee:      c.Fee,
 		Tax:      c.Tax,
@@ -93,7 +93,7 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 }
 
 // Into implements table.Document.
-func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
+func (d *Document) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID = d.OrderID
 	c.Fee = d.Fee
 	c.Tax = d.Tax
@@ -146,28 +146,28 @@ var FilesTable = table.Describe(table.Table[pay.File]{
 })
 
 var (
-	selectClaim    = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectAnyClaim = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims WHERE id = $1`)
+	selectClaim    = engine.Statement(`SELECT ` + Table.List + ` FROM claims WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyClaim = engine.Statement(`SELECT ` + Table.List + ` FROM claims WHERE id = $1`)
 )
 
 // Get reads a shop's claim. ErrNotFound also for another shop's.
 func (s Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
-	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectClaim, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and our own loops; never for a merchant's request.
 func (s Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	return base.One(ctx, s.b, selectAnyClaim, ClaimsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectAnyClaim, Table.Scan(s.b.Personal), id)
 }
 
 var (
 	// A shop has few claims compared with payments, so its index is walked.
 	claimsOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR kind = $4)
   AND ($5 = '' OR payment = $5)`
-	listClaims  = engine.Statement(`SELECT ` + ClaimsTable.List + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
+	listClaims  = engine.Statement(`SELECT ` + Table.List + claimsOfShop + ` AND id < $6 ORDER BY id DESC LIMIT $7 OFFSET $8`)
 	countClaims = engine.Statement(`SELECT count(*)` + claimsOfShop)
 
-	listAnyClaims = engine.Statement(`SELECT ` + ClaimsTable.List + ` FROM claims
+	listAnyClaims = engine.Statement(`SELECT ` + Table.List + ` FROM claims
 WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
@@ -178,13 +178,13 @@ func (s Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFi
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listClaims, ClaimsTable.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listClaims, Table.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
 func (s Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return base.Many(ctx, s.b, listAnyClaims, Table.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
 // An open dispute's claim always has a due time, so the index of due claims has it.
@@ -197,21 +197,21 @@ func (s Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	return table.FromMicros(at), err
 }
 
-// ClaimDuty is the due claims.
-var ClaimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", ClaimsTable.List)
+// Duty is the due claims.
+var Duty = base.NewDuty("claims", "claims", "d.due_at > 0", Table.List)
 
 // Lease leases due claims; nobody else gets them before until. A lease does not raise the version: a
 // concurrent decision is not stale.
 func (s Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
-	return base.Leased(ctx, s.b, ClaimDuty, ClaimsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
-var listCarrying = engine.Statement(`SELECT ` + ClaimsTable.ListOf("d") + ` FROM claims AS d
+var listCarrying = engine.Statement(`SELECT ` + Table.ListOf("d") + ` FROM claims AS d
 WHERE d.status IN ('pending', 'needs_evidence', 'under_review') AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 ORDER BY d.id LIMIT $1`)
 
 // Carrying lists the open disputes of all tenants whose evidence the operator has to submit, oldest first.
 func (s Claims) Carrying(ctx context.Context, limit int) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listCarrying, ClaimsTable.Scan(s.b.Personal), limit)
+	return base.Many(ctx, s.b, listCarrying, Table.Scan(s.b.Personal), limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
@@ -230,7 +230,7 @@ func (o OfClaims) Claims() Claims { return Claims(o) }
 
 // Of reads all claims on payments of any tenant, for the operator, and on a payment that was read in its scope.
 func (s Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, selectClaimsOf, ClaimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
+	return base.Many(ctx, s.b, selectClaimsOf, Table.Scan(s.b.Personal), s.b.IDs(payments)...)
 }
 
 // PaymentsOf maps claims to their payments; unknown claims are missing.
@@ -245,7 +245,7 @@ func (s Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]str
 	return found, err
 }
 
-var selectClaimsOf = engine.Statement(`SELECT ` + ClaimsTable.ListOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
+var selectClaimsOf = engine.Statement(`SELECT ` + Table.ListOf("c") + ` FROM {rows: id TEXT} AS r JOIN claims AS c ON c.payment = r.id ORDER BY c.id`)
 
 var selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 

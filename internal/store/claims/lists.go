@@ -19,16 +19,16 @@ var (
 	refundsOfShop    = ` FROM claims WHERE shop = $1 AND live = $2 AND kind = 'user_dispute' AND ($3 = '' OR status = $3)`
 	refundsOfPayment = ` FROM claims WHERE payment = $4 AND shop = $1 AND live = $2 AND kind = 'user_dispute' AND ($3 = '' OR status = $3)`
 
-	ListRefunds          = engine.Statement(`SELECT ` + ClaimsTable.List + refundsOfShop + ` AND id < $4 ORDER BY id DESC LIMIT $5`)
+	ListRefunds          = engine.Statement(`SELECT ` + Table.List + refundsOfShop + ` AND id < $4 ORDER BY id DESC LIMIT $5`)
 	CountRefunds         = engine.Statement(`SELECT count(*)` + refundsOfShop)
-	listRefundsOfPayment = engine.Statement(`SELECT ` + ClaimsTable.List + refundsOfPayment + ` AND id < $5 ORDER BY id DESC LIMIT $6`)
+	listRefundsOfPayment = engine.Statement(`SELECT ` + Table.List + refundsOfPayment + ` AND id < $5 ORDER BY id DESC LIMIT $6`)
 	countRefundsPayment  = engine.Statement(`SELECT count(*)` + refundsOfPayment)
 
 	disputesOfShop = ` FROM claims WHERE shop = $1 AND live = $2 AND kind IN ('chargeback', 'inquiry')`
 	dueBy          = `coalesce(CAST({json doc dueBy} AS BIGINT), 0)`
 
 	// Only few disputes wait for evidence at a time: their deadline is days away.
-	ListUrgentDisputes = engine.Statement(`SELECT ` + ClaimsTable.List + disputesOfShop + ` AND status = 'needs_evidence'
+	ListUrgentDisputes = engine.Statement(`SELECT ` + Table.List + disputesOfShop + ` AND status = 'needs_evidence'
   AND (` + dueBy + ` > $3 OR ` + dueBy + ` = $3 AND id > $4) ORDER BY ` + dueBy + `, id LIMIT $5`)
 	ListDisputesInReview = engine.Statement(newestDisputes(`IN ('pending', 'under_review')`))
 	ListEndedDisputes    = engine.Statement(newestDisputes(`NOT IN ('pending', 'needs_evidence', 'under_review')`))
@@ -42,7 +42,7 @@ func newestDisputes(status string) string {
 		parts = append(parts, fmt.Sprintf(`SELECT id FROM (SELECT id FROM claims
   WHERE shop = $1 AND live = $2 AND kind = '%[1]s' AND status %[2]s AND id < $3 ORDER BY id DESC LIMIT $4) AS of_%[1]s`, kind, status))
 	}
-	return `SELECT ` + ClaimsTable.ListOf("c") + ` FROM (
+	return `SELECT ` + Table.ListOf("c") + ` FROM (
 ` + strings.Join(parts, "\nUNION ALL ") + `
 ) AS found JOIN claims AS c ON c.id = found.id ORDER BY c.id DESC LIMIT $4`
 }
@@ -58,7 +58,7 @@ func (s Claims) Refunds(ctx context.Context, scope merchants.Scope, f lists.Clai
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := base.Many(ctx, s.b, list, ClaimsTable.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit)...)
+	found, err := base.Many(ctx, s.b, list, Table.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit)...)
 	return found, total, err
 }
 
@@ -78,7 +78,7 @@ func (s Claims) Disputes(ctx context.Context, scope merchants.Scope, stage pay.D
 		text = ListDisputesInReview
 	}
 	args := append([]any{scope.Shop, scope.Live}, behind...)
-	return base.Many(ctx, s.b, text, ClaimsTable.Scan(s.b.Personal), append(args, limit)...)
+	return base.Many(ctx, s.b, text, Table.Scan(s.b.Personal), append(args, limit)...)
 }
 
 // CountDisputes counts a shop's disputes and inquiries by stage.

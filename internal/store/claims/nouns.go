@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfClaims has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfClaims struct{ b *base.Base }
 
-// NewClaims returns the nouns of a database.
-func NewClaims(b *base.Base) OfClaims { return OfClaims{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfClaims { return OfClaims{b} }

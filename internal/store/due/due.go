@@ -26,9 +26,9 @@ import (
 // Duties are the tables of due work. A table that is missing here has no gauge.
 func Duties() []base.Duty {
 	return []base.Duty{
-		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, claims.ClaimDuty, payouts.WalletDuty, payouts.WithdrawalDuty, merchants.VerificationDuty,
+		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, claims.Duty, payouts.WalletDuty, payouts.WithdrawalDuty, merchants.VerificationDuty,
 		payments.SessionDuty, webhooks.ReplayDuty,
-		settlements.SettlementDuty, settlements.ReceiptDuty, settlements.ReserveDuty, mails.MailDuty, webhooks.FanOutDuty,
+		settlements.Duty, settlements.ReceiptDuty, settlements.ReserveDuty, mails.Duty, webhooks.FanOutDuty,
 	}
 }
 

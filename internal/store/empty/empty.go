@@ -174,7 +174,7 @@ func (p *Pass) Totals(ctx context.Context) error {
 		n = 0
 		lower := payments.NewLowering(p.b)
 		guards := []engine.Step{
-			{Text: p.b.Text(payments.LockBackfill)},
+			{Text: p.b.Text(payments.LockTotals)},
 			{Text: p.b.Text(removeRollups), Args: []any{p.merchant, sumPiece}, Each: func(r engine.Row) error {
 				n++
 				return lower.Scan(r)

@@ -27,8 +27,8 @@ func emptied(merchant string) string {
 	return merchant + ` IN (` + merchants.SandboxesBeingEmptied + `)`
 }
 
-// byID deletes the rows with the given ids that belong to the merchant's sandbox. Rows that somebody else is
-// changing are left for the next pass, so that nobody waits.
+// byID deletes the rows with the given ids that belong to the merchant's sandbox. Rows that another transaction is
+// changing are left for the next pass, so that neither waits for the other.
 func byID(table, more string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE id IN (
   SELECT d.id FROM ` + table + ` AS d WHERE {given d.id} AND d.merchant = $2 AND NOT d.live {skip locked d}) AND merchant = $2 AND NOT live AND ` + emptied(`$2`) + more + ` RETURNING id`)

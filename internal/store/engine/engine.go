@@ -71,7 +71,7 @@ type Step struct {
 	Want int
 }
 
-// ErrLost: a step of Apply did not get the rows that it wants, because somebody else was faster.
+// ErrLost: a step of Apply did not get the rows that it wants, because another transaction was faster.
 var ErrLost = errors.New("a row is not what it was")
 
 // Open connects to sqlite:PATH or postgres://….

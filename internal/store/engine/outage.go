@@ -17,7 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// PostgreSQL's codes for a step that lost to somebody else: a text is not a number, as with GuardLost, or
+// PostgreSQL's codes for a step that lost to another transaction: a text is not a number, as with GuardLost, or
 // the server ended one side of a deadlock.
 const (
 	noNumber = "22P02"

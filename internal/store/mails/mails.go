@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// MailsTable is the table mails.
-var MailsTable = table.Describe(table.Table[mails.Message]{
+// Table is the table mails.
+var Table = table.Describe(table.Table[mails.Message]{
 	Name:    "mails",
 	Hashed:  true,
 	Lock:    240,
@@ -46,8 +46,8 @@ var (
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
-// MailDuty is the due mails.
-var MailDuty = base.NewDuty("mails", "mails", "d.due_at > 0", MailsTable.List)
+// Duty is the due mails.
+var Duty = base.NewDuty("mails", "mails", "d.due_at > 0", Table.List)
 
 type noticeDoc struct {
 	To          string             `json:"to"`
@@ -148,8 +148,18 @@ func writeMail(p table.Personal, m *mails.Message) string {
 	}
 	n := m.Wallet
 	d := noticeDoc{
-		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
-		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
+		To:          n.To,
+		Language:    n.Language,
+		Merchant:    n.Merchant,
+		Wallet:      n.Wallet,
+		Network:     n.Network,
+		Currency:    n.Currency,
+		Destination: n.Destination,
+		Key:         n.Key,
+		Shop:        n.Shop,
+		User:        n.User,
+		AddedAt:     table.Micros(n.AddedAt),
+		ActiveAt:    table.Micros(n.ActiveAt),
 	}
 	if l := m.Link; l != (mails.Link{}) {
 		text := table.Encode(linkDoc{
@@ -208,8 +218,18 @@ func readMail(p table.Personal, text string, m *mails.Message) error {
 		return err
 	}
 	m.Wallet = mails.Wallet{
-		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
+		To:          d.To,
+		Language:    d.Language,
+		Merchant:    d.Merchant,
+		Wallet:      d.Wallet,
+		Network:     d.Network,
+		Currency:    d.Currency,
+		Destination: d.Destination,
+		Key:         d.Key,
+		Shop:        d.Shop,
+		User:        d.User,
+		AddedAt:     table.FromMicros(d.AddedAt),
+		ActiveAt:    table.FromMicros(d.ActiveAt),
 	}
 	m.Link, m.Receipt, m.Alert = mails.Link{}, mails.Receipt{}, mails.Alert{}
 	if d.Alert != "" {
@@ -247,8 +267,17 @@ func readReceipt(p table.Personal, encrypted string, m *mails.Message) error {
 		return err
 	}
 	m.Receipt = mails.Receipt{
-		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
-		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test, Plan: r.Plan.plan(),
+		To:          r.To,
+		Language:    r.Language,
+		Shop:        r.Shop,
+		Payment:     r.Payment,
+		Order:       r.Order,
+		Description: r.Description,
+		Paid:        money.New(r.Paid, r.Currency),
+		Back:        money.New(r.Back, r.Currency),
+		PaidAt:      table.FromMicros(r.PaidAt),
+		Test:        r.Test,
+		Plan:        r.Plan.plan(),
 	}
 	return nil
 }
@@ -263,15 +292,29 @@ func readAlert(p table.Personal, encrypted string, m *mails.Message) error {
 		return err
 	}
 	m.Alert = mails.Alert{
-		To: a.To, Language: a.Language, User: a.User, Shop: a.Shop, Key: a.Key, Until: table.FromMicros(a.Until), Last: a.Last,
-		News: people.News{What: a.What, At: table.FromMicros(a.At), Address: a.Address, Browser: a.Browser, By: a.By, Merchant: a.Merchant, Role: a.Role},
+		To:       a.To,
+		Language: a.Language,
+		User:     a.User,
+		Shop:     a.Shop,
+		Key:      a.Key,
+		Until:    table.FromMicros(a.Until),
+		Last:     a.Last,
+		News: people.News{
+			What:     a.What,
+			At:       table.FromMicros(a.At),
+			Address:  a.Address,
+			Browser:  a.Browser,
+			By:       a.By,
+			Merchant: a.Merchant,
+			Role:     a.Role,
+		},
 	}
 	return nil
 }
 
 // Lease leases due e-mails; nobody else gets them before until.
 func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]mails.Message, error) {
-	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.

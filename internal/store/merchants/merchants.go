@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// MerchantsTable is the table merchants.
-var MerchantsTable = table.Describe(table.Table[merchants.Merchant]{
+// Table is the table merchants.
+var Table = table.Describe(table.Table[merchants.Merchant]{
 	Name:    "merchants",
 	Hashed:  true,
 	Lock:    100,
@@ -124,22 +124,22 @@ var LoginsTable = table.Describe(table.Table[merchants.Login]{
 })
 
 var (
-	selectMerchant = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
+	selectMerchant = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.id = $1`)
 )
 
 // Get reads a merchant by id.
 func (s Merchants) Get(ctx context.Context, id string) (merchants.Merchant, error) {
-	return base.One(ctx, s.b, selectMerchant, MerchantsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectMerchant, Table.Scan(s.b.Personal), id)
 }
 
-var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
+var listMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, after one.
 func (s Merchants) List(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
-	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
+	return base.Many(ctx, s.b, listMerchants, Table.Scan(s.b.Personal), after, limit)
 }
 
-var findMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m
+var findMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m
 WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.email) LIKE $2 ESCAPE '!') ORDER BY m.id DESC LIMIT $3`)
 
 // Find lists merchants whose name or e-mail address contains a text, newest first, before the one with an id; ""
@@ -151,7 +151,7 @@ func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]
 	if text != "" {
 		text = "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
 	}
-	return base.Many(ctx, s.b, findMerchants, MerchantsTable.Scan(s.b.Personal), before, text, limit)
+	return base.Many(ctx, s.b, findMerchants, Table.Scan(s.b.Personal), before, text, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)

@@ -7,5 +7,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfMerchants has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfMerchants struct{ b *base.Base }
 
-// NewMerchants returns the nouns of a database.
-func NewMerchants(b *base.Base) OfMerchants { return OfMerchants{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfMerchants { return OfMerchants{b} }

@@ -97,14 +97,14 @@ var (
 	byOtherAmount = ofKind(byLocal) + "\n    UNION ALL" + ofKind(byAsked) +
 		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR currency_asked = $14 AND amount_asked = $13)")
 
-	ListPaymentsByEmail       = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
-	ListPaymentsByDocument    = engine.Statement(paged(byDocument, "LIMIT $10 OFFSET $11"))
-	ListPaymentsByAmount      = engine.Statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
-	ListPaymentsByOtherAmount = engine.Statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
-	CountByEmail              = engine.Statement(countOf(byEmail))
-	CountByDocument           = engine.Statement(countOf(byDocument))
-	CountByAmount             = engine.Statement(countOf(byAmount))
-	CountByOtherAmount        = engine.Statement(countOf(byOtherAmount))
+	ListByEmail        = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
+	ListByDocument     = engine.Statement(paged(byDocument, "LIMIT $10 OFFSET $11"))
+	ListByAmount       = engine.Statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
+	ListByOtherAmount  = engine.Statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
+	CountByEmail       = engine.Statement(countOf(byEmail))
+	CountByDocument    = engine.Statement(countOf(byDocument))
+	CountByAmount      = engine.Statement(countOf(byAmount))
+	CountByOtherAmount = engine.Statement(countOf(byOtherAmount))
 )
 
 // sameAmount is true if the filter names no amount, or the row's; from is the number of its first argument.
@@ -165,9 +165,9 @@ func ofProcessing(condition string) string {
 // paged reads a page of payments by their ids: only these are read whole.
 func paged(ids, page string) string {
 	return "WITH page AS (\n  SELECT id FROM (" + ids + "\n  ) AS found ORDER BY id DESC " + page + `)
-SELECT ` + PaymentsTable.List + ` FROM payments WHERE id {in SELECT id FROM page}
+SELECT ` + Table.List + ` FROM payments WHERE id {in SELECT id FROM page}
 UNION ALL
-SELECT ` + PaymentsTable.List + ` FROM processing WHERE id {in SELECT id FROM page}
+SELECT ` + Table.List + ` FROM processing WHERE id {in SELECT id FROM page}
 ORDER BY id DESC`
 }
 
@@ -187,7 +187,7 @@ const (
 )
 
 var (
-	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(Table.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
 	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
@@ -221,20 +221,20 @@ func (s Payments) List(ctx context.Context, scope merchants.Scope, f lists.Payme
 	from, below := paymentIDs(f)
 	switch {
 	case f.OrderID != "":
-		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, Table.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
 	case f.Capped():
 		text, args := s.search(scope, f, searches{
-			email:    ListPaymentsByEmail,
-			document: ListPaymentsByDocument,
-			usd:      ListPaymentsByAmount,
-			other:    ListPaymentsByOtherAmount,
+			email:    ListByEmail,
+			document: ListByDocument,
+			usd:      ListByAmount,
+			other:    ListByOtherAmount,
 		}, f.Limit, f.Offset)
-		return base.AtMost(ctx, s.b, f.Limit, text, PaymentsTable.Reader(s.b.Personal), args...)
+		return base.AtMost(ctx, s.b, f.Limit, text, Table.Reader(s.b.Personal), args...)
 	case f.Rail != "" || f.Method != "" || f.Country != "":
-		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, Table.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
 			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.Young())
 	}
-	return base.AtMost(ctx, s.b, f.Limit, listPayments, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+	return base.AtMost(ctx, s.b, f.Limit, listPayments, Table.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 

@@ -12,5 +12,5 @@ type OfPayments struct {
 	rollups *Rollups // one for the database, since it has a state
 }
 
-// NewPayments returns the nouns of a database.
-func NewPayments(b *base.Base) OfPayments { return OfPayments{b, &Rollups{b: b}} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfPayments { return OfPayments{b, &Rollups{b: b}} }

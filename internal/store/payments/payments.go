@@ -15,8 +15,8 @@ import (
 
 // A payment is in one of two tables: it starts in processing, and moves to payments with its first answer.
 var (
-	// PaymentsTable is the table payments.
-	PaymentsTable = table.Describe(paymentsIn("payments", func(p *pay.Payment) bool { return p.Status == pay.Processing }))
+	// Table is the table payments.
+	Table = table.Describe(paymentsIn("payments", func(p *pay.Payment) bool { return p.Status == pay.Processing }))
 	// ProcessingTable is the table processing.
 	ProcessingTable = table.Describe(paymentsIn("processing", func(p *pay.Payment) bool { return p.Status != pay.Processing }))
 
@@ -75,28 +75,28 @@ func (bothTables) LockOrder() int { return lockBoth }
 func (bothTables) Touches(c *pay.Change) bool { return len(c.Payments) > 0 }
 
 func (bothTables) Guarded(c *pay.Change, ids []string) []string {
-	return PaymentsTable.Guarded(c, ids)
+	return Table.Guarded(c, ids)
 }
 
 func (bothTables) LostToDuplicate(*pay.Change, func(string) bool) bool { return false }
 
 func (bothTables) Guards(b *table.Batch, steps []engine.Step) []engine.Step {
 	in := func(stays, becomes bool) []*pay.Payment {
-		return PaymentsTable.In(b.Changes, func(p *pay.Payment) bool {
+		return Table.In(b.Changes, func(p *pay.Payment) bool {
 			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
 		})
 	}
 	steps = ProcessingTable.Remove(b, steps, in(true, false))
 	steps = ProcessingTable.Replace(b, steps, in(true, true))
-	steps = PaymentsTable.Remove(b, steps, in(false, true)) // a retry: its next call is under way
-	return PaymentsTable.Replace(b, steps, in(false, false))
+	steps = Table.Remove(b, steps, in(false, true)) // a retry: its next call is under way
+	return Table.Replace(b, steps, in(false, false))
 }
 
 func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
-	steps = ProcessingTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
+	steps = ProcessingTable.Add(b, steps, Table.In(b.Kept, func(p *pay.Payment) bool {
 		return p.Stored != pay.Processing && p.Status == pay.Processing
 	}))
-	return PaymentsTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
+	return Table.Add(b, steps, Table.In(b.Kept, func(p *pay.Payment) bool {
 		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)
 	}))
 }
@@ -128,7 +128,7 @@ type paymentDoc struct {
 	Given     pay.Parts            `json:"given,omitzero"`
 	OnRefund  merchants.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
 	Dispute   string               `json:"dispute,omitempty"`    // ids of open dispute claims, for check
-	Disputes  []pay.Taking         `json:"disputes,omitempty"`
+	Disputes  []pay.DisputeEntry   `json:"disputes,omitempty"`
 	Held      []pay.Held           `json:"held,omitempty"`
 	OnDispute pay.Charge           `json:"disputeCharge,omitzero"`
 	PerRefund pay.Charge           `json:"refundCharge,omitzero"`
@@ -177,7 +177,7 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		Given:      p.Refunds.USD,
 		OnRefund:   p.Terms.RefundFees,
 		Dispute:    strings.Join(p.Disputes.Open(), ","),
-		Disputes:   p.Disputes.Takings,
+		Disputes:   p.Disputes.Entries,
 		Held:       p.Disputes.Held,
 		OnDispute:  p.Terms.Dispute,
 		PerRefund:  p.Terms.Refund,
@@ -233,7 +233,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.End.Captured = d.Captured
 	p.Refunds.USD = d.Given
 	p.Terms.RefundFees = d.OnRefund
-	p.Disputes.Takings = d.Disputes
+	p.Disputes.Entries = d.Disputes
 	p.Disputes.Held = d.Held
 	p.Terms.Dispute = d.OnDispute
 	p.Terms.Refund = d.PerRefund
@@ -296,30 +296,39 @@ func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 
 func straysOf(docs []strayDoc) (strays []pay.Stray) {
 	for _, d := range docs {
-		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Kept: d.Kept, ProviderRef: d.Provider, MoneyRef: d.Money, Claim: d.Claim, End: d.End})
+		strays = append(strays, pay.Stray{
+			Code:        d.Code,
+			Order:       d.Order,
+			Local:       money.New(d.Minor, d.Currency),
+			Kept:        d.Kept,
+			ProviderRef: d.Provider,
+			MoneyRef:    d.Money,
+			Claim:       d.Claim,
+			End:         d.End,
+		})
 	}
 	return strays
 }
 
 var selectPayment = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
+SELECT ` + Table.List + ` FROM payments WHERE id = $1 AND shop = $2 AND live = $3
 UNION ALL
-SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
+SELECT ` + Table.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads a shop's payment. ErrNotFound also for another shop's.
 func (s Payments) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
-	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectPayment, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 var selectAnyPayment = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM payments WHERE id = $1
+SELECT ` + Table.List + ` FROM payments WHERE id = $1
 UNION ALL
-SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1`)
+SELECT ` + Table.List + ` FROM processing WHERE id = $1`)
 
 // Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's
 // request.
 func (s Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
-	return base.One(ctx, s.b, selectAnyPayment, PaymentsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectAnyPayment, Table.Scan(s.b.Personal), id)
 }
 
 var (
@@ -352,7 +361,7 @@ func (s Payments) Versions(ctx context.Context, ids []string) (map[string]int64,
 func (s Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []base.Duty{ProcessingDuty, PendingDuty, EndedDuty} {
-		due, err := base.Leased(ctx, s.b, duty, PaymentsTable.Scan(s.b.Personal), now, until, limit)
+		due, err := base.Leased(ctx, s.b, duty, Table.Scan(s.b.Personal), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -364,17 +373,17 @@ func (s Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([
 // Each table yields its own page by key before the two are merged: without knowing the ids, the planner
 // would read all rows between them for every page.
 var selectBetween = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM (
-  SELECT ` + PaymentsTable.List + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
+SELECT ` + Table.List + ` FROM (
+  SELECT ` + Table.List + ` FROM payments WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS p
 UNION ALL
-SELECT ` + PaymentsTable.List + ` FROM (
-  SELECT ` + PaymentsTable.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
+SELECT ` + Table.List + ` FROM (
+  SELECT ` + Table.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`)
 
 // Between reads the next payments of all merchants, after an id and before another, by id and so by time.
 // It is for the operator.
 func (s Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return base.Many(ctx, s.b, selectBetween, PaymentsTable.Scan(s.b.Personal), after, before, live, limit)
+	return base.Many(ctx, s.b, selectBetween, Table.Scan(s.b.Personal), after, before, live, limit)
 }
 
 // The kinds of due work of payments: by status, and so by index.
@@ -386,11 +395,11 @@ const (
 
 var (
 	// PendingDuty is the due pending payments.
-	PendingDuty = base.NewDuty(PendingWork, "payments", "d.status = 'pending'", PaymentsTable.List)
+	PendingDuty = base.NewDuty(PendingWork, "payments", "d.status = 'pending'", Table.List)
 	// ProcessingDuty is the due processing payments.
-	ProcessingDuty = base.NewDuty(ProcessingWork, "processing", "d.due_at > 0", PaymentsTable.List)
+	ProcessingDuty = base.NewDuty(ProcessingWork, "processing", "d.due_at > 0", Table.List)
 	// EndedDuty is the due ended payments.
-	EndedDuty = base.NewDuty(EndedWork, "payments", "d.due_at > 0 AND d.status <> 'pending'", PaymentsTable.List)
+	EndedDuty = base.NewDuty(EndedWork, "payments", "d.due_at > 0 AND d.status <> 'pending'", Table.List)
 )
 
 // Payments are all payments, in flight or not.
@@ -401,22 +410,22 @@ func (o OfPayments) Payments() Payments { return Payments{o.b} }
 
 // Unsure reads payments with an unknown outcome, of all tenants, oldest first.
 func (s Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return base.Many(ctx, s.b, selectUnsure, PaymentsTable.Scan(s.b.Personal), limit)
+	return base.Many(ctx, s.b, selectUnsure, Table.Scan(s.b.Personal), limit)
 }
 
 // Each table uses its own index before the two are merged.
 var selectUnsure = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM (
-  SELECT ` + PaymentsTable.List + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
+SELECT ` + Table.List + ` FROM (
+  SELECT ` + Table.List + ` FROM payments WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS p
 UNION ALL
-SELECT ` + PaymentsTable.List + ` FROM (
-  SELECT ` + PaymentsTable.List + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
+SELECT ` + Table.List + ` FROM (
+  SELECT ` + Table.List + ` FROM processing WHERE unsure_at > 0 ORDER BY unsure_at LIMIT $1) AS q
 ORDER BY unsure_at LIMIT $1`)
 
 // ByID reads payments of any tenant, for the operator. Unknown ids are missing.
 func (s Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := base.Many(ctx, s.b, text, PaymentsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+		found, err := base.Many(ctx, s.b, text, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -428,7 +437,7 @@ func (s Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, e
 // paymentsByID has one statement per table: a payment is in one of them.
 var paymentsByID = func() (list []string) {
 	for _, table := range []string{"payments", "processing"} {
-		list = append(list, engine.Statement(`SELECT `+PaymentsTable.ListOf("p")+`
+		list = append(list, engine.Statement(`SELECT `+Table.ListOf("p")+`
 FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	}
 	return list
@@ -438,7 +447,7 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 // it: unread has the ids of such rows.
 func (s Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first, so that a payment that leaves it meanwhile is not missed
-		some, err := eachOf(ctx, s.b, text, merchant, PaymentsTable.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, s.b, text, merchant, Table.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -449,7 +458,7 @@ func (s Payments) Each(ctx context.Context, merchant string, each func(pay.Payme
 var selectSomePayments = func() (list []string) {
 	for _, table := range []string{"processing", "payments"} {
 		list = append(list, engine.Statement(`
-SELECT `+PaymentsTable.List+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
+SELECT `+Table.List+` FROM `+table+` WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`))
 	}
 	return list
 }()

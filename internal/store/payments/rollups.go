@@ -80,8 +80,8 @@ type factRow struct {
 const (
 	// factRows is how many rows of facts one step adds up.
 	factRows = 200
-	// backfillPage is how many payments from before one step counts.
-	backfillPage = 2000
+	// recountPage is how many payments one step counts again.
+	recountPage = 2000
 )
 
 var (
@@ -92,9 +92,9 @@ WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id
 RETURNING id`)
 	factColumns = engine.ParseColumns("at BIGINT, id TEXT")
 
-	selectBackfill = engine.Statement(`SELECT version, next FROM backfills WHERE id = 'rollups'`)
-	// moveBackfill serializes the steps of all nodes: each changes the row that it read before.
-	moveBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1, next = $2 WHERE id = 'rollups' AND version = $1 RETURNING version`)
+	selectRecount = engine.Statement(`SELECT version, next FROM recounts WHERE id = 'rollups'`)
+	// moveRecount serializes the steps of all nodes: each changes the row that it read before.
+	moveRecount = engine.Standalone(`UPDATE recounts SET version = version + 1, next = $2 WHERE id = 'rollups' AND version = $1 RETURNING version`)
 
 	rollupSpec    = "shop TEXT, live BOOLEAN, dimension TEXT, day BIGINT, value TEXT, outcome TEXT, n BIGINT, amount BIGINT, fees BIGINT"
 	rollupColumns = engine.ParseColumns(rollupSpec)
@@ -105,30 +105,29 @@ WHERE TRUE
 ON CONFLICT (` + RollupKey + `) DO UPDATE SET n = rollups.n + excluded.n, amount = rollups.amount + excluded.amount, fees = rollups.fees + excluded.fees
 RETURNING n`)
 
-	backfillFrom = engine.Statement(`SELECT id FROM payments WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2`)
-	selectEnded  = engine.Statement(`
-SELECT ` + PaymentsTable.List + ` FROM payments
+	recountFrom = engine.Statement(`SELECT id FROM payments WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2`)
+	selectEnded = engine.Statement(`
+SELECT ` + Table.List + ` FROM payments
 WHERE id >= $1 AND id < $2 AND status NOT IN ('pending', 'processing') ORDER BY id`)
 )
 
-// backfill is how far payments from before are counted.
-type backfill struct {
+// recount is how far payments have been counted again.
+type recount struct {
 	version int64
-	next    string // payments with an id below it are not counted yet; their facts are dropped
+	next    string // payments with an id below it are not counted again yet; their facts are dropped. "": there is no recount
 }
 
-func (r *Rollups) backfill(ctx context.Context) (backfill, error) {
-	return base.One(ctx, r.b, selectBackfill, func(row engine.Row) (f backfill, err error) {
+func (r *Rollups) recount(ctx context.Context) (recount, error) {
+	return base.One(ctx, r.b, selectRecount, func(row engine.Row) (f recount, err error) {
 		err = row.Scan(&f.version, &f.next)
 		return f, err
 	})
 }
 
-// AddUp adds a step's worth of facts to the totals, or, when few wait, counts payments from before this version's
-// schema. It reports whether there is more to do. Every node may call it at any time: a step counts only if no other
+// AddUp adds a step's worth of facts to the totals, and during a recount counts a page of payments again. It reports whether there is more to do. Every node may call it at any time: a step counts only if no other
 // one came between.
 func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
-	at, err := r.backfill(ctx)
+	at, err := r.recount(ctx)
 	if err != nil {
 		return false, fmt.Errorf("add up facts: %w", err)
 	}
@@ -137,7 +136,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	if at.next != "" {
 		// The payments first, then the facts: one that ends between the two is only among the facts.
 		if counted, err = r.countPage(ctx, at.next, &step); err != nil {
-			return false, fmt.Errorf("count payments from before: %w", err)
+			return false, fmt.Errorf("count payments again: %w", err)
 		}
 	}
 	rows, all, err := r.oldest(ctx, &step)
@@ -164,7 +163,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	return counted && step.next != "" || !all, nil
 }
 
-// oldest counts the oldest facts that can be read. It returns their rows, and whether all were looked at. Facts that cannot
+// oldest counts the oldest facts that can be read. It returns their rows, and whether no more of them wait. Facts that cannot
 // be read, such as those of a newer version of the service during an update, stay, and delay no others.
 func (r *Rollups) oldest(ctx context.Context, into *added) (rows []factRow, all bool, err error) {
 	var last factRow
@@ -194,8 +193,8 @@ func (r *Rollups) unread(row factRow, err error) {
 // added is what one step adds.
 type added struct {
 	classes map[string]*classTotal // by the class's text: most payments of a step are of few classes
-	known   map[string]bool        // payments from before that this step counted
-	next    string                 // of the backfill, after the step
+	known   map[string]bool        // payments that this step counted again
+	next    string                 // of the recount, after the step
 }
 
 type classTotal struct {
@@ -241,13 +240,13 @@ func (s *added) totals() analytics.Totals {
 	return totals
 }
 
-// countPage counts the newest payments from before.
+// countPage counts the newest payments that the recount has not reached.
 func (r *Rollups) countPage(ctx context.Context, below string, into *added) (bool, error) {
-	from, err := base.One(ctx, r.b, backfillFrom, base.ScanID, below, backfillPage-1)
+	from, err := base.One(ctx, r.b, recountFrom, base.ScanID, below, recountPage-1)
 	if err != nil && !errors.Is(err, base.ErrNotFound) {
 		return false, err
 	}
-	scan := PaymentsTable.Scan(r.b.Personal)
+	scan := Table.Scan(r.b.Personal)
 	ended, err := base.Many(ctx, r.b, selectEnded, func(row engine.Row) (pay.Payment, error) {
 		p, err := scan(row)
 		if err != nil {
@@ -261,7 +260,7 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 	}
 	for i := range ended {
 		p := &ended[i]
-		p.Stored = "" // its status is the end that its fact tells, or came after it
+		p.Stored = "" // its status is the end that its fact reports, or a later one
 		if f, ends := analytics.OfPayment(p); ends {
 			into.known[p.ID] = true
 			if err := into.count(f); err != nil {
@@ -278,7 +277,7 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 	return true, nil
 }
 
-// addRows counts facts, except of payments that the backfill counts. It returns the rows that it could read.
+// addRows counts facts, except of payments that the recount counts. It returns the rows that it could read.
 func (s *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
 	var facts []factLine
 	for _, row := range rows {
@@ -328,9 +327,9 @@ func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
 	return facts, nil
 }
 
-func (r *Rollups) write(ctx context.Context, at backfill, s added, rows []factRow) error {
+func (r *Rollups) write(ctx context.Context, at recount, s added, rows []factRow) error {
 	d := r.b.DB.Dialect()
-	steps := []engine.Step{{Text: r.b.Text(moveBackfill), Args: []any{at.version, s.next}, Want: 1}}
+	steps := []engine.Step{{Text: r.b.Text(moveRecount), Args: []any{at.version, s.next}, Want: 1}}
 	if len(rows) > 0 {
 		taken := engine.NewRows(d, factColumns, len(rows))
 		for _, row := range rows {
@@ -355,11 +354,11 @@ func compareKeys(a, b analytics.Key) int {
 }
 
 var (
-	// LockBackfill keeps everybody else from adding up.
-	LockBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1 WHERE id = 'rollups' RETURNING version`)
-	// newBackfill is read after the lock: then no step adds up a payment that it does not see.
-	newBackfill = engine.Standalone(`
-UPDATE backfills SET next = (
+	// LockTotals keeps everybody else from adding up.
+	LockTotals = engine.Standalone(`UPDATE recounts SET version = version + 1 WHERE id = 'rollups' RETURNING version`)
+	// beginRecount is read after the lock: then no step adds up a payment that it does not see.
+	beginRecount = engine.Standalone(`
+UPDATE recounts SET next = (
   SELECT coalesce(max(id) || '~', '') FROM (SELECT max(id) AS id FROM payments UNION ALL SELECT max(id) FROM processing) AS newest)
 WHERE id = 'rollups' RETURNING version`)
 	// Only the last step of a checkout is of a payment.
@@ -369,7 +368,7 @@ WHERE id = 'rollups' RETURNING version`)
 // Recount drops the totals of payments, and has the next steps of AddUp count all payments again.
 func (r *Rollups) Recount(ctx context.Context) error {
 	err := base.ApplySlowly(ctx, r.b.DB, []engine.Step{
-		{Text: r.b.Text(LockBackfill), Want: 1}, {Text: r.b.Text(newBackfill), Want: 1}, {Text: r.b.Text(dropRollups)},
+		{Text: r.b.Text(LockTotals), Want: 1}, {Text: r.b.Text(beginRecount), Want: 1}, {Text: r.b.Text(dropRollups)},
 	})
 	if err != nil {
 		return fmt.Errorf("count analytics again: %w", err)
@@ -407,9 +406,9 @@ func (l *Lowering) Step() engine.Step {
 	return engine.Step{Text: l.b.Text(addRollups), Args: totals.Args()}
 }
 
-// BackfillEnd is the id from which payments are counted: "" once all are.
-func (r *Rollups) BackfillEnd(ctx context.Context) (string, error) {
-	at, err := r.backfill(ctx)
+// RecountEnd is the id from which payments are counted again: "" once all are.
+func (r *Rollups) RecountEnd(ctx context.Context) (string, error) {
+	at, err := r.recount(ctx)
 	return at.next, err
 }
 

@@ -51,9 +51,9 @@ var (
 SELECT ` + strings.Replace(BatchesTable.List, ", file,", ", '',", 1) + `
 FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
 	selectBatchable = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2
+SELECT ` + Table.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2
   AND ` + merchants.NotEmptied("merchant", "live") + ` ORDER BY id LIMIT $3`)
-	selectBatched = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
+	selectBatched = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 
 // Get reads a batch of payouts with its file. Errors: ErrNotFound.
@@ -80,12 +80,12 @@ func (s Batches) List(ctx context.Context, account string, limit int) ([]pay.Bat
 // Batchable lists withdrawals that wait for an account's next batch, with ids after one. It leaves out those of a sandbox
 // that is being emptied: they are about to go, and a batch with one of them would be dissolved.
 func (s Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBatchable, WithdrawalsTable.Scan(s.b.Personal), account, after, limit)
+	return base.Many(ctx, s.b, selectBatchable, Table.Scan(s.b.Personal), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in line order.
 func (s Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBatched, WithdrawalsTable.Scan(s.b.Personal), batch)
+	return base.Many(ctx, s.b, selectBatched, Table.Scan(s.b.Personal), batch)
 }
 
 // Batches are payout files for banks.

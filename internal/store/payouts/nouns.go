@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfPayouts has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfPayouts struct{ b *base.Base }
 
-// NewPayouts returns the nouns of a database.
-func NewPayouts(b *base.Base) OfPayouts { return OfPayouts{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfPayouts { return OfPayouts{b} }

@@ -17,7 +17,7 @@ import (
 var ErrNotProved = errors.New("the payout is not proved")
 
 var (
-	hashedWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.Hashing().List("w") + ` FROM withdrawals AS w WHERE w.id = $1`)
+	hashedWithdrawal = engine.Statement(`SELECT ` + Table.Hashing().List("w") + ` FROM withdrawals AS w WHERE w.id = $1`)
 	hashedWallet     = engine.Statement(`SELECT ` + WalletsTable.Hashing().List("w") + ` FROM wallets AS w WHERE w.id = $1`)
 	selectBookedOf   = engine.Statement(`SELECT ` + books.TransfersTable.List + ` FROM transfers WHERE id >= $1 AND id < $2 ORDER BY id`)
 )
@@ -39,7 +39,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 		version  int64
 		of       *table.Hashing
 	}{
-		{hashedWithdrawal, w.ID, w.Version, WithdrawalsTable.Hashing()},
+		{hashedWithdrawal, w.ID, w.Version, Table.Hashing()},
 		{hashedWallet, to.ID, to.Version, WalletsTable.Hashing()},
 	} {
 		found, err := base.One(ctx, s.b, row.text, row.of.Reader(s.b.Personal.RowKey), row.id)
@@ -67,7 +67,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 	return nil
 }
 
-// SetAside keeps a withdrawal that is not proved from being paid: it is looked at again in an hour. The row stays as it is.
+// SetAside keeps a withdrawal that is not proved from being paid: it is checked again in an hour. The row stays as it is.
 func (s Withdrawals) SetAside(ctx context.Context, id, why string, now time.Time) error {
 	return s.b.SetAside(ctx, WithdrawalDuty, id, why, now)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// WithdrawalsTable is the table withdrawals.
-var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
+// Table is the table withdrawals.
+var Table = table.Describe(table.Table[pay.Withdrawal]{
 	Name:    "withdrawals",
 	Hashed:  true,
 	Lock:    250,
@@ -148,10 +148,10 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 const byWithdrawal = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR wallet = $4) AND created_at >= $5 AND created_at < $6`
 
 var (
-	selectWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
-	listWithdrawals  = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
+	selectWithdrawal = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE id = $1 AND shop = $2 AND live = $3`)
+	listWithdrawals  = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE ` + byWithdrawal + ` AND id < $7 ORDER BY id DESC LIMIT $8 OFFSET $9`)
 	// Finds withdrawals whose account reported only its own reference.
-	selectWithdrawalAt = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
+	selectWithdrawalAt = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
 	// Our own reference, the id without its prefix, is no name of the account's.
 	countNameless = engine.Statement(`SELECT count(*) FROM withdrawals WHERE provider = $1 AND status = 'processing'
@@ -160,7 +160,7 @@ var (
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.
 func (s Withdrawals) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+	return base.One(ctx, s.b, selectWithdrawal, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Nameless reports whether a payout is under way at an account whose own reference is not known yet.
@@ -171,7 +171,7 @@ func (s Withdrawals) Nameless(ctx context.Context, account string) (bool, error)
 
 // At reads the withdrawal with a payout account's own reference, of any tenant. Errors: ErrNotFound.
 func (s Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectWithdrawalAt, WithdrawalsTable.Scan(s.b.Personal), account, ref)
+	return base.One(ctx, s.b, selectWithdrawalAt, Table.Scan(s.b.Personal), account, ref)
 }
 
 // List lists a shop's withdrawals, newest first, and counts the filter's matches.
@@ -182,17 +182,17 @@ func (s Withdrawals) List(ctx context.Context, scope merchants.Scope, f lists.Wi
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listWithdrawals, WithdrawalsTable.Scan(s.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listWithdrawals, Table.Scan(s.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // Lease leases withdrawals to send or to query.
 func (s Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return base.Leased(ctx, s.b, WithdrawalDuty, WithdrawalsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, WithdrawalDuty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
 // WithdrawalDuty is the due withdrawals.
-var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", WithdrawalsTable.List)
+var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", Table.List)
 
 // Withdrawals are payouts to merchants, with their controls.
 type Withdrawals struct{ b *base.Base }
@@ -202,18 +202,18 @@ func (o OfPayouts) Withdrawals() Withdrawals { return Withdrawals(o) }
 
 // Any reads a withdrawal of any tenant, for the operator; never for a merchant's request.
 func (s Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectAnyWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectAnyWithdrawal, Table.Scan(s.b.Personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may have, oldest first.
 func (s Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
+	return base.Many(ctx, s.b, selectSentWithdrawals, Table.Scan(s.b.Personal), limit)
 }
 
 // Waiting lists withdrawals that are not sent, or not sent again, and wait for something, and those that were set aside, of all
 // tenants, oldest first.
 func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, WithdrawalsTable, func(w *pay.Withdrawal, aside int64) {
+	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, Table, func(w *pay.Withdrawal, aside int64) {
 		if aside > 0 {
 			w.Waiting = string(pay.WaitsProof)
 		}
@@ -222,11 +222,11 @@ func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, 
 
 var (
 	selectWaitingWithdrawals = engine.Statement(`
-SELECT ` + WithdrawalsTable.ListOf("w") + `, CASE WHEN q.id IS NULL THEN 0 ELSE 1 END FROM withdrawals AS w
+SELECT ` + Table.ListOf("w") + `, CASE WHEN q.id IS NULL THEN 0 ELSE 1 END FROM withdrawals AS w
 LEFT JOIN quarantined AS q ON q.work = 'withdrawals' AND q.id = w.id AND q.due_at = w.due_at
 WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status IN ('pending', 'processing') AND coalesce({json w.doc waiting}, '') <> '') ORDER BY w.id LIMIT $1`)
-	selectAnyWithdrawal   = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
-	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
+	selectAnyWithdrawal   = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE id = $1`)
+	selectSentWithdrawals = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
 // uncovering is the condition of the index withdrawals_uncovering, word for word.
@@ -234,10 +234,10 @@ const uncovering = `covered <> CASE status WHEN 'canceled' THEN 0 WHEN 'failed' 
 
 var (
 	selectUncovering = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND ` + uncovering + ` ORDER BY id`)
+SELECT ` + Table.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND ` + uncovering + ` ORDER BY id`)
 	selectCanceled = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND status = 'canceled' AND updated_at >= $3
-UNION ALL SELECT ` + WithdrawalsTable.List + ` FROM withdrawals
+SELECT ` + Table.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND status = 'canceled' AND updated_at >= $3
+UNION ALL SELECT ` + Table.List + ` FROM withdrawals
 WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = $2 AND status = 'failed' AND updated_at >= $3
   AND {json doc failureCode} = 'wallet_disabled'`)
 )
@@ -245,22 +245,22 @@ WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = $2 
 // Uncovering reads a merchant's withdrawals that cover less or more of its settlements than they pay, oldest first. Those that are
 // open are among them.
 func (s Withdrawals) Uncovering(ctx context.Context, scope merchants.Scope) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectUncovering, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+	return base.Many(ctx, s.b, selectUncovering, Table.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Canceled reads a merchant's withdrawals that were canceled since a time, or failed because the merchant deleted their wallet.
 func (s Withdrawals) Canceled(ctx context.Context, scope merchants.Scope, since time.Time) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectCanceled, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
+	return base.Many(ctx, s.b, selectCanceled, Table.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
 }
 
 // Bound lists withdrawals of a merchant's sandbox that hold a part of a float or are in a batch.
 func (s Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBound, WithdrawalsTable.Scan(s.b.Personal), merchant, limit)
+	return base.Many(ctx, s.b, selectBound, Table.Scan(s.b.Personal), merchant, limit)
 }
 
 // ByID reads withdrawals of any tenant, for the operator. Unknown ids are missing.
 func (s Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectWithdrawalsByID, WithdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+	return base.Many(ctx, s.b, selectWithdrawalsByID, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
 // AtEach reads the withdrawals with a payout account's own references.
@@ -269,16 +269,16 @@ func (s Withdrawals) AtEach(ctx context.Context, account string, references []st
 	for _, ref := range references {
 		r.Text(account, ref).Next()
 	}
-	return base.Many(ctx, s.b, selectWithdrawalsAt, WithdrawalsTable.Scan(s.b.Personal), r.Args()...)
+	return base.Many(ctx, s.b, selectWithdrawalsAt, Table.Scan(s.b.Personal), r.Args()...)
 }
 
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 
 var (
 	selectBound = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = FALSE
+SELECT ` + Table.List + ` FROM withdrawals WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = FALSE
   AND (batch <> '' OR {json doc float} IS NOT NULL) LIMIT $2`)
-	selectWithdrawalsByID = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
-	selectWithdrawalsAt   = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
+	selectWithdrawalsByID = engine.Statement(`SELECT ` + Table.ListOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
+	selectWithdrawalsAt   = engine.Statement(`SELECT ` + Table.ListOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
 JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)
 )

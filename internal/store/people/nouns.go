@@ -7,5 +7,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfPeople has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfPeople struct{ b *base.Base }
 
-// NewPeople returns the nouns of a database.
-func NewPeople(b *base.Base) OfPeople { return OfPeople{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfPeople { return OfPeople{b} }

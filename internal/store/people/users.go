@@ -72,8 +72,21 @@ type passkeyDoc struct {
 }
 
 func writeUser(p table.Personal, u *people.User) string {
-	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo), Answered: table.Micros(u.Challenged),
-		Unproved: u.Unproved, By: u.InvitedBy, Since: table.Micros(u.OperatorAt), Confirmed: u.Confirmed}
+	d := userDoc{
+		Name:      u.Name,
+		Language:  u.Language,
+		Password:  u.Password,
+		Secret:    u.TOTP.Secret,
+		Step:      u.TOTP.Step,
+		Recovery:  u.Recovery,
+		Failures:  u.Failures,
+		LockedTo:  table.Micros(u.LockedTo),
+		Answered:  table.Micros(u.Challenged),
+		Unproved:  u.Unproved,
+		By:        u.InvitedBy,
+		Since:     table.Micros(u.OperatorAt),
+		Confirmed: u.Confirmed,
+	}
 	for _, k := range u.Passkeys {
 		d.Passkeys = append(d.Passkeys, passkeyDoc{
 			ID:         k.ID,
@@ -124,7 +137,15 @@ func readUser(p table.Personal, text string, u *people.User) error {
 	}
 	u.News = nil
 	for _, n := range d.News {
-		u.News = append(u.News, people.News{What: n.What, At: table.FromMicros(n.At), Address: n.Address, Browser: n.Browser, By: n.By, Merchant: n.Merchant, Role: n.Role})
+		u.News = append(u.News, people.News{
+			What:     n.What,
+			At:       table.FromMicros(n.At),
+			Address:  n.Address,
+			Browser:  n.Browser,
+			By:       n.By,
+			Merchant: n.Merchant,
+			Role:     n.Role,
+		})
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 // OfPlans has the nouns of the package. A Store embeds this type.
 type OfPlans struct{ b *base.Base }
 
-// NewPlans returns the nouns of a database.
-func NewPlans(b *base.Base) OfPlans { return OfPlans{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfPlans { return OfPlans{b} }
 
 // Plans are the versions of the operator's price plans.
 type Plans struct{ b *base.Base }
@@ -25,9 +25,9 @@ type Plans struct{ b *base.Base }
 // Plans returns the database's Plans.
 func (o OfPlans) Plans() Plans { return Plans(o) }
 
-// PlansTable is the table plans. A version of a plan is used once, even if two operators write at the same time. Its id has a
+// Table is the table plans. A version of a plan is used once, even if two operators write at the same time. Its id has a
 // character that no other id has.
-var PlansTable = table.Describe(table.Table[plans.Version]{
+var Table = table.Describe(table.Table[plans.Version]{
 	Name:   "plans",
 	Hashed: true,
 	Lock:   225,
@@ -50,7 +50,7 @@ func planID(v *plans.Version) string { return fmt.Sprintf("plan/%s/%d", v.Name, 
 
 var (
 	countPlans  = engine.Statement(`SELECT count(*) FROM plans`)
-	selectPlans = engine.Statement(`SELECT ` + PlansTable.List + ` FROM plans ORDER BY name, version`)
+	selectPlans = engine.Statement(`SELECT ` + Table.List + ` FROM plans ORDER BY name, version`)
 )
 
 // Count is the number of versions of all plans. It grows with each change.
@@ -60,5 +60,5 @@ func (s Plans) Count(ctx context.Context) (int64, error) {
 
 // All reads the versions of all plans, by name and version.
 func (s Plans) All(ctx context.Context) ([]plans.Version, error) {
-	return base.Many(ctx, s.b, selectPlans, PlansTable.Scan(s.b.Personal))
+	return base.Many(ctx, s.b, selectPlans, Table.Scan(s.b.Personal))
 }

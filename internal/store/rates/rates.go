@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// RatesTable is the table rates.
-var RatesTable = table.Describe(table.Table[rates.KnownRate]{
+// Table is the table rates.
+var Table = table.Describe(table.Table[rates.KnownRate]{
 	Name:    "rates",
 	Hashed:  true,
 	Lock:    160,
@@ -36,8 +36,8 @@ var RatesTable = table.Describe(table.Table[rates.KnownRate]{
 	},
 })
 
-// RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
-var RateHistoryTable = table.Describe(table.Table[rates.KnownRate]{
+// HistoryTable is the table rate_history. It keeps each reading with what was done with it.
+var HistoryTable = table.Describe(table.Table[rates.KnownRate]{
 	Name:   "rate_history",
 	Hashed: true,
 	Lock:   420,
@@ -59,11 +59,11 @@ var RateHistoryTable = table.Describe(table.Table[rates.KnownRate]{
 func readingID(q *rates.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
 var selectRates = engine.Statement(`
-SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
+SELECT ` + Table.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
 func (s Rates) List(ctx context.Context) ([]rates.KnownRate, error) {
-	scan := RatesTable.Scan(s.b.Personal)
+	scan := Table.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (rates.KnownRate, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
@@ -72,22 +72,22 @@ func (s Rates) List(ctx context.Context) ([]rates.KnownRate, error) {
 }
 
 var selectRateHistory = engine.Statement(`
-SELECT ` + RateHistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
+SELECT ` + HistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER BY version DESC LIMIT $2`)
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
 	rates.Reading
-	Verdict rates.Verdict
-	By      string // the operator, "" for the service itself
-	Taken   time.Time
+	Verdict   rates.Verdict
+	By        string // the operator, "" for the service itself
+	DecidedAt time.Time
 }
 
 // History lists a currency's readings, newest first.
 func (s Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	scan := RateHistoryTable.Scan(s.b.Personal)
+	scan := HistoryTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
-		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, Taken: q.UpdatedAt}, err
+		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, DecidedAt: q.UpdatedAt}, err
 	}, string(c), limit)
 }
 

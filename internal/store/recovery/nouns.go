@@ -7,5 +7,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfRecovery has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfRecovery struct{ b *base.Base }
 
-// NewRecovery returns the nouns of a database.
-func NewRecovery(b *base.Base) OfRecovery { return OfRecovery{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfRecovery { return OfRecovery{b} }

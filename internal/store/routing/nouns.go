@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfRouting has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfRouting struct{ b *base.Base }
 
-// NewRouting returns the nouns of a database.
-func NewRouting(b *base.Base) OfRouting { return OfRouting{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfRouting { return OfRouting{b} }

@@ -48,11 +48,20 @@ func ofItsOwn(text, statement string) bool {
 
 // No migration stops the programs that run beside it.
 func TestMigrationsStopNobody(t *testing.T) {
-	list, err := Read(next())
+	list, err := Read(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range list[1:] { // nobody runs beside the first
+	if strings.Contains(list[0].text, " DEFAULT ") {
+		t.Errorf("%s: a column has a DEFAULT: every insert names all columns, and a default would hide one that it forgot", list[0])
+	}
+	good := []migration{
+		{text: "ALTER TABLE payments ADD COLUMN note TEXT NOT NULL DEFAULT '';"},
+		{text: "-- again and again\nUPDATE payments SET note = 'none' WHERE id IN (SELECT id FROM payments WHERE note = '' LIMIT 2)", repeated: true, aside: true},
+		{text: "-- by itself\nDROP INDEX {concurrently} IF EXISTS payments_note;\nCREATE INDEX {concurrently} payments_note ON payments (note);\n", aside: true},
+		{contract: true, text: "CREATE TABLE only_new (id TEXT NOT NULL PRIMARY KEY);"},
+	}
+	for _, m := range append(good, list[1:]...) { // nobody runs beside the first
 		if why := m.hazard(); why != "" {
 			t.Errorf("%s: %s", m, why)
 		}

@@ -35,7 +35,7 @@ const (
 var ErrOutdated = errors.New("the database was brought to a newer version, which this program does not know: start the newer program")
 
 const (
-	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY, contract BOOLEAN NOT NULL DEFAULT TRUE)`
+	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (n BIGINT NOT NULL PRIMARY KEY, contract BOOLEAN NOT NULL)`
 	insertMigration = `INSERT INTO schema_version (n, contract) VALUES (%d, %t)`
 
 	// olderAlive is how long an older program's committer counts as alive after its last write.
@@ -455,15 +455,15 @@ func Keyed(ctx context.Context, database string, more fs.FS) (keyed bool, err er
 		return false, err
 	}
 	if db == nil { // no database yet, but one will be created
-		return false, takesWrites(ctx, database)
+		return false, checkWritable(ctx, database)
 	}
 	defer db.Close()
 	err = engine.Outside(ctx, db)(countSecrets, func(r engine.Row) error { return r.Scan(&n) })
 	return n > 0, err
 }
 
-// takesWrites fails with engine.ErrDown if a server is a standby, or takes no writes for another reason.
-func takesWrites(ctx context.Context, database string) error {
+// checkWritable fails with engine.ErrDown if a server is a standby, or takes no writes for another reason.
+func checkWritable(ctx context.Context, database string) error {
 	if strings.HasPrefix(database, "sqlite:") {
 		return nil
 	}

@@ -6,5 +6,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfSettlements has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfSettlements struct{ b *base.Base }
 
-// NewSettlements returns the nouns of a database.
-func NewSettlements(b *base.Base) OfSettlements { return OfSettlements{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfSettlements { return OfSettlements{b} }

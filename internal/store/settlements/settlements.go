@@ -19,8 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// SettlementsTable is the table settlements.
-var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
+// Table is the table settlements.
+var Table = table.Describe(table.Table[pay.Settlement]{
 	Name:    "settlements",
 	Hashed:  true,
 	Lock:    290,
@@ -267,20 +267,20 @@ func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
 }
 
 var (
-	selectSettlement = engine.Statement(`SELECT ` + SettlementsTable.List + ` FROM settlements WHERE id = $1`)
-	selectOpen       = engine.Statement(`SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
+	selectSettlement = engine.Statement(`SELECT ` + Table.List + ` FROM settlements WHERE id = $1`)
+	selectOpen       = engine.Statement(`SELECT ` + Table.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'open'`)
 	listSettlements  = engine.Statement(`
-SELECT ` + SettlementsTable.List + ` FROM settlements
+SELECT ` + Table.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5 AND number < $6
 ORDER BY number DESC LIMIT $7 OFFSET $8`)
 	countSettlements = engine.Statement(`
 SELECT count(*) FROM settlements
 WHERE merchant = $1 AND live = $2 AND ($3 = '' OR status = $3) AND created_at >= $4 AND created_at < $5`)
 	settledBefore = engine.Statement(`
-SELECT ` + SettlementsTable.List + ` FROM settlements
+SELECT ` + Table.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND status <> 'open' AND last_at <= $3 ORDER BY number DESC LIMIT 1`)
 	allSettlements = engine.Statement(`
-SELECT ` + SettlementsTable.List + ` FROM settlements
+SELECT ` + Table.List + ` FROM settlements
 WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
 )
 
@@ -295,12 +295,12 @@ func (s Settlements) Get(ctx context.Context, scope merchants.Scope, id string) 
 
 // Any reads a settlement of any tenant, for the loops and the operator.
 func (s Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
-	return base.One(ctx, s.b, selectSettlement, SettlementsTable.Scan(s.b.Personal), id)
+	return base.One(ctx, s.b, selectSettlement, Table.Scan(s.b.Personal), id)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound until the merchant has earned something.
 func (s Settlements) Open(ctx context.Context, scope merchants.Scope) (pay.Settlement, error) {
-	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectOpen, Table.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
@@ -312,20 +312,20 @@ func (s Settlements) List(ctx context.Context, scope merchants.Scope, f lists.Se
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listSettlements, SettlementsTable.Scan(s.b.Personal), append(args, cmp.Or(below, math.MaxInt64), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, s.b, listSettlements, Table.Scan(s.b.Personal), append(args, cmp.Or(below, math.MaxInt64), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // All lists settlements of every tenant, newest first, for the operator.
 func (s Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return base.Many(ctx, s.b, allSettlements, SettlementsTable.Scan(s.b.Personal), merchant, string(status), limit)
+	return base.Many(ctx, s.b, allSettlements, Table.Scan(s.b.Personal), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or before.
 //
 // Errors: ErrNotFound.
 func (s Settlements) SettledBefore(ctx context.Context, scope merchants.Scope, at time.Time) (pay.Settlement, error) {
-	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
+	return base.One(ctx, s.b, settledBefore, Table.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
 var selectLines = engine.Statement(`
@@ -385,44 +385,44 @@ func (s Settlements) SettledAs(ctx context.Context, payments []string) (map[stri
 }
 
 var (
-	// SettlementDuty is the due settlements.
-	SettlementDuty = base.NewDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", SettlementsTable.List)
+	// Duty is the due settlements.
+	Duty = base.NewDuty("settlements", "settlements", "d.status = 'open' AND d.due_at > 0", Table.List)
 	// ReceiptDuty is the due settlement receipts.
-	ReceiptDuty = base.NewDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", SettlementsTable.List)
+	ReceiptDuty = base.NewDuty("settlement receipts", "settlements", "d.status <> 'open' AND d.due_at > 0", Table.List)
 )
 
 // Lease leases open settlements that are due.
 func (s Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return base.Leased(ctx, s.b, SettlementDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
 // LeaseReceipts leases settlements that are no longer open and wait for a step.
 func (s Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
-	return base.Leased(ctx, s.b, ReceiptDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
+	return base.Leased(ctx, s.b, ReceiptDuty, Table.Scan(s.b.Personal), now, until, limit)
 }
 
 var (
 	// A settlement that was marked as paid before withdrawals were linked to settlements is covered too: by what was paid of it.
 	selectUncovered = engine.Statement(`
-SELECT ` + SettlementsTable.List + ` FROM settlements
+SELECT ` + Table.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND status <> 'open' AND covered <> net ORDER BY number`)
-	selectSettlementsByID = engine.Statement(`SELECT ` + SettlementsTable.ListOf("s") + ` FROM {rows: id TEXT} AS r JOIN settlements AS s ON s.id = r.id`)
+	selectSettlementsByID = engine.Statement(`SELECT ` + Table.ListOf("s") + ` FROM {rows: id TEXT} AS r JOIN settlements AS s ON s.id = r.id`)
 )
 
 // Uncovered reads a merchant's closed settlements whose net is not covered in full, oldest first.
 func (s Settlements) Uncovered(ctx context.Context, scope merchants.Scope) ([]pay.Settlement, error) {
-	return base.Many(ctx, s.b, selectUncovered, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+	return base.Many(ctx, s.b, selectUncovered, Table.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // ByID reads settlements of any tenant, for the loops. Unknown ids are missing.
 func (s Settlements) ByID(ctx context.Context, ids []string) ([]pay.Settlement, error) {
-	return base.Many(ctx, s.b, selectSettlementsByID, SettlementsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+	return base.Many(ctx, s.b, selectSettlementsByID, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
-// Document reads a merchant's document.
-func (s Settlements) Document(ctx context.Context, scope merchants.Scope, id string) (pay.Document, error) {
+// Receipt reads a merchant's document.
+func (s Settlements) Receipt(ctx context.Context, scope merchants.Scope, id string) (pay.Document, error) {
 	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 

@@ -151,7 +151,7 @@ func (t *Table[T]) Guards(b *Batch, steps []engine.Step) []engine.Step {
 	}
 	items := t.In(b.Changes, t.IsNew)
 	if t.OftenMet && len(items) > 0 {
-		b.foresee(t.Taken, func() []any {
+		b.foresee(t.Existing, func() []any {
 			ids := make([]string, len(items))
 			for i, item := range items {
 				ids[i] = t.ID(item)
@@ -170,7 +170,7 @@ func (t *Table[T]) Inserts(b *Batch, steps []engine.Step) []engine.Step {
 	return t.Add(b, steps, t.In(b.Kept, func(item *T) bool { return t.IsNew(item) && (t.Only == nil || t.Only(item)) }))
 }
 
-// Replace updates rows that somebody else may have updated first.
+// Replace updates rows that another commit may have updated first.
 func (t *Table[T]) Replace(b *Batch, steps []engine.Step, items []*T) []engine.Step {
 	t.foreseeMoved(b, items)
 	return t.won(b, steps, t.Update, items)

@@ -46,14 +46,14 @@ type Table[T any] struct {
 	// OftenMet: a batch looks for existing rows before it writes anything.
 	OftenMet bool
 
-	hashing *Hashing
-	Columns []engine.Column
-	List    string // the columns to read
-	Insert  string
-	Update  string
-	Delete  string // deletes rows that are over
-	Look    string // finds ids that an update would miss
-	Taken   string // finds ids that exist, if they are often met
+	hashing  *Hashing
+	Columns  []engine.Column
+	List     string // the columns to read
+	Insert   string
+	Update   string
+	Delete   string // deletes rows that are over
+	Look     string // finds ids that an update would miss
+	Existing string // finds ids that exist, if they are often met
 }
 
 // Meeting is what happens to a new row when its id exists already.
@@ -112,7 +112,7 @@ func Describe[T any](t Table[T]) *Table[T] {
 			" WHERE coalesce((SELECT t.version FROM " + t.Name + " AS t WHERE t.id = r.id), 0) <> r.version - 1")
 	}
 	if t.OftenMet {
-		t.Taken = engine.Statement("SELECT {lost " + t.Name + ".id} FROM " + t.Name + " WHERE {given " + t.Name + ".id}")
+		t.Existing = engine.Statement("SELECT {lost " + t.Name + ".id} FROM " + t.Name + " WHERE {given " + t.Name + ".id}")
 	}
 	if t.Over != nil {
 		t.Delete = engine.Statement("DELETE FROM " + t.Name +

@@ -121,7 +121,7 @@ var (
 UPDATE deliveries SET parked = TRUE FROM {rows: id TEXT, version BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.version = r.version AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)
 
-	// Skips deliveries that somebody else has leased by now.
+	// Skips deliveries that another node has leased by now.
 	postponeDeliveries = engine.Standalone(`
 UPDATE deliveries SET due_at = r.until FROM {rows: id TEXT, leased BIGINT, until BIGINT} AS r
 WHERE deliveries.id = r.id AND deliveries.due_at = r.leased AND {among deliveries.id id} AND deliveries.status IN ('pending', 'failed')`)

@@ -9,5 +9,5 @@ import "github.com/cascadapay/cascada/internal/store/base"
 // OfWebhooks has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfWebhooks struct{ b *base.Base }
 
-// NewWebhooks returns the nouns of a database.
-func NewWebhooks(b *base.Base) OfWebhooks { return OfWebhooks{b} }
+// New returns the nouns of a database.
+func New(b *base.Base) OfWebhooks { return OfWebhooks{b} }

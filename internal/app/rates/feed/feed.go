@@ -27,9 +27,9 @@ type Feed struct {
 	client  *http.Client
 }
 
-// NewFeed returns the feed at an https address, or at an http one on this machine. It
+// New returns the feed at an https address, or at an http one on this machine. It
 // follows no redirect.
-func NewFeed(address string) (*Feed, error) {
+func New(address string) (*Feed, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return nil, errors.New("the address of the exchange rates must be an absolute https URL, or http on this machine") // not shown, because it may hold a key

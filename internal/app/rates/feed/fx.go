@@ -16,7 +16,7 @@ import (
 
 // Table is a set of rates to the US dollar. It is read-only and safe for concurrent use.
 type Table struct {
-	quotes  map[money.Currency]rates.KnownRate
+	known   map[money.Currency]rates.KnownRate
 	builtIn map[money.Currency]rates.Reading
 }
 
@@ -51,16 +51,16 @@ func Reference() (Table, error) {
 
 // With returns the table with other known rates.
 func (t Table) With(quotes []rates.KnownRate) Table {
-	t.quotes = make(map[money.Currency]rates.KnownRate, len(quotes))
+	t.known = make(map[money.Currency]rates.KnownRate, len(quotes))
 	for _, q := range quotes {
-		t.quotes[q.Currency] = q
+		t.known[q.Currency] = q
 	}
 	return t
 }
 
-// Quote returns the rate that the operator set or fetched for a currency; without a rate if
+// Known returns the rate that the operator set or fetched for a currency; without a rate if
 // there is none.
-func (t Table) Quote(c money.Currency) rates.KnownRate { return t.quotes[c] }
+func (t Table) Known(c money.Currency) rates.KnownRate { return t.known[c] }
 
 // BuiltIn returns the built-in rate of a currency; without a rate if there is none. The
 // dollar's has neither a source nor a time.
@@ -75,7 +75,7 @@ func (t Table) BuiltIns(each func(rates.Reading)) {
 
 // Knows reports whether a currency has any rate.
 func (t Table) Knows(c money.Currency) bool {
-	return !t.quotes[c].Rate.IsZero() || !t.builtIn[c].Rate.IsZero()
+	return !t.known[c].Rate.IsZero() || !t.builtIn[c].Rate.IsZero()
 }
 
 // Currencies lists the currencies that have a rate, by code.
@@ -83,7 +83,7 @@ func (t Table) Currencies() (all []money.Currency) {
 	for c := range t.builtIn {
 		all = append(all, c)
 	}
-	for c := range t.quotes {
+	for c := range t.known {
 		all = append(all, c)
 	}
 	all = slices.DeleteFunc(all, func(c money.Currency) bool { return !t.Knows(c) })
@@ -91,9 +91,9 @@ func (t Table) Currencies() (all []money.Currency) {
 	return slices.Compact(all)
 }
 
-// Quotes calls each for every known rate, in no order.
-func (t Table) Quotes(each func(rates.KnownRate)) {
-	for _, q := range t.quotes {
+// EachKnown calls each for every known rate, in no order.
+func (t Table) EachKnown(each func(rates.KnownRate)) {
+	for _, q := range t.known {
 		each(q)
 	}
 }

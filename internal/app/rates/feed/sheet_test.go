@@ -112,11 +112,11 @@ func FuzzParseFile(f *testing.F) {
 
 func TestFeedTellsItsAddressToNobody(t *testing.T) {
 	for _, bad := range []string{"", "rates.example", "ftp://rates.example/x?key=hunter2", "http://", "http://rates.example:bad/?key=hunter2"} {
-		if _, err := feed.NewFeed(bad); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := feed.New(bad); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, want a refusal that does not tell the key", bad, err)
 		}
 	}
-	feed, err := feed.NewFeed("http://127.0.0.1:1/latest?key=hunter2")
+	feed, err := feed.New("http://127.0.0.1:1/latest?key=hunter2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func TestFeedTellsItsAddressToNobody(t *testing.T) {
 
 func TestFeedStaysWhereItWasSent(t *testing.T) {
 	for _, open := range []string{"http://rates.example/", "http://10.0.0.1/", "ftp://rates.example/", "https://"} {
-		if _, err := feed.NewFeed(open); err == nil {
+		if _, err := feed.New(open); err == nil {
 			t.Errorf("rates are read from %s, where anybody between may change them", open)
 		}
 	}
 	for _, good := range []string{"https://rates.example/latest", "http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/"} {
-		if _, err := feed.NewFeed(good); err != nil {
+		if _, err := feed.New(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestFeedStaysWhereItWasSent(t *testing.T) {
 	defer elsewhere.Close()
 	from := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
 	defer from.Close()
-	feed, err := feed.NewFeed(from.URL)
+	feed, err := feed.New(from.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

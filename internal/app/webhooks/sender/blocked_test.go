@@ -13,7 +13,7 @@ import (
 // only the address that is dialled tells.
 func TestLoopbackIsNeverDialledForLiveNorWithoutLeave(t *testing.T) {
 	hosts := []string{"127.0.0.1", "[::ffff:127.0.0.1]", "127。0。0。1", "localhost"}
-	strict := sender.NewSender(sender.Config{Timeout: time.Second})
+	strict := sender.New(sender.Config{Timeout: time.Second})
 	t.Cleanup(strict.Close)
 	open := newSender(t, sender.Config{Timeout: time.Second})
 	listener := listen(t)

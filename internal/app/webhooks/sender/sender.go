@@ -75,8 +75,8 @@ type Sender struct {
 	snippets sync.Pool // of *[maxSnippet]byte
 }
 
-// NewSender returns a Sender. Close it when done.
-func NewSender(c Config) *Sender {
+// New returns a Sender. Close it when done.
+func New(c Config) *Sender {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}

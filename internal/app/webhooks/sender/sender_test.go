@@ -24,7 +24,7 @@ import (
 func newSender(t *testing.T, c sender.Config) *sender.Sender {
 	t.Helper()
 	c.AllowPrivate = true
-	s := sender.NewSender(c)
+	s := sender.New(c)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -165,10 +165,10 @@ func charted(history []store.PastReading, name string) frame.Chart {
 		if past.Verdict != rates.Applied || err != nil {
 			continue
 		}
-		if n := len(chart.Times); n > 0 && !past.Taken.After(chart.Times[n-1]) {
+		if n := len(chart.Times); n > 0 && !past.DecidedAt.After(chart.Times[n-1]) {
 			continue
 		}
-		chart.Times = append(chart.Times, past.Taken)
+		chart.Times = append(chart.Times, past.DecidedAt)
 		values = append(values, int64(math.Round(at*math.Pow10(decimals))))
 	}
 	chart.Series = []frame.Series{{Name: name, Values: values}}

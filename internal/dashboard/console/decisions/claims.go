@@ -33,7 +33,7 @@ func (u *pages) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 }
 
 func (u *pages) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	c, err := u.Uses.Claims.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (u *pages) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Vi
 func (u *pages) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
 	note, err := desk.ReadNote(r)
 	if err == nil {
-		_, err = u.Uses.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{
+		_, err = u.Uses.Claims.Resolve(r.Context(), v.Actor(), claims.Resolution{
 			ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != "",
 			Keep: strings.TrimSpace(r.FormValue("keep")), Complete: r.FormValue("complete") != "", ByHand: strings.TrimSpace(r.FormValue("byHand")),
 		})
@@ -123,7 +123,7 @@ func (u *pages) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Vi
 
 // evidenceFile serves a file of evidence.
 func (u *pages) evidenceFile(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	c, err := u.Uses.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	c, err := u.Uses.Claims.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

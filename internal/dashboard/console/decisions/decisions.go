@@ -107,10 +107,10 @@ func (u *pages) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	case "verifications":
 		view.Verifications, err = u.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
 	case "claims":
-		view.Claims, err = u.Uses.Claims.AnyClaims(ctx, pay.ClaimUnderReview, "", desk.Most)
+		view.Claims, err = u.Uses.Claims.AnyList(ctx, pay.ClaimUnderReview, "", desk.Most)
 		if err == nil {
 			var late []pay.Claim
-			late, err = u.Uses.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
+			late, err = u.Uses.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
 			view.Claims = append(view.Claims, late...)
 		}
 	default:

@@ -30,7 +30,7 @@ func (u *pages) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	}
 	names := map[string]string{}
 	for before := ""; ; {
-		list, next, err := u.Uses.Rulings(r.Context(), before, frame.FileRows)
+		list, next, err := u.Uses.Decisions(r.Context(), before, frame.FileRows)
 		if err != nil {
 			return err
 		}

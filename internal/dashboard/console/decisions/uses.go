@@ -32,5 +32,5 @@ type Uses struct {
 // Service is what the pages need of the whole service.
 type Service interface {
 	Story(ctx context.Context, id string) (string, error)
-	Rulings(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error)
+	Decisions(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error)
 }

@@ -113,7 +113,7 @@ func (p *pages) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		}
 		view.Of = m.Name
 	}
-	list, err := p.Uses.Payouts.PayoutControls(ctx)
+	list, err := p.Uses.Payouts.Controls(ctx)
 	if err != nil {
 		return err
 	}

@@ -55,12 +55,12 @@ type line struct {
 
 // accountLine is the numbers of an account, before and after.
 type accountLine struct {
-	Name                string
-	FirstWas, FirstNow  int64
-	TakenWas, TakenNow  int64
-	CostWas, CostNow    money.Amount
-	TriesWas, TriesNow  int64
-	EstimatedTriesShare int64 // of a hundred
+	Name                     string
+	FirstWas, FirstNow       int64
+	AcceptedWas, AcceptedNow int64
+	CostWas, CostNow         money.Amount
+	TriesWas, TriesNow       int64
+	EstimatedTriesShare      int64 // of a hundred
 }
 
 func newLine(name string, s replay.Sums) line {
@@ -82,7 +82,7 @@ func newResult(o routing.PastRoutes, done routing.Rerouted) *result {
 	}
 	for _, s := range done.Accounts {
 		one := accountLine{
-			Name: s.Account, FirstWas: s.First.Real, FirstNow: whole(s.First.Replayed), TakenWas: s.Taken.Real, TakenNow: whole(s.Taken.Replayed),
+			Name: s.Account, FirstWas: s.First.Real, FirstNow: whole(s.First.Replayed), AcceptedWas: s.Accepted.Real, AcceptedNow: whole(s.Accepted.Replayed),
 			CostWas: s.Cost.Was(), CostNow: s.Cost.Total(), TriesWas: s.Tries.Real, TriesNow: whole(s.Tries.Replayed),
 		}
 		if s.Tries.Replayed > 0 {

@@ -18,9 +18,9 @@ const (
 	ended                 // no other account is tried
 )
 
-// taken reports whether a provider accepted a payment: it was approved, or given to its
+// accepted reports whether a provider accepted a payment: it was approved, or given to its
 // shopper to pay. Whether the shopper paid a voucher does not count. A card's page decides nothing: it was accepted if it was paid.
-func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() && !p.Way.Sync }
+func accepted(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() && !p.Way.Sync }
 
 // paid reports whether the payment was paid.
 func paid(p pay.Payment) bool { return p.End.Captured > 0 }
@@ -43,7 +43,7 @@ func untried(p pay.Payment) bool {
 func outcome(p pay.Payment, i int) result {
 	last := i == len(p.Attempts)-1
 	switch a := p.Attempts[i]; {
-	case p.End.Captured == i+1, last && taken(p) && !paid(p):
+	case p.End.Captured == i+1, last && accepted(p) && !paid(p):
 		return took
 	case p.Way.Sync && pay.FateOf(&p, i+1) == pay.FateUntried:
 		return open // it says nothing about the account

@@ -157,11 +157,11 @@ func (r *Replay) spend(p pay.Payment, rail accounts.Rail, way path, sums *Sums) 
 	switch {
 	case paid(p):
 		share = million
-	case !taken(p):
+	case !accepted(p):
 		share = r.survey.paidShare(rail.Key)
 	}
 	for _, at := range way.steps {
-		likely := int64(at.took*float64(share) + 0.5) // in a million
+		likely := int64(at.accepted*float64(share) + 0.5) // in a million
 		if likely == 0 {
 			continue
 		}
@@ -191,13 +191,13 @@ func (r *Replay) place(p pay.Payment, way path, begins string) {
 		of := r.account(a.Provider)
 		of.Tries.Real++
 		if outcome(p, i) == took {
-			of.Taken.Real++
+			of.Accepted.Real++
 		}
 	}
 	for _, at := range way.steps {
 		of := r.account(at.account)
 		of.Tries.Replayed += at.reached
-		of.Taken.Replayed += at.took
+		of.Accepted.Replayed += at.accepted
 		if !at.known {
 			of.Guessed += at.reached
 		}
@@ -226,7 +226,7 @@ func example(p pay.Payment, rail accounts.Rail, way path) Example {
 			e.Replayed = append(e.Replayed, at.account+" "+words[at.result])
 			continue
 		}
-		e.Replayed = append(e.Replayed, fmt.Sprintf("%s would accept %.0f%% of such (estimated from %d tries)", at.account, 100*at.guess.took, at.guess.tries))
+		e.Replayed = append(e.Replayed, fmt.Sprintf("%s would accept %.0f%% of such (estimated from %d tries)", at.account, 100*at.guess.accepted, at.guess.tries))
 	}
 	return e
 }

@@ -23,7 +23,7 @@ var (
 
 // bank is an account that asks so many percent; none where its price is not told.
 func bank(id string, priority int, percent int64) accounts.Account {
-	a := accounts.Account{ID: id, Priority: priority, Status: accounts.AccountEnabled, Live: true, Rails: []string{pix.Key}}
+	a := accounts.Account{ID: id, Priority: priority, Status: accounts.Enabled, Live: true, Rails: []string{pix.Key}}
 	if percent >= 0 {
 		a.Terms = []accounts.RailTerms{{Fee: &money.Fee{Bps: 100 * percent}}}
 	}
@@ -145,7 +145,7 @@ func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 		t.Errorf("the cost is known of %d cents and about %d more", known, about)
 	}
 	a, b := r.Accounts[0], r.Accounts[1]
-	if a.First != (Pair{8, 0}) || b.First != (Pair{0, 8}) || a.Tries.Real != 8 || b.Tries != (Pair{2, 8}) || b.Guessed != 6 || a.Taken.Real != 5 {
+	if a.First != (Pair{8, 0}) || b.First != (Pair{0, 8}) || a.Tries.Real != 8 || b.Tries != (Pair{2, 8}) || b.Guessed != 6 || a.Accepted.Real != 5 {
 		t.Errorf("a %+v, b %+v", a, b)
 	}
 	if e := r.Examples[4]; fmt.Sprint(e.Really, e.Replayed) != "[a did not accept it b accepted it] [b accepted it]" {
@@ -179,7 +179,7 @@ func TestAccountsMayBeOtherwise(t *testing.T) {
 		t.Errorf("without a price: %v", r.Unpriced)
 	}
 	off := bank("a", 1, 3)
-	off.Status = accounts.AccountDisabled
+	off.Status = accounts.Disabled
 	r = would(off, bank("b", 2, 1))
 	if r.Elsewhere != 3 || r.Known.Payments != 1 || r.Estimated.Payments != 2 || r.Tries.Replayed != 3 {
 		t.Errorf("without a: %+v", r.Sums)
@@ -316,7 +316,7 @@ func TestReplayLearnsFromTheEndsOfPages(t *testing.T) {
 	if got := r.Report(); got.Payments != 1 || got.Unexplained != 0 || got.Real() != 1 {
 		t.Errorf("after two refusals at a and a payment at b the replay begins elsewhere: %+v", got.Sums)
 	}
-	if got := s.guess("a", card.Key, routing.Band(paid.Price.Amount)); got.tries != 2 || got.took > .5 {
+	if got := s.guess("a", card.Key, routing.Band(paid.Price.Amount)); got.tries != 2 || got.accepted > .5 {
 		t.Errorf("a is estimated as %+v", got)
 	}
 }

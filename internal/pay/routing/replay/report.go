@@ -28,7 +28,7 @@ type Sums struct {
 	Elsewhere int64 // payments that begin at a different account than by the rules in force
 	Known     struct{ Payments, Taken, Replayed int64 }
 	Estimated struct {
-		Payments, Taken   int64 // Taken: really
+		Payments, Taken   int64 // Accepted: really
 		Replayed          float64
 		low, high, spread float64 // spread: the variance of chance
 	}
@@ -46,13 +46,13 @@ type RailSums struct {
 
 // AccountSums are the sums of an account.
 type AccountSums struct {
-	Account string
-	First   Pair // payments that begin there
-	Tries   Pair
-	Taken   Pair
-	Paid    Pair
-	Guessed float64 // the part of the replayed tries that is estimated
-	Cost    Money
+	Account  string
+	First    Pair // payments that begin there
+	Tries    Pair
+	Accepted Pair
+	Paid     Pair
+	Guessed  float64 // the part of the replayed tries that is estimated
+	Cost     Money
 }
 
 // Pair is a real count and its replayed value.
@@ -105,7 +105,7 @@ func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
 		s.Elsewhere++
 	}
 	really := int64(0)
-	if taken(p) {
+	if accepted(p) {
 		really = 1
 	}
 	if way.known {

@@ -17,13 +17,13 @@ const prior = 10
 type kind struct{ account, rail, band string }
 
 // counts are the results of tries.
-type counts struct{ tries, took, ended int64 }
+type counts struct{ tries, accepted, ended int64 }
 
 func (c *counts) add(r result) {
 	c.tries++
 	switch r {
 	case took:
-		c.took++
+		c.accepted++
 	case ended:
 		c.ended++
 	}
@@ -66,11 +66,11 @@ func (s *Survey) Add(p pay.Payment, rail accounts.Rail) {
 		t.n++
 		s.times[kind{account: a.Provider, rail: rail.Key}] = t
 	}
-	if taken(p) && !p.Status.Open() {
+	if accepted(p) && !p.Status.Open() {
 		share := s.shares[rail.Key]
 		share.tries++
 		if paid(p) {
-			share.took++
+			share.accepted++
 		}
 		s.shares[rail.Key] = share
 	}
@@ -78,10 +78,10 @@ func (s *Survey) Add(p pay.Payment, rail accounts.Rail) {
 
 // guess is the estimated result of a payment at an account.
 type guess struct {
-	took  float64 // how probable it is that it accepts
-	wide  float64 // the error of took, in either direction
-	ended float64 // how probable it is that its refusal is final
-	tries int64   // on which it is based
+	accepted float64 // how probable it is that it accepts
+	wide     float64 // the error of took, in either direction
+	ended    float64 // how probable it is that its refusal is final
+	tries    int64   // on which it is based
 }
 
 // guess estimates from an account's own tries on the rail and band, pulled towards the
@@ -90,9 +90,9 @@ func (s *Survey) guess(account, rail, band string) guess {
 	of, all := s.kinds[kind{account, rail, band}], s.rails[rail]
 	n := float64(of.tries + prior)
 	g := guess{tries: of.tries}
-	g.took = (float64(of.took) + prior*float64(all.took+1)/float64(all.tries+2)) / n
+	g.accepted = (float64(of.accepted) + prior*float64(all.accepted+1)/float64(all.tries+2)) / n
 	g.ended = (float64(of.ended) + prior*float64(all.ended)/float64(all.tries+2)) / n
-	g.wide = 2 * math.Sqrt(g.took*(1-g.took)/n)
+	g.wide = 2 * math.Sqrt(g.accepted*(1-g.accepted)/n)
 	return g
 }
 
@@ -102,7 +102,7 @@ func (s *Survey) paidShare(rail string) int64 {
 	if c.tries == 0 {
 		return million
 	}
-	return c.took * million / c.tries
+	return c.accepted * million / c.tries
 }
 
 // usual is how long a try at an account usually takes.

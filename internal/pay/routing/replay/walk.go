@@ -25,12 +25,12 @@ type path struct {
 
 // step is a try on a path.
 type step struct {
-	account string
-	reached float64 // how probable it is that this try is reached
-	took    float64 // how probable it is that it is accepted here, in total
-	known   bool
-	result  result // if it is known
-	guess   guess  // if it is not
+	account  string
+	reached  float64 // how probable it is that this try is reached
+	accepted float64 // how probable it is that it is accepted here, in total
+	known    bool
+	result   result // if it is known
+	guess    guess  // if it is not
 }
 
 // lived is the real path of a payment.
@@ -42,7 +42,7 @@ func lived(p pay.Payment) path {
 	for i, a := range p.Attempts {
 		at := step{account: a.Provider, reached: 1, known: true, result: outcome(p, i)}
 		if at.result == took {
-			at.took = 1
+			at.accepted = 1
 			way.likely, way.low, way.high = 1, 1, 1
 		}
 		way.steps = append(way.steps, at)
@@ -101,16 +101,16 @@ func (way *path) step(at *step, going, worst, best float64) (float64, float64, f
 			}
 			return going, worst, best
 		}
-		at.took = going
+		at.accepted = going
 		way.likely, way.low, way.high = way.likely+going, way.low+worst, way.high+best
 		return 0, 0, 0
 	}
 	g := at.guess
-	low, high := max(0, g.took-g.wide), min(1, g.took+g.wide)
-	at.took = going * g.took
-	way.likely, way.low, way.high = way.likely+at.took, way.low+worst*low, way.high+best*high
+	low, high := max(0, g.accepted-g.wide), min(1, g.accepted+g.wide)
+	at.accepted = going * g.accepted
+	way.likely, way.low, way.high = way.likely+at.accepted, way.low+worst*low, way.high+best*high
 	on := func(p float64) float64 { return max(0, 1-p-g.ended) }
-	return going * on(g.took), worst * on(low), best * on(high)
+	return going * on(g.accepted), worst * on(low), best * on(high)
 }
 
 // find returns the real try at an account, -1 if there was none.

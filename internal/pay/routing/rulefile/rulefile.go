@@ -82,7 +82,7 @@ type Rail struct {
 // MaxSize is the most bytes of a file, far more than rules for all rails take.
 const MaxSize = 128 << 10
 
-// mostMistakes is how many mistakes of a file are told.
+// mostMistakes is how many mistakes of a file an error lists.
 const mostMistakes = 20
 
 // Read reads a file. It does not interpret the part about accounts.

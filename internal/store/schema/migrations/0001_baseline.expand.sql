@@ -2,6 +2,7 @@
 -- {bytes} only, text compared byte by byte, no NULL ('' and 0 say "none"), times in
 -- microseconds UTC, money in minor units, doc a JSON document of what no query
 -- asks for. row_hash is a keyed hash of the row, with its version behind it.
+-- No column has a DEFAULT: every insert names all columns.
 
 CREATE TABLE merchants (
   id TEXT NOT NULL PRIMARY KEY,
@@ -12,13 +13,13 @@ CREATE TABLE merchants (
   tier TEXT NOT NULL,
   trust_score BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
-  language TEXT NOT NULL DEFAULT 'en',
-  refund_fees TEXT NOT NULL DEFAULT 'returned', -- what becomes of a payment's fees when it is refunded: kept, returned
-  strict BOOLEAN NOT NULL DEFAULT FALSE, -- its sandbox refuses what production refuses
-  paused TEXT NOT NULL DEFAULT '', -- why it begins nothing new in production, for its team; '': it is not paused
-  paused_at BIGINT NOT NULL DEFAULT 0,
-  row_hash TEXT NOT NULL DEFAULT '',
-  installments TEXT NOT NULL DEFAULT '', -- what it may offer its shoppers in installments, such as card.MEX:12/6; '': nothing
+  language TEXT NOT NULL,
+  refund_fees TEXT NOT NULL, -- what becomes of a payment's fees when it is refunded: kept, returned
+  strict BOOLEAN NOT NULL, -- its sandbox refuses what production refuses
+  paused TEXT NOT NULL, -- why it begins nothing new in production, for its team; '': it is not paused
+  paused_at BIGINT NOT NULL,
+  row_hash TEXT NOT NULL,
+  installments TEXT NOT NULL, -- what it may offer its shoppers in installments, such as card.MEX:12/6; '': nothing
   assignments TEXT NOT NULL -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
 );
 
@@ -29,9 +30,9 @@ CREATE TABLE shops (
   name TEXT NOT NULL,
   slug TEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  brand TEXT NOT NULL DEFAULT '{}', -- how the shop looks to its shoppers
-  row_hash TEXT NOT NULL DEFAULT '',
-  schemes TEXT NOT NULL DEFAULT '[]' -- of its apps, to which its pages may lead back: ["myapp","com.example.pay"]
+  brand TEXT NOT NULL, -- how the shop looks to its shoppers
+  row_hash TEXT NOT NULL,
+  schemes TEXT NOT NULL -- of its apps, to which its pages may lead back: ["myapp","com.example.pay"]
 );
 CREATE UNIQUE INDEX shops_slug ON shops (slug);
 CREATE INDEX shops_merchant ON shops (merchant);
@@ -41,7 +42,7 @@ CREATE TABLE logos (
   id TEXT NOT NULL PRIMARY KEY, -- SHA-256 of the picture
   kind TEXT NOT NULL,
   body TEXT NOT NULL, -- base64
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 CREATE TABLE keys (
@@ -55,10 +56,10 @@ CREATE TABLE keys (
   preview TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   revoked_at BIGINT NOT NULL,
-  ends_at BIGINT NOT NULL DEFAULT 0, -- when it ends by itself; 0: never
-  rights TEXT NOT NULL DEFAULT '', -- what it may do beside what its kind may
-  successor TEXT NOT NULL DEFAULT '', -- the key that took its place when it was rotated
-  row_hash TEXT NOT NULL DEFAULT ''
+  ends_at BIGINT NOT NULL, -- when it ends by itself; 0: never
+  rights TEXT NOT NULL, -- what it may do beside what its kind may
+  successor TEXT NOT NULL, -- the key that took its place when it was rotated
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX keys_hash ON keys (hash);
 CREATE INDEX keys_merchant ON keys (merchant);
@@ -85,7 +86,7 @@ CREATE TABLE logins (
   expires_at BIGINT NOT NULL,
   revoked_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 -- Every node asks for what was revoked of late, and for what is still good of a merchant.
 CREATE INDEX logins_revoked ON logins (revoked_at) WHERE revoked_at > 0;
@@ -96,7 +97,7 @@ CREATE TABLE secrets (
   id TEXT NOT NULL PRIMARY KEY,
   sealed TEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  version BIGINT NOT NULL DEFAULT 1
+  version BIGINT NOT NULL
 );
 
 -- The paymentMethodId of each production rail: given once, never reused.
@@ -110,7 +111,7 @@ CREATE TABLE once (
   hash TEXT NOT NULL,
   object TEXT NOT NULL,
   at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- Payments whose provider has answered. More about each is in its document.
@@ -130,20 +131,20 @@ CREATE TABLE payments (
   method TEXT NOT NULL,
   country TEXT NOT NULL,
   order_id TEXT NOT NULL,
-  owner TEXT NOT NULL DEFAULT '', -- the node that has a call in hand, '' where none has
-  email TEXT NOT NULL DEFAULT '', -- the shopper's, as the shop wrote it
-  document TEXT NOT NULL DEFAULT '', -- likewise
-  currency_asked TEXT NOT NULL DEFAULT '', -- the shop's; '': it asked in USD
+  owner TEXT NOT NULL, -- the node that has a call in hand, '' where none has
+  email TEXT NOT NULL, -- the shopper's, as the shop wrote it
+  document TEXT NOT NULL, -- likewise
+  currency_asked TEXT NOT NULL, -- the shop's; '': it asked in USD
   refunded BIGINT NOT NULL, -- minor units of currency_local
-  amount_asked BIGINT NOT NULL DEFAULT 0, -- minor units of currency_asked
+  amount_asked BIGINT NOT NULL, -- minor units of currency_asked
   sequence BIGINT NOT NULL, -- events so far
   due_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  unsure_at BIGINT NOT NULL DEFAULT 0, -- since when nobody knows whether the shopper paid; 0 where that is known
-  erased_at BIGINT NOT NULL DEFAULT 0, -- when the shopper's data was erased; 0: it was not
+  unsure_at BIGINT NOT NULL, -- since when nobody knows whether the shopper paid; 0 where that is known
+  erased_at BIGINT NOT NULL, -- when the shopper's data was erased; 0: it was not
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX payments_list ON payments (shop, live, status, id);
 CREATE INDEX payments_order ON payments (shop, order_id) WHERE order_id <> '';
@@ -181,20 +182,20 @@ CREATE TABLE processing (
   method TEXT NOT NULL,
   country TEXT NOT NULL,
   order_id TEXT NOT NULL,
-  owner TEXT NOT NULL DEFAULT '',
-  email TEXT NOT NULL DEFAULT '',
-  document TEXT NOT NULL DEFAULT '',
-  currency_asked TEXT NOT NULL DEFAULT '',
+  owner TEXT NOT NULL,
+  email TEXT NOT NULL,
+  document TEXT NOT NULL,
+  currency_asked TEXT NOT NULL,
   refunded BIGINT NOT NULL,
-  amount_asked BIGINT NOT NULL DEFAULT 0,
+  amount_asked BIGINT NOT NULL,
   sequence BIGINT NOT NULL,
   due_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  unsure_at BIGINT NOT NULL DEFAULT 0,
-  erased_at BIGINT NOT NULL DEFAULT 0,
+  unsure_at BIGINT NOT NULL,
+  erased_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX processing_due ON processing (due_at);
 
@@ -210,7 +211,7 @@ CREATE TABLE counters (
   status TEXT NOT NULL,
   method TEXT NOT NULL,
   n BIGINT NOT NULL,
-  rolled BIGINT NOT NULL DEFAULT 0, -- how much of n is in the row of all days
+  rolled BIGINT NOT NULL, -- how much of n is in the row of all days
   PRIMARY KEY (shop, live, day, rail, country, status, method)
 ){hot};
 CREATE INDEX counters_day ON counters (day);
@@ -236,13 +237,13 @@ CREATE TABLE rollups (
   PRIMARY KEY (shop, live, dimension, day, value, outcome)
 );
 
--- Payments that a count has still to go through: those with an id below next.
-CREATE TABLE backfills (
+-- Payments that a recount has still to go through: those with an id below next; '': there is no recount.
+CREATE TABLE recounts (
   id TEXT NOT NULL PRIMARY KEY,
   version BIGINT NOT NULL,
   next TEXT NOT NULL
 );
-INSERT INTO backfills (id, version, next) VALUES ('rollups', 1, '');
+INSERT INTO recounts (id, version, next) VALUES ('rollups', 1, '');
 
 CREATE TABLE claims (
   id TEXT NOT NULL PRIMARY KEY,
@@ -260,9 +261,9 @@ CREATE TABLE claims (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  due_at BIGINT NOT NULL DEFAULT 0, -- when a refund is asked about at its provider, or evidence is due; 0: never
-  dispute TEXT NOT NULL DEFAULT '', -- of a chargeback: the provider's dispute (pay.Case.Key), once in a payment
-  row_hash TEXT NOT NULL DEFAULT ''
+  due_at BIGINT NOT NULL, -- when a refund is asked about at its provider, or evidence is due; 0: never
+  dispute TEXT NOT NULL, -- of a chargeback: the provider's dispute (pay.Case.Key), once in a payment
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX claims_payment ON claims (payment);
 CREATE INDEX claims_due ON claims (due_at) WHERE due_at > 0;
@@ -284,7 +285,7 @@ CREATE TABLE files (
   type TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   content TEXT NOT NULL, -- base64
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX files_claim ON files (claim);
 
@@ -296,7 +297,7 @@ CREATE TABLE receipts (
   verdict TEXT NOT NULL,
   body TEXT NOT NULL,
   at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX receipts_payment ON receipts (payment) WHERE payment <> '';
 CREATE INDEX receipts_at ON receipts (at) WHERE body <> '';
@@ -326,8 +327,8 @@ CREATE TABLE transfers (
   currency_local TEXT NOT NULL,
   at BIGINT NOT NULL,
   postings TEXT NOT NULL,
-  settles_at BIGINT NOT NULL DEFAULT 0, -- of a capture: when its payment settles
-  memo TEXT NOT NULL DEFAULT '' -- what a withdrawal was agreed to pay, where and at which rate: sealed with its transfer
+  settles_at BIGINT NOT NULL, -- of a capture: when its payment settles
+  memo TEXT NOT NULL -- what a withdrawal was agreed to pay, where and at which rate: sealed with its transfer
 );
 -- A merchant's transfers in order of time: of each kind for what is not settled, of all kinds for its movements.
 CREATE INDEX transfers_list ON transfers (merchant, live, kind, at);
@@ -352,16 +353,16 @@ CREATE TABLE balances (
   chargeback_fees BIGINT NOT NULL,
   refunds BIGINT NOT NULL,
   chargebacks BIGINT NOT NULL,
-  in_transit BIGINT NOT NULL DEFAULT 0,
-  paid_out BIGINT NOT NULL DEFAULT 0,
-  withdrawal_fees BIGINT NOT NULL DEFAULT 0,
-  movements BIGINT NOT NULL DEFAULT 0, -- how many movements the transfers have (pay.Movements)
-  float BIGINT NOT NULL DEFAULT 0,
-  float_committed BIGINT NOT NULL DEFAULT 0,
-  float_paid BIGINT NOT NULL DEFAULT 0,
-  float_funding BIGINT NOT NULL DEFAULT 0,
-  rounding BIGINT NOT NULL DEFAULT 0, -- what providers owe beyond what merchants are credited with, since that is rounded down
-  adjustments BIGINT NOT NULL DEFAULT 0, -- what operators booked by hand
+  in_transit BIGINT NOT NULL,
+  paid_out BIGINT NOT NULL,
+  withdrawal_fees BIGINT NOT NULL,
+  movements BIGINT NOT NULL, -- how many movements the transfers have (pay.Movements)
+  float BIGINT NOT NULL,
+  float_committed BIGINT NOT NULL,
+  float_paid BIGINT NOT NULL,
+  float_funding BIGINT NOT NULL,
+  rounding BIGINT NOT NULL, -- what providers owe beyond what merchants are credited with, since that is rounded down
+  adjustments BIGINT NOT NULL, -- what operators booked by hand
   PRIMARY KEY (merchant, live)
 ){hot};
 
@@ -375,7 +376,7 @@ CREATE TABLE events (
   sequence BIGINT NOT NULL,
   at BIGINT NOT NULL,
   payload {bytes} NOT NULL, -- how it is stored is in its first byte: plain, compressed or encrypted
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX events_list ON events (shop, live, type, at, id);
 
@@ -390,9 +391,9 @@ CREATE TABLE subscriptions (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  paused BOOLEAN NOT NULL DEFAULT FALSE, -- its circuit is open: no delivery is sent
-  events_version TEXT NOT NULL DEFAULT '2026-11-21', -- the set of types of events that * stands for
-  row_hash TEXT NOT NULL DEFAULT ''
+  paused BOOLEAN NOT NULL, -- its circuit is open: no delivery is sent
+  events_version TEXT NOT NULL, -- the set of types of events that * stands for
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX subscriptions_paused ON subscriptions (id) WHERE paused;
 -- Endpoints that were deleted are kept for the delivery log. An event does not walk through them.
@@ -413,7 +414,7 @@ CREATE TABLE deliveries (
   due_at BIGINT NOT NULL, -- while somebody sends it, the end of the lease
   created_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  parked BOOLEAN NOT NULL DEFAULT FALSE -- it waits for its endpoint, and not for a time
+  parked BOOLEAN NOT NULL -- it waits for its endpoint, and not for a time
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('pending', 'failed') AND NOT parked;
 CREATE INDEX deliveries_parked ON deliveries (subscription, due_at) WHERE parked;
@@ -463,7 +464,7 @@ CREATE TABLE replays (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX replays_due ON replays (due_at) WHERE due_at > 0;
 CREATE INDEX replays_clock ON replays (merchant, due_at) WHERE due_at > 0 AND NOT live;
@@ -483,7 +484,7 @@ CREATE TABLE inbox (
   received_at BIGINT NOT NULL,
   header TEXT NOT NULL,
   body TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX inbox_list ON inbox (subscription, id);
 CREATE INDEX inbox_event ON inbox (event);
@@ -494,7 +495,7 @@ CREATE TABLE clocks (
   id TEXT NOT NULL PRIMARY KEY, -- the merchant
   version BIGINT NOT NULL,
   advance BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- Merchants' sandboxes that were emptied, or are being emptied: a row for each merchant that ever asked.
@@ -508,7 +509,7 @@ CREATE TABLE resets (
   done_at BIGINT NOT NULL, -- 0: it runs
   sealed_to BIGINT NOT NULL, -- transfers of the sandbox up to this block are gone
   deleted BIGINT NOT NULL, -- rows
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX resets_running ON resets (merchant) WHERE done_at = 0;
 
@@ -527,13 +528,13 @@ CREATE TABLE sessions (
   rate TEXT NOT NULL,
   country TEXT NOT NULL, -- '' for any
   order_id TEXT NOT NULL,
-  link BOOLEAN NOT NULL DEFAULT FALSE, -- it is a payment link
+  link BOOLEAN NOT NULL, -- it is a payment link
   payment TEXT NOT NULL, -- '' until a method is chosen
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  due_at BIGINT NOT NULL DEFAULT 0, -- when its time is over, if nobody chose a method
-  row_hash TEXT NOT NULL DEFAULT ''
+  due_at BIGINT NOT NULL, -- when its time is over, if nobody chose a method
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
 CREATE UNIQUE INDEX sessions_payment ON sessions (payment) WHERE payment <> '';
@@ -554,8 +555,8 @@ CREATE TABLE audit (
   object TEXT NOT NULL,
   at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  commitment TEXT NOT NULL DEFAULT '', -- to the address that somebody came from
-  note_commitment TEXT NOT NULL DEFAULT '' -- to what an operator wrote
+  commitment TEXT NOT NULL, -- to the address that somebody came from
+  note_commitment TEXT NOT NULL -- to what an operator wrote
 );
 CREATE INDEX audit_merchant ON audit (merchant, id);
 CREATE INDEX audit_object ON audit (object, id);
@@ -618,7 +619,7 @@ CREATE TABLE rates (
   held_source TEXT NOT NULL,
   held_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- What each version of a rate was written for.
@@ -632,7 +633,7 @@ CREATE TABLE rate_history (
   verdict TEXT NOT NULL,
   actor TEXT NOT NULL, -- the operator's user and host, '' for the service
   at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX rate_history_currency ON rate_history (currency, version);
 {append only rate_history}
@@ -659,7 +660,7 @@ CREATE TABLE wallets (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL, -- holds the destination, encrypted
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX wallets_destination ON wallets (shop, live, fingerprint) WHERE status <> 'disabled';
 CREATE UNIQUE INDEX wallets_default ON wallets (shop, live) WHERE is_default;
@@ -682,13 +683,13 @@ CREATE TABLE withdrawals (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  provider TEXT NOT NULL DEFAULT '', -- payout account
-  provider_ref TEXT NOT NULL DEFAULT '', -- what that calls it
-  batch TEXT NOT NULL DEFAULT '',
-  row_hash TEXT NOT NULL DEFAULT '',
-  covers TEXT NOT NULL DEFAULT '', -- the settlements that it pays out, JSON; '': none
-  covered BIGINT NOT NULL DEFAULT 0, -- the sum of covers, USD cents
-  returned BIGINT NOT NULL DEFAULT 0 -- what came back after it had arrived, USD cents
+  provider TEXT NOT NULL, -- payout account
+  provider_ref TEXT NOT NULL, -- what that calls it
+  batch TEXT NOT NULL,
+  row_hash TEXT NOT NULL,
+  covers TEXT NOT NULL, -- the settlements that it pays out, JSON; '': none
+  covered BIGINT NOT NULL, -- the sum of covers, USD cents
+  returned BIGINT NOT NULL -- what came back after it had arrived, USD cents
 );
 CREATE INDEX withdrawals_list ON withdrawals (shop, live, id);
 CREATE INDEX withdrawals_due ON withdrawals (due_at) WHERE due_at > 0;
@@ -720,7 +721,7 @@ CREATE TABLE payout_batches (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   exported_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX payout_batches_number ON payout_batches (account, number);
 
@@ -735,7 +736,7 @@ CREATE TABLE payout_controls (
   day_at BIGINT NOT NULL,
   day_sum BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- Batches of what a merchant earned. One is open at a time. Sums are USD cents.
@@ -769,9 +770,9 @@ CREATE TABLE settlements (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT '',
-  covers TEXT NOT NULL DEFAULT '', -- what it is paid out by or set off against, JSON; '': none
-  covered BIGINT NOT NULL DEFAULT 0 -- the sum of covers, USD cents
+  row_hash TEXT NOT NULL,
+  covers TEXT NOT NULL, -- what it is paid out by or set off against, JSON; '': none
+  covered BIGINT NOT NULL -- the sum of covers, USD cents
 );
 CREATE UNIQUE INDEX settlements_list ON settlements (merchant, live, number);
 CREATE UNIQUE INDEX settlements_open ON settlements (merchant, live) WHERE status = 'open';
@@ -805,7 +806,7 @@ CREATE TABLE settlement_lines (
   adjustment BIGINT NOT NULL,
   net BIGINT NOT NULL,
   pending BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX settlement_lines_list ON settlement_lines (settlement, number) WHERE number > 0;
 
@@ -822,8 +823,8 @@ CREATE TABLE reserves (
   due_at BIGINT NOT NULL, -- 0 while nothing is left
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  closed_at BIGINT NOT NULL DEFAULT 0, -- when its release began: no refund draws on it from then on
-  row_hash TEXT NOT NULL DEFAULT ''
+  closed_at BIGINT NOT NULL, -- when its release began: no refund draws on it from then on
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX reserves_list ON reserves (merchant, live, release_at) WHERE due_at > 0;
 CREATE INDEX reserves_due ON reserves (due_at) WHERE due_at > 0;
@@ -834,7 +835,7 @@ CREATE TABLE documents (
   merchant TEXT NOT NULL,
   live BOOLEAN NOT NULL,
   body TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- What operators book by hand. The id is made from the merchant, the environment and the reference: each is booked once.
@@ -855,7 +856,7 @@ CREATE TABLE adjustments (
   decided_by TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX adjustments_list ON adjustments (merchant, live, created_at);
 CREATE INDEX adjustments_pending ON adjustments (created_at) WHERE status = 'pending';
@@ -872,7 +873,7 @@ CREATE TABLE verifications (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX verifications_open ON verifications (merchant, live) WHERE status IN ('requires_input', 'processing');
 CREATE INDEX verifications_merchant ON verifications (merchant, live);
@@ -894,7 +895,7 @@ CREATE TABLE provider_accounts (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- Who may use the admin API. One who was removed keeps the row, without a token.
@@ -905,8 +906,8 @@ CREATE TABLE operators (
   preview TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   removed_at BIGINT NOT NULL,
-  ends_at BIGINT NOT NULL DEFAULT 0, -- when the token ends by itself; 0: never
-  row_hash TEXT NOT NULL DEFAULT ''
+  ends_at BIGINT NOT NULL, -- when the token ends by itself; 0: never
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX operators_hash ON operators (hash) WHERE hash <> '';
 
@@ -920,7 +921,7 @@ CREATE TABLE users (
   created_at BIGINT NOT NULL,
   removed_at BIGINT NOT NULL,
   doc TEXT NOT NULL, -- encrypted
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX users_email ON users (email) WHERE email <> '';
 CREATE UNIQUE INDEX users_subject ON users (subject) WHERE subject <> '';
@@ -934,7 +935,7 @@ CREATE TABLE memberships (
   role TEXT NOT NULL, -- '' once the user was removed from the merchant
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX memberships_user ON memberships (user_id) WHERE role <> '';
 CREATE INDEX memberships_merchant ON memberships (merchant, id) WHERE role <> '';
@@ -953,7 +954,7 @@ CREATE TABLE signins (
   ends_at BIGINT NOT NULL,
   ended_at BIGINT NOT NULL,
   visits TEXT NOT NULL, -- the merchant that an operator looks at
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE UNIQUE INDEX signins_hash ON signins (hash);
 CREATE INDEX signins_user ON signins (user_id, id);
@@ -972,11 +973,11 @@ CREATE TABLE links (
   created_at BIGINT NOT NULL,
   ends_at BIGINT NOT NULL,
   used_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT '',
-  proves BOOLEAN NOT NULL DEFAULT FALSE, -- whether it proves the address of whoever uses it: it came by e-mail, or from whoever runs the machine
-  waits BOOLEAN NOT NULL DEFAULT FALSE, -- an operator's invitation that another operator must confirm
-  confirmed_by TEXT NOT NULL DEFAULT '',
-  language TEXT NOT NULL DEFAULT '' -- of the e-mail that goes then
+  row_hash TEXT NOT NULL,
+  proves BOOLEAN NOT NULL, -- whether it proves the address of whoever uses it: it came by e-mail, or from whoever runs the machine
+  waits BOOLEAN NOT NULL, -- an operator's invitation that another operator must confirm
+  confirmed_by TEXT NOT NULL,
+  language TEXT NOT NULL -- of the e-mail that goes then
 );
 CREATE UNIQUE INDEX links_hash ON links (hash) WHERE hash <> '';
 CREATE INDEX links_merchant ON links (merchant, id) WHERE hash <> '';
@@ -993,7 +994,7 @@ CREATE TABLE reconciliations (
   actor TEXT NOT NULL, -- the operator's user and host
   at BIGINT NOT NULL,
   doc TEXT NOT NULL, -- the counts and sums
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX reconciliations_account ON reconciliations (account, id);
 {append only reconciliations}
@@ -1014,7 +1015,7 @@ CREATE TABLE drifts (
   since BIGINT NOT NULL, -- when it was first found
   closed_by TEXT NOT NULL, -- the comparison that took its place, '' while it is open
   closed_at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX drifts_merchant ON drifts (merchant, live) WHERE closed_at = 0;
 CREATE INDEX drifts_account ON drifts (account) WHERE closed_at = 0;
@@ -1025,7 +1026,7 @@ CREATE TABLE routing_rules (
   version BIGINT NOT NULL,
   doc TEXT NOT NULL, -- JSON; '' where they were taken back
   at BIGINT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 {append only routing_rules}
 
@@ -1093,7 +1094,7 @@ CREATE TABLE retention (
   version BIGINT NOT NULL,
   began_at BIGINT NOT NULL, -- this round
   upto TEXT NOT NULL, -- an id
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 -- E-mails to merchants. One that is over keeps neither address nor text: doc is {}.
@@ -1110,7 +1111,7 @@ CREATE TABLE mails (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX mails_merchant ON mails (merchant, created_at);
 CREATE INDEX mails_due ON mails (due_at) WHERE due_at > 0;
@@ -1125,7 +1126,7 @@ CREATE TABLE recoveries (
   lost_to BIGINT NOT NULL, -- 0: not known yet
   until BIGINT NOT NULL, -- of guarded
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 
 CREATE TABLE found (
@@ -1135,7 +1136,7 @@ CREATE TABLE found (
   kind TEXT NOT NULL, -- charge, refund, payout
   open BOOLEAN NOT NULL, -- nothing stands for it here, and nobody has dealt with it
   doc TEXT NOT NULL,
-  row_hash TEXT NOT NULL DEFAULT ''
+  row_hash TEXT NOT NULL
 );
 CREATE INDEX found_mark ON found (mark);
 CREATE INDEX found_open ON found (id) WHERE open;

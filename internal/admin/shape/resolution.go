@@ -5,22 +5,22 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RuledPayment is a payment after the operator resolved it.
-type RuledPayment struct {
+// ResolvedPayment is a payment after the operator resolved it.
+type ResolvedPayment struct {
 	ID       string          `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status   pay.Status      `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
 	Provider pay.OutcomeKind `json:"provider" enum:"approved,reversed,pending,declined,unknown,missing,expired" doc:"What the provider said when it was asked"`
 }
 
-// RuledWithdrawal is a withdrawal after the operator resolved it.
-type RuledWithdrawal struct {
+// ResolvedWithdrawal is a withdrawal after the operator resolved it.
+type ResolvedWithdrawal struct {
 	ID       string               `json:"id" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status   pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
 	Provider pay.PayoutKind       `json:"provider" enum:"paid,rejected,accepted,unknown,missing" doc:"What the payout provider said when it was asked"`
 }
 
-// RuledClaim is a claim after the operator resolved it.
-type RuledClaim struct {
+// ResolvedClaim is a claim after the operator resolved it.
+type ResolvedClaim struct {
 	ID      string          `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" doc:"Not final while a refund is under way: its provider has not confirmed it"`
 	Payment string          `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
