@@ -84,11 +84,11 @@ func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (
 	}
 	to.TrustScore, to.Reason = in.Body.TrustScore, in.Body.Reason
 	if of := in.Body.Plan; of != nil {
-		given, err := a.assignment(*of, in.Body.Reason)
+		assigned, err := a.assignment(*of, in.Body.Reason)
 		if err != nil {
 			return nil, err
 		}
-		to.Plan = &given
+		to.Plan = &assigned
 	}
 	if to == (appmerchants.Agreement{Reason: to.Reason}) {
 		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, trustScore, plan, refundFees or installments")
@@ -108,7 +108,7 @@ func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPa
 //
 // Errors: invalid_request.
 func (a *API) assignment(of PlanGiven, reason string) (appplans.Assignment, error) {
-	to := appplans.Assignment{Plan: of.Name, From: given(of.From), Reason: reason}
+	to := appplans.Assignment{Plan: of.Name, From: timeOr(of.From), Reason: reason}
 	if of.Exceptions == nil {
 		return to, nil
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
-	"github.com/cascadapay/cascada/internal/store"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -81,7 +80,7 @@ func (a *API) plans(context.Context, audit.Actor, *struct{}) (*plansOut, error) 
 func (a *API) planVersions(_ context.Context, _ audit.Actor, in *PlanPath) (*plansOut, error) {
 	list := a.Uses.Plans.Book().Versions(in.Name)
 	if len(list) == 0 {
-		return nil, store.ErrNotFound
+		return nil, appplans.ErrUnknown
 	}
 	out := &plansOut{}
 	for i := len(list) - 1; i >= 0; i-- {
@@ -93,7 +92,7 @@ func (a *API) planVersions(_ context.Context, _ audit.Actor, in *PlanPath) (*pla
 func (a *API) plan(_ context.Context, _ audit.Actor, in *PlanPath) (*planOut, error) {
 	v, known := a.Uses.Plans.Book().At(in.Name, a.Uses.Now())
 	if !known {
-		return nil, store.ErrNotFound
+		return nil, appplans.ErrUnknown
 	}
 	return &planOut{shape.NewPlan(v)}, nil
 }
@@ -103,7 +102,7 @@ func (a *API) applyPlan(ctx context.Context, by audit.Actor, in *planIn) (*planO
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := a.Uses.Plans.Apply(ctx, by, p, given(in.Body.From))
+	v, _, err := a.Uses.Plans.Apply(ctx, by, p, timeOr(in.Body.From))
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +125,8 @@ func (a *API) replayPlan(ctx context.Context, _ audit.Actor, in *replayPlanIn) (
 	return &replayPlanOut{shape.NewReplayedPlan(out)}, nil
 }
 
-// given is a time, zero if none was given.
-func given(t *time.Time) time.Time {
+// timeOr is a time, zero if there is none.
+func timeOr(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
@@ -57,7 +58,8 @@ var limits = map[string]int{
 	"PaymentResolution.note maxLength": pay.MaxNote, "WithdrawalResolution.note maxLength": pay.MaxNote, "ClaimResolution.note maxLength": pay.MaxNote,
 	"CarriedEvidence.note maxLength": pay.MaxNote, "RefundBooking.note maxLength": pay.MaxNote,
 	"AdjustmentOrder.about maxLength": pay.MaxAbout, "AdjustmentOrder.reference maxLength": pay.MaxReference, "WithdrawalResolution.reference maxLength": pay.MaxReference,
-	"ClaimResolution.byHand maxLength": pay.MaxReference, "RefundBooking.reference maxLength": pay.MaxRefundReference, "PauseBody.reason maxLength": merchants.MostReason,
+	"ClaimResolution.byHand maxLength": pay.MaxReference, "RefundBooking.reference maxLength": pay.MaxRefundReference, "PauseBody.reason maxLength": merchants.MostReason, "TermsBody.reason maxLength": merchants.MostReason, "TermsBody.trustScore minimum": 0, "TermsBody.trustScore maximum": merchants.MostScore,
+	"PlanGiven.name maxLength": plans.LongestPlanName, "PlanPath.name maxLength": plans.LongestPlanName, "PlanBody.currency maxLength": 3, "ReplayPlanBody.merchantIds maxItems": 100,
 
 	// Of the merchants' API.
 	"tokenIn.apiKey maxLength": aKey, "tokenIn.secretKey maxLength": aKey, "refreshIn.refreshToken maxLength": 2 * aKey, "logoutIn.refreshToken maxLength": 2 * aKey,

@@ -1,11 +1,15 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -264,4 +268,56 @@ func (p *Payment) nextLook(o Outcome, now time.Time) time.Time {
 func (p *Payment) denied(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
 	return a.Resolved && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
+}
+
+// CaptureID is the id of a payment's capture.
+func CaptureID(payment string) string {
+	return transferID(strings.TrimPrefix(payment, PaymentPrefix), "capture")
+}
+
+// capture is the transfer of a completed payment. Its id is made from the payment's, so a second
+// capture cannot be written.
+func (p *Payment) capture(now time.Time) ledger.Transfer {
+	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
+	return ledger.Transfer{
+		ID:       CaptureID(p.ID),
+		Merchant: p.Merchant,
+		Live:     p.Live,
+		Kind:     ledger.Capture,
+		Payment:  p.ID,
+		Local:    p.Price.Local,
+		At:       now,
+		Settles:  now.Add(p.Terms.Delay),
+		Memo:     p.reserveMemo(),
+		Postings: ledger.Post(
+			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
+			ledger.Posting{Account: ledger.Rounding, Amount: rounding},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Fees.Platform},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Terms.Fees.Network},
+			ledger.Posting{Account: ledger.FeeTaxes, Amount: p.Terms.Fees.Tax},
+			ledger.Posting{Account: ledger.Reserve, Amount: p.Terms.Reserve},
+			ledger.Posting{Account: ledger.Pending, Amount: p.net()},
+		),
+	}
+}
+
+// ReserveDay is the day of whose reserve a payment's part is: the day of its capture if the part is held for the usual
+// merchants.DefaultReserveDays, else the day whose reserve is released when the part is.
+func ReserveDay(captured time.Time, days int) time.Time {
+	return DayOf(captured).AddDate(0, 0, cmp.Or(days, merchants.DefaultReserveDays)-merchants.DefaultReserveDays)
+}
+
+// reserveMemo is the memo of a capture whose reserve is held for another time than the usual: the number of days.
+func (p *Payment) reserveMemo() string {
+	if days := p.Terms.ReserveDays; days != 0 && days != merchants.DefaultReserveDays && p.Terms.Reserve > 0 {
+		return strconv.Itoa(days)
+	}
+	return ""
+}
+
+// ReserveOf is the id of the reserve that holds the payment's part.
+func ReserveOf(p Payment) string {
+	return ReserveID(p.Scope, ReserveDay(p.Times.Completed, p.Terms.ReserveDays))
 }

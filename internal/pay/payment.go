@@ -1,11 +1,9 @@
 package pay
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -353,39 +351,6 @@ func transfersOf(suffix string) (first, after string) {
 	return first, first[:len(first)-1] + "." // the dot follows the hyphen in the order of characters
 }
 
-// CaptureID is the id of a payment's capture.
-func CaptureID(payment string) string {
-	return transferID(strings.TrimPrefix(payment, PaymentPrefix), "capture")
-}
-
-// capture is the transfer of a completed payment. Its id is made from the payment's, so a second
-// capture cannot be written.
-func (p *Payment) capture(now time.Time) ledger.Transfer {
-	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
-	return ledger.Transfer{
-		ID:       CaptureID(p.ID),
-		Merchant: p.Merchant,
-		Live:     p.Live,
-		Kind:     ledger.Capture,
-		Payment:  p.ID,
-		Local:    p.Price.Local,
-		At:       now,
-		Settles:  now.Add(p.Terms.Delay),
-		Memo:     p.reserveMemo(),
-		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
-			ledger.Posting{Account: ledger.Rounding, Amount: rounding},
-			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Fees.Platform},
-			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
-			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
-			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Terms.Fees.Network},
-			ledger.Posting{Account: ledger.FeeTaxes, Amount: p.Terms.Fees.Tax},
-			ledger.Posting{Account: ledger.Reserve, Amount: p.Terms.Reserve},
-			ledger.Posting{Account: ledger.Pending, Amount: p.net()},
-		),
-	}
-}
-
 // Worth is the value of a shop's amount in USD, at the rate of its currency, rounded down. It is the check
 // of a payment's amount (PAY-14), and every way to create a payment uses it. The API tells of dollars beyond MaxAmount
 // earlier, with a request's other issues.
@@ -506,25 +471,6 @@ const day = 24 * time.Hour
 
 // DayOf is the start of a time's day, in UTC.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
-
-// ReserveOf is the id of the reserve that holds the payment's part.
-func ReserveOf(p Payment) string {
-	return ReserveID(p.Scope, ReserveDay(p.Times.Completed, p.Terms.ReserveDays))
-}
-
-// ReserveDay is the day of whose reserve a payment's part is: the day of its capture if the part is held for the usual
-// merchants.DefaultReserveDays, else the day whose reserve is released when the part is.
-func ReserveDay(captured time.Time, days int) time.Time {
-	return DayOf(captured).AddDate(0, 0, cmp.Or(days, merchants.DefaultReserveDays)-merchants.DefaultReserveDays)
-}
-
-// reserveMemo is the memo of a capture whose reserve is held for another time than the usual: the number of days.
-func (p *Payment) reserveMemo() string {
-	if days := p.Terms.ReserveDays; days != 0 && days != merchants.DefaultReserveDays && p.Terms.Reserve > 0 {
-		return strconv.Itoa(days)
-	}
-	return ""
-}
 
 // ReserveID is the id of a day's reserve.
 func ReserveID(s merchants.Scope, day time.Time) string {

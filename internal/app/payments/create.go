@@ -9,16 +9,14 @@ import (
 	"runtime"
 	"time"
 
-	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
+	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/app/rates"
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -39,24 +37,14 @@ type Payments struct {
 // offer is the input from which a payment is made.
 type offer struct {
 	rates     *rates.Rates
-	providers *appaccounts.Providers
+	providers *accounts.Providers
 	methods   *methods.Methods
 	plans     *plans.Plans
 	cascade   *cascade.Cascade
 }
 
-// agreed is what a payment over the rail costs the merchant, and what the merchant's reserve holds if that is bounded.
-func (o offer) agreed(ctx context.Context, scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, int64, error) {
-	terms, err := o.plans.For(scope, m, rail)
-	if err != nil || terms.ReserveCap == 0 || terms.ReserveBps == 0 {
-		return terms, 0, err
-	}
-	have, err := o.plans.Store.Books().Balances(ctx, scope)
-	return terms, have[ledger.Reserve], err
-}
-
 // New returns the Payments of a service.
-func New(b *base.Base, rates *rates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade) *Payments {
+func New(b *base.Base, rates *rates.Rates, providers *accounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade) *Payments {
 	return &Payments{Base: b, offer: offer{rates, providers, methods, plans, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
@@ -160,7 +148,7 @@ func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayme
 	if noPage(scope.Live, strict, n.Installments) {
 		offered = installment.Terms{}
 	}
-	terms, reserved, err := in.agreed(ctx, scope, merchant, q.Rail)
+	terms, reserved, err := in.plans.Agreed(ctx, scope, merchant, q.Rail)
 	if err != nil {
 		return pay.Payment{}, err
 	}

@@ -410,7 +410,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	if noPage(s.Live, s.Strict, s.Installments) {
 		offered = installment.Terms{}
 	}
-	terms, reserved, err := ss.agreed(ctx, s.Scope, merchant, q.Rail)
+	terms, reserved, err := ss.plans.Agreed(ctx, s.Scope, merchant, q.Rail)
 	if err != nil {
 		return pay.Order{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
 	apprates "github.com/cascadapay/cascada/internal/app/rates"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -67,6 +68,16 @@ func (pl *Plans) For(scope merchants.Scope, m merchants.Merchant, rail accounts.
 		return merchants.Terms{}, err
 	}
 	return v.For(m, rail, pl.usd)
+}
+
+// Agreed is For, with what the merchant's reserve holds, in USD cents, if the terms bound it.
+func (pl *Plans) Agreed(ctx context.Context, scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, int64, error) {
+	terms, err := pl.For(scope, m, rail)
+	if err != nil || terms.ReserveCap == 0 || terms.ReserveBps == 0 {
+		return terms, 0, err
+	}
+	have, err := pl.Store.Books().Balances(ctx, scope)
+	return terms, have[ledger.Reserve], err
 }
 
 // Terms are the merchant's terms now, on the clock of its environment. Its Price is that of no payment.

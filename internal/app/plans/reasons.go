@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Why something is refused here. The sentences for people are in package message, by these keys.
@@ -15,6 +16,9 @@ var (
 	planUnknown         = problem.Define2("plan.unknown", "plan", "plans")
 	priceOfNoRail       = problem.Define("plan.price_of_no_rail")
 )
+
+// ErrUnknown: there is no such plan.
+var ErrUnknown = store.ErrNotFound
 
 // Unknown is the error about a plan that does not exist.
 //

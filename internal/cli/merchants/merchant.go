@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
@@ -190,22 +190,22 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.JSON {
-		terms, err := liveTerms(a, m)
+		terms, err := liveTerms(a.Plans, m)
 		if err != nil {
 			return err
 		}
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m, terms, a.Plans.Book()))
 	}
-	return writeTerms(a, m)
+	return writeTerms(a.Plans, m)
 }
 
 // writeTerms writes for people what was agreed with a merchant, and whether it is paused.
-func writeTerms(a *app.App, m merchants.Merchant) error {
-	terms, err := liveTerms(a, m)
+func writeTerms(pl *plans.Plans, m merchants.Merchant) error {
+	terms, err := liveTerms(pl, m)
 	if err != nil {
 		return err
 	}
-	told := shape.NewMerchant(m, terms, a.Plans.Book())
+	told := shape.NewMerchant(m, terms, pl.Book())
 	lines := [][2]string{
 		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"trust score", strconv.Itoa(m.TrustScore)}, {"price plan", terms.Plan}, {"platform fee", percent(told.PlatformFeePct)},
 		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
@@ -227,8 +227,8 @@ func writeTerms(a *app.App, m merchants.Merchant) error {
 }
 
 // liveTerms are the merchant's terms in production now.
-func liveTerms(a *app.App, m merchants.Merchant) (merchants.Terms, error) {
-	return a.Plans.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
+func liveTerms(pl *plans.Plans, m merchants.Merchant) (merchants.Terms, error) {
+	return pl.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
 }
 
 type merchantPauseCmd struct {
@@ -247,7 +247,7 @@ func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(a, m)
+	return writeTerms(a.Plans, m)
 }
 
 type merchantResumeCmd struct {
@@ -265,7 +265,7 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(a, m)
+	return writeTerms(a.Plans, m)
 }
 
 // merchantLine is the shape of merchant list --json.

@@ -24,7 +24,7 @@ const EmptyBuckets = `{"available":0,"pending":0,"frozen":0,"reserve":0}`
 
 // Profile returns the pattern of /me for a shop's sandbox.
 func Profile(o Client, balance string) string {
-	return fmt.Sprintf(`{"id":%q,"name":"Acme","email":"ops@acme.example","industry":"retail","tier":"standard","trustScore":600,
+	return fmt.Sprintf(`{"id":%q,"name":"Acme","email":"ops@acme.example","industry":"retail","tier":"standard","trustScore":600,"plan":"standard",
 		"environment":"sandbox","capabilities":{"checkout":true,"directCharge":true,"refunds":true,"webhooks":true,"crypto":[],
 		"methods":["pix","spei","bank_transfer","card","cash"]},"balance":%s}`, o.Merchant.ID, balance)
 }

@@ -380,8 +380,7 @@ SELECT ` + Table.List + ` FROM (
   SELECT ` + Table.List + ` FROM processing WHERE id > $1 AND id < $2 AND live = $3 ORDER BY id LIMIT $4) AS q
 ORDER BY id LIMIT $4`)
 
-// Between reads the next payments of all merchants, after an id and before another, by id and so by time.
-// It is for the operator.
+// Between reads the next payments of all merchants, after an id and before another, by id and so by time, for the operator.
 func (s Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
 	return base.Many(ctx, s.b, selectBetween, Table.Scan(s.b.Personal), after, before, live, limit)
 }

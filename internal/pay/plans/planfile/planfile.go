@@ -392,17 +392,17 @@ var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 // New is a plan in the words of a file.
 func New(p plans.Plan) PlanText {
 	e := plans.Exceptions{Prices: p.Prices, Settlement: &p.Settlement}
-	given(&e.FXMargin, &p.FXMargin)
-	given(&e.Reserve, &p.Reserve)
-	given(&e.Withdrawal, &p.Withdrawal)
-	given(&e.ChargebackFee, &p.ChargebackFee)
-	given(&e.RefundFee, &p.RefundFee)
-	given(&e.Tax, &p.Tax)
+	setUnlessZero(&e.FXMargin, &p.FXMargin)
+	setUnlessZero(&e.Reserve, &p.Reserve)
+	setUnlessZero(&e.Withdrawal, &p.Withdrawal)
+	setUnlessZero(&e.ChargebackFee, &p.ChargebackFee)
+	setUnlessZero(&e.RefundFee, &p.RefundFee)
+	setUnlessZero(&e.Tax, &p.Tax)
 	return PlanText{Name: p.Name, Currency: p.Currency, PlanTerms: NewTerms(e, p)}
 }
 
-// given sets a field to a value that is not zero.
-func given[T comparable](field **T, value *T) {
+// setUnlessZero sets a field to a value that is not zero.
+func setUnlessZero[T comparable](field **T, value *T) {
 	if *value != *new(T) {
 		*field = value
 	}

@@ -1,4 +1,4 @@
-package payments
+package console
 
 import (
 	"encoding/json"
