@@ -34,17 +34,18 @@ func NewReport(w io.Writer, language merchants.Language, sheet Sheet) (*Report, 
 		t.number, t.date, t.kind, t.transaction, t.order, t.claim, t.local, t.currency, t.amount + " (USD)",
 		t.platformFee + " (USD)", t.providerFee + " (USD)", t.networkFee + " (USD)", t.chargebackFee + " (USD)",
 		t.reserve + " (USD)", t.adjustment + " (USD)", t.lineNet + " (USD)",
+		t.feeTax + " (USD)",
 	})
 }
 
-// Line writes a line. Its net is the amount less fees and reserve, plus the
+// Line writes a line. Its net is the amount less fees, their tax and reserve, plus the
 // adjustment.
 func (r *Report) Line(l pay.SettlementLine) error {
 	usd := func(cents int64) string { return r.sheet.Number(money.New(cents, money.USD).Decimal()) }
 	return r.out.Write([]string{
 		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
 		r.sheet.Guard(l.Payment), r.sheet.Guard(l.OrderID), r.sheet.Guard(l.Claim), r.sheet.Number(l.Local.Decimal()), string(l.Local.Currency), usd(l.Amount()),
-		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net),
+		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net), usd(l.Tax),
 	})
 }
 

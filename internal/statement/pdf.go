@@ -156,7 +156,7 @@ func (r *receipt) totals() {
 		amount int64
 		always bool
 	}{
-		{r.gross, s.Gross, true}, {r.platform, -s.Platform, true}, {r.provider, -s.Provider, true}, {r.network, -s.Network, false},
+		{r.gross, s.Gross, true}, {r.platform, -s.Platform, true}, {r.provider, -s.Provider, true}, {r.network, -s.Network, false}, {r.tax, -s.Tax, false},
 		{r.refunds, -s.Refunds, true}, {r.chargebacks, -s.Chargebacks, false}, {r.chargebackFees, -s.ChargebackFees, false},
 		{r.held, -s.Held, true}, {r.released, s.Released, false}, {r.adjustments, s.Adjustments, false},
 	} {

@@ -28,7 +28,7 @@ type words struct {
 
 	number, date, kind, transaction, order, claim, local, currency, amount string
 	fees, platformFee, providerFee, networkFee, chargebackFee              string
-	reserve, adjustment, lineNet                                           string
+	reserve, adjustment, lineNet, tax, feeTax                              string
 
 	kinds map[pay.LineType]string
 
@@ -41,7 +41,7 @@ var dictionary = map[merchants.Language]words{
 	merchants.English: {
 		receipt: "Settlement receipt", sandbox: "SANDBOX - NO REAL MONEY", merchant: "Merchant", settlement: "Settlement",
 		period: "Period", closed: "Closed", environment: "Environment", production: "Production", testing: "Sandbox",
-		summary: "Summary", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
+		summary: "Summary", tax: "Taxes on fees", feeTax: "Tax on fees", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
 		refunds: "Refunds", chargebacks: "Chargebacks", chargebackFees: "Chargeback fees", held: "Rolling reserve held",
 		released: "Rolling reserve returned", adjustments: "Adjustments", net: "Net amount", lines: "Lines",
 		more: "The first %s of %s lines. The CSV report has them all.", footer: "All amounts in US dollars. Times in UTC.", page: "Page %d of {n}",
@@ -51,14 +51,14 @@ var dictionary = map[merchants.Language]words{
 		adjustment: "Adjustment", lineNet: "Net",
 		kinds: map[pay.LineType]string{
 			pay.LineCharge: "Charge", pay.LineRefund: "Refund", pay.LineChargeback: "Chargeback",
-			pay.LineChargebackFee: "Chargeback fee", pay.LineRelease: "Reserve release", pay.LineAdjustment: "Adjustment",
+			pay.LineRefundFee: "Refund fee", pay.LineChargebackFee: "Chargeback fee", pay.LineRelease: "Reserve release", pay.LineAdjustment: "Adjustment",
 		},
 		day: "2 Jan 2006", group: ",", decimals: ".",
 	},
 	merchants.Spanish: {
 		receipt: "Comprobante de liquidación", sandbox: "PRUEBAS - SIN DINERO REAL", merchant: "Comercio", settlement: "Liquidación",
 		period: "Periodo", closed: "Cierre", environment: "Entorno", production: "Producción", testing: "Pruebas",
-		summary: "Resumen", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
+		summary: "Resumen", tax: "Impuestos sobre comisiones", feeTax: "Impuesto sobre comisiones", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
 		network: "Comisiones de red", refunds: "Reembolsos", chargebacks: "Contracargos", chargebackFees: "Comisiones por contracargo",
 		held: "Reserva retenida", released: "Reserva devuelta", adjustments: "Ajustes", net: "Importe neto", lines: "Detalle",
 		more: "Las primeras %s de %s líneas. El informe CSV las contiene todas.", footer: "Importes en dólares estadounidenses. Horas en UTC.",
@@ -69,14 +69,14 @@ var dictionary = map[merchants.Language]words{
 		reserve: "Reserva", adjustment: "Ajuste", lineNet: "Neto",
 		kinds: map[pay.LineType]string{
 			pay.LineCharge: "Cobro", pay.LineRefund: "Reembolso", pay.LineChargeback: "Contracargo",
-			pay.LineChargebackFee: "Com. contracargo", pay.LineRelease: "Reserva liberada", pay.LineAdjustment: "Ajuste",
+			pay.LineRefundFee: "Com. reembolso", pay.LineChargebackFee: "Com. contracargo", pay.LineRelease: "Reserva liberada", pay.LineAdjustment: "Ajuste",
 		},
 		day: "02/01/2006", group: ",", decimals: ".",
 	},
 	merchants.Portuguese: {
 		receipt: "Comprovante de liquidação", sandbox: "TESTES - SEM DINHEIRO REAL", merchant: "Lojista", settlement: "Liquidação",
 		period: "Período", closed: "Fechamento", environment: "Ambiente", production: "Produção", testing: "Testes",
-		summary: "Resumo", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
+		summary: "Resumo", tax: "Impostos sobre tarifas", feeTax: "Imposto sobre tarifas", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
 		network: "Tarifas da rede", refunds: "Reembolsos", chargebacks: "Contestações", chargebackFees: "Tarifas de contestação",
 		held: "Reserva retida", released: "Reserva devolvida", adjustments: "Ajustes", net: "Valor líquido", lines: "Detalhamento",
 		more: "As primeiras %s de %s linhas. O relatório CSV contém todas.", footer: "Valores em dólares americanos. Horários em UTC.",
@@ -87,7 +87,7 @@ var dictionary = map[merchants.Language]words{
 		reserve: "Reserva", adjustment: "Ajuste", lineNet: "Líquido",
 		kinds: map[pay.LineType]string{
 			pay.LineCharge: "Cobrança", pay.LineRefund: "Reembolso", pay.LineChargeback: "Contestação",
-			pay.LineChargebackFee: "Tarifa contest.", pay.LineRelease: "Reserva liberada", pay.LineAdjustment: "Ajuste",
+			pay.LineRefundFee: "Tarifa reembolso", pay.LineChargebackFee: "Tarifa contest.", pay.LineRelease: "Reserva liberada", pay.LineAdjustment: "Ajuste",
 		},
 		day: "02/01/2006", group: ".", decimals: ",",
 	},

@@ -183,7 +183,7 @@ func decode(text []byte, into any) (map[string]int, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true) // a misspelt price must not become the default
 	if err := decoder.Decode(into); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, plain(err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more than one document in it")
