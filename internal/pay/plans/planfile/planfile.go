@@ -34,7 +34,11 @@ func (n *Number) UnmarshalYAML(node *yaml.Node) error {
 
 // MarshalYAML implements yaml.Marshaler.
 func (n Number) MarshalYAML() (any, error) {
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(n), Tag: "!!float"}, nil
+	tag := "!!int"
+	if strings.Contains(string(n), ".") {
+		tag = "!!float"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(n), Tag: tag}, nil
 }
 
 // MarshalJSON writes a JSON number.
