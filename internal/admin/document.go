@@ -54,6 +54,7 @@ func (a *API) publish() error {
 	doc.Tags = []*huma.Tag{
 		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
 		{Name: "Merchants", Description: "Merchants' terms."},
+		{Name: "Plans", Description: "Price plans: what merchants pay, and when they get their money."},
 		{Name: "Routing", Description: "Why payments go where they go."},
 		{Name: "Adjustments", Description: "Credits and debits of a merchant's balance by hand."},
 		{Name: "Endings", Description: "What only the operator can end."},
@@ -121,7 +122,7 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 		codes = append(codes, problem.WithdrawalNotFound)
 	case strings.HasPrefix(path, "/claims/{"):
 		codes = append(codes, problem.ClaimNotFound)
-	case strings.Contains(path, "{"):
+	case strings.Contains(path, "{") && op.Method != http.MethodPut: // a PUT makes what is missing
 		codes = append(codes, problem.NotFound)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)

@@ -170,6 +170,9 @@ GET /health
 GET /merchants/{id}
 GET /payments/unsure
 GET /payments/{id}/explanation
+GET /plans
+GET /plans/{name}
+GET /plans/{name}/versions
 PATCH /accounts/{id}
 PATCH /merchants/{id}
 POST /accounts
@@ -187,7 +190,9 @@ POST /merchants/{id}/pause
 POST /merchants/{id}/resume
 POST /payments/{id}/refunds
 POST /payments/{id}/resolution
-POST /withdrawals/{id}/resolution` {
+POST /plan-replays
+POST /withdrawals/{id}/resolution
+PUT /plans/{name}` {
 			t.Errorf("the document has other endpoints:\n%s", got)
 		}
 	})

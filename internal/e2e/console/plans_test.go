@@ -92,6 +92,9 @@ func TestFeesAreThoseOfThePlan(t *testing.T) {
 		op.Ask(t, http.MethodPut, "/plans/gold", goldPlan).Want(t, http.StatusOK).Tells(t, "version", "1")
 		op.Ask(t, http.MethodPut, "/plans/gold", goldPlan).Want(t, http.StatusOK).Tells(t, "version", "1") // a repeat changes nothing
 		op.Ask(t, http.MethodPut, "/plans/dear", dearPlan).Want(t, http.StatusOK)
+		op.Get(t, "/plans").Want(t, http.StatusOK).Tells(t, "data.1.plan", `"gold"`)
+		op.Get(t, "/plans/gold").Want(t, http.StatusOK).Tells(t, "tax.percent", "16")
+		op.Get(t, "/plans/gold/versions").Want(t, http.StatusOK).Tells(t, "data.0.version", "1")
 		given := op.Patch(t, path, `{"plan":{"name":"gold"},"refundFees":"kept","reason":"a contract"}`).Want(t, http.StatusOK)
 		given.Tells(t, "plan", `"gold/1"`)
 		op.Did(t, audit.PlanAssigned, o.Merchant.ID, given)
@@ -206,6 +209,7 @@ func TestWrongPlansAreRefused(t *testing.T) {
 			op.Ask(t, http.MethodPut, "/plans/wrong", body).Refused(t, want)
 		}
 		op.Get(t, "/plans/wrong").Refused(t, "404 not_found invalid_request_error")
+		op.Get(t, "/plans/wrong/versions").Refused(t, "404 not_found invalid_request_error")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"plan":{"name":"wrong"}}`).Refused(t, "400 invalid_request invalid_request_error param=plan")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5}`).Refused(t, "400 missing_field invalid_request_error param=reason")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5,"reason":"chargebacks"}`).Tells(t, "trustScore", "5")

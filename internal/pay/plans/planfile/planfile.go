@@ -118,7 +118,7 @@ type PlanReserve struct {
 // PlanSettlement is when money becomes available, in the words of a file.
 type PlanSettlement struct {
 	Delay    string   `yaml:"delay,omitempty" json:"delay,omitempty" example:"48h"`
-	Weekdays []string `yaml:"weekdays,omitempty,flow" json:"weekdays,omitempty" doc:"On which settlements close, in UTC; all if it is left out" example:"[\"mon\",\"thu\"]"`
+	Weekdays []string `yaml:"weekdays,omitempty,flow" json:"weekdays,omitempty" maxItems:"7" doc:"On which settlements close, in UTC; all if it is left out" example:"[\"mon\",\"thu\"]"`
 }
 
 // PlanWithdrawal is the price of a withdrawal in the words of a file.
