@@ -54,6 +54,16 @@ const merchant = (await shop("GET", "/me")).id;
 await call("getMerchant", { id: merchant });
 await call("changeMerchant", { id: merchant }, { refundFees: "kept" });
 await call("changeMerchant", { id: merchant }, { tier: "premium" });
+
+// Price plans.
+const plan = {
+  prices: [{ rail: "pix.BRA", percent: 0.99, minimum: 0.2, providerCost: "included" }, { percent: 1.2 }],
+  reserve: { percent: 5, days: 30, cap: 100 }, settlement: { delay: "72h", weekdays: ["tue", "fri"] }, tax: { name: "IVA", percent: 16 },
+};
+await call("applyPlan", { name: "gold" }, plan);
+for (const id of ["listPlans", "getPlan", "listPlanVersions"]) await call(id, { name: "gold" });
+await call("replayPlan", {}, { from: "2026-01-01T00:00:00Z", environment: "sandbox", plan: { plan: "gold", ...plan } });
+await call("changeMerchant", { id: merchant }, { plan: { name: "gold", exceptions: { refundFee: 0.5 } }, trustScore: 800, reason: "A contract" });
 await call("pauseMerchant", { id: merchant }, { reason: "We wait for your papers" });
 await call("resumeMerchant", { id: merchant });
 
