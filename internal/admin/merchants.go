@@ -73,7 +73,7 @@ func (a *API) merchantRoutes() {
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	return a.shown(a.Uses.AnyMerchant(ctx, in.ID))
+	return a.shown(ctx)(a.Uses.AnyMerchant(ctx, in.ID))
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
@@ -93,15 +93,15 @@ func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (
 	if to == (appmerchants.Agreement{Reason: to.Reason}) {
 		return nil, message.Refusal(problem.InvalidRequest, "name what changes: tier, trustScore, plan, refundFees or installments")
 	}
-	return a.shown(a.Uses.Onboarding.Agree(ctx, by, in.ID, to))
+	return a.shown(ctx)(a.Uses.Onboarding.Agree(ctx, by, in.ID, to))
 }
 
 func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*merchantOut, error) {
-	return a.shown(a.Uses.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason))
+	return a.shown(ctx)(a.Uses.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason))
 }
 
 func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	return a.shown(a.Uses.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason))
+	return a.shown(ctx)(a.Uses.Onboarding.Resume(ctx, by, in.ID, appmerchants.AnyReason))
 }
 
 // assignment is a plan with a merchant's exceptions, as a request says.
@@ -125,11 +125,13 @@ func (a *API) assignment(of PlanGiven, reason string) (appplans.Assignment, erro
 	return to, err
 }
 
-// shown is the answer about a merchant, with the terms that are in force.
-func (a *API) shown(m merchants.Merchant, err error) (*merchantOut, error) {
-	if err != nil {
-		return nil, err
+// shown makes the answer about a merchant, with the terms that are in force.
+func (a *API) shown(ctx context.Context) func(merchants.Merchant, error) (*merchantOut, error) {
+	return func(m merchants.Merchant, err error) (*merchantOut, error) {
+		if err != nil {
+			return nil, err
+		}
+		terms, err := a.Uses.Plans.Terms(ctx, merchants.Scope{Merchant: m.ID, Live: true}, m)
+		return &merchantOut{shape.NewMerchant(m, terms, a.Uses.Plans.Book())}, err
 	}
-	terms, err := a.Uses.Plans.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
-	return &merchantOut{shape.NewMerchant(m, terms, a.Uses.Plans.Book())}, err
 }

@@ -63,7 +63,7 @@ func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	terms, err := a.uses.Plans.Terms(call.Scope, merchant)
+	terms, err := a.uses.Plans.Terms(ctx, call.Scope, merchant)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	terms, err := a.uses.Plans.Terms(call.Scope, merchant)
+	terms, err := a.uses.Plans.Terms(ctx, call.Scope, merchant)
 	if err != nil {
 		return nil, err
 	}

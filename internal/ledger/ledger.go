@@ -46,7 +46,9 @@ const (
 	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
 	PaidOut        Account = "paid_out"        // arrived at the merchant's wallets
 	WithdrawalFees Account = "withdrawal_fees" // the price of withdrawals
-	Rounding       Account = "rounding"        // what providers owe beyond what merchants are credited with: less than a cent a payment
+	// WithdrawalTaxes are taxes on the fees of withdrawals. They are apart from FeeTaxes, as withdrawals are apart from what a period earned.
+	WithdrawalTaxes Account = "withdrawal_taxes"
+	Rounding        Account = "rounding" // what providers owe beyond what merchants are credited with: less than a cent a payment
 )
 
 // Adjustments is what operators booked by hand to merchants, with the opposite sign. It is the service's.
@@ -83,7 +85,7 @@ func Accounts() []Account {
 	return []Account{
 		Pending, Available, Frozen, Reserve, Suspense,
 		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, FeeTaxes, ChargebackFees, Refunds, Chargebacks,
-		InTransit, PaidOut, WithdrawalFees, Rounding, Adjustments,
+		InTransit, PaidOut, WithdrawalFees, WithdrawalTaxes, Rounding, Adjustments,
 		Float, FloatCommitted, FloatPaid, FloatFunding,
 	}
 }

@@ -96,8 +96,8 @@ type Charge struct {
 // Total is what the merchant pays.
 func (c Charge) Total() int64 { return c.Fee + c.Tax }
 
-// ChargeOf is a fee with the tax that the terms put on it.
-func ChargeOf(t merchants.Terms, fee int64) Charge { return Charge{fee, t.Tax(fee)} }
+// chargeOf is a fee with the tax that the terms put on it.
+func chargeOf(t merchants.Terms, fee int64) Charge { return Charge{fee, t.Tax(fee)} }
 
 // taxName is the name of the tax on fees, "" if there is none.
 func taxName(t merchants.Terms) string {
@@ -250,7 +250,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
 		Terms: PaymentTerms{
 			Plan: t.Plan, Fees: fees, TaxName: taxName(t), Reserve: reserve, ReserveDays: t.ReserveDays, Delay: t.Delay,
-			Dispute: ChargeOf(t, t.ChargebackFee), Refund: ChargeOf(t, t.RefundFee), RefundFees: t.RefundFees, Installments: o.Installments,
+			Dispute: chargeOf(t, t.ChargebackFee), Refund: chargeOf(t, t.RefundFee), RefundFees: t.RefundFees, Installments: o.Installments,
 		},
 		Page:   PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang},
 		Script: o.Script,

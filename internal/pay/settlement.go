@@ -139,6 +139,9 @@ func (s Settlement) Advance(first time.Time, delay time.Duration, on merchants.W
 	if due = on.Next(due); due.After(now) || !on.Has(now.UTC().Weekday()) {
 		s = s.written(now)
 		s.DueAt = on.Next(slices.MaxFunc([]time.Time{due, now}, time.Time.Compare))
+		if look := now.Add(merchants.ShortestDelay); look.Before(s.DueAt) { // the merchant may get other terms
+			s.DueAt = look
+		}
 		return s, false
 	}
 	s.PeriodEnd, s.Matured = now.Add(-delay), now

@@ -136,7 +136,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		}
 		return Withdrawal{}, Change{}, e
 	}
-	fee := ChargeOf(terms, terms.WithdrawalFee)
+	fee := chargeOf(terms, terms.WithdrawalFee)
 	if least := terms.LeastWithdrawal(); amount.Minor < least {
 		return Withdrawal{}, Change{}, problem.Field(problem.AmountBelowMinimum, "amount",
 			withdrawalTooSmall.With(money.New(least, money.USD)))
@@ -348,7 +348,7 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
 		ledger.Posting{Account: ledger.PaidOut, Amount: w.Net()},
 		ledger.Posting{Account: ledger.WithdrawalFees, Amount: w.Fee - w.Tax},
-		ledger.Posting{Account: ledger.FeeTaxes, Amount: w.Tax},
+		ledger.Posting{Account: ledger.WithdrawalTaxes, Amount: w.Tax},
 	)
 	float := w.moveFloat("paid", ledger.FloatArrived, ledger.FloatCommitted, ledger.FloatPaid, now)
 	w, told := w.event(webhooks.WithdrawalCompleted, before, now)

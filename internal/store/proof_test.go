@@ -59,7 +59,7 @@ func TestCheckContinuesFromAProof(t *testing.T) {
 		"a balance":                 {"UPDATE balances SET available = available + 1", "sum of its postings", "mer_acme available", false},
 		"money of an old day moved": {"UPDATE balances SET receivable = receivable - 5, available = available + 5", "sum of its postings", "mer_acme receivable", false},
 		"a count of movements":      {"UPDATE balances SET movements = movements + 1", "movements are counted", "mer_acme", false},
-		"a balance of nothing":      {"INSERT INTO balances SELECT 'mer_other', live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees, network_fees, fee_taxes, chargeback_fees, refunds, chargebacks, in_transit, paid_out, withdrawal_fees, movements, float, float_committed, float_paid, float_funding, rounding, adjustments FROM balances", "sum of its postings", "mer_other available", false},
+		"a balance of nothing":      {"INSERT INTO balances SELECT 'mer_other', live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees, network_fees, fee_taxes, chargeback_fees, refunds, chargebacks, in_transit, paid_out, withdrawal_fees, withdrawal_taxes, movements, float, float_committed, float_paid, float_funding, rounding, adjustments FROM balances", "sum of its postings", "mer_other available", false},
 	}
 	eachSealed(t, func(t *testing.T, s *store.Store, v vandal) {
 		p := proved(t, s, nil)

@@ -65,7 +65,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 	if err != nil {
 		return err
 	}
-	terms, err := po.plans.Terms(s.Scope, merchant)
+	terms, err := po.plans.Terms(ctx, s.Scope, merchant)
 	if err != nil {
 		return err
 	}

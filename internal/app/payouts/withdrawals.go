@@ -99,7 +99,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope merch
 		return pay.Withdrawal{}, err
 	}
 	now := po.TimeOf(scope)
-	terms, err := po.plans.Terms(scope, m)
+	terms, err := po.plans.Terms(ctx, scope, m)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -217,7 +217,7 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope merchants
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	terms, err := po.plans.Terms(scope, merchant)
+	terms, err := po.plans.Terms(ctx, scope, merchant)
 	if err != nil {
 		return pay.Withdrawal{}, err
 	}

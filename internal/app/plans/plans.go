@@ -4,6 +4,7 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,8 +63,8 @@ func (pl *Plans) Read(ctx context.Context) error {
 func (pl *Plans) Book() *plans.Book { return pl.book.Load() }
 
 // For is what a payment over the rail costs the merchant now, on the clock of its environment.
-func (pl *Plans) For(scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, error) {
-	v, err := pl.Book().Of(m, pl.TimeOf(scope))
+func (pl *Plans) For(ctx context.Context, scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, error) {
+	v, err := pl.of(ctx, scope, m)
 	if err != nil {
 		return merchants.Terms{}, err
 	}
@@ -72,7 +73,7 @@ func (pl *Plans) For(scope merchants.Scope, m merchants.Merchant, rail accounts.
 
 // Agreed is For, with what the merchant's reserve holds, in USD cents, if the terms bound it.
 func (pl *Plans) Agreed(ctx context.Context, scope merchants.Scope, m merchants.Merchant, rail accounts.Rail) (merchants.Terms, int64, error) {
-	terms, err := pl.For(scope, m, rail)
+	terms, err := pl.For(ctx, scope, m, rail)
 	if err != nil || terms.ReserveCap == 0 || terms.ReserveBps == 0 {
 		return terms, 0, err
 	}
@@ -81,12 +82,25 @@ func (pl *Plans) Agreed(ctx context.Context, scope merchants.Scope, m merchants.
 }
 
 // Terms are the merchant's terms now, on the clock of its environment. Its Price is that of no payment.
-func (pl *Plans) Terms(scope merchants.Scope, m merchants.Merchant) (merchants.Terms, error) {
-	v, err := pl.Book().Of(m, pl.TimeOf(scope))
+func (pl *Plans) Terms(ctx context.Context, scope merchants.Scope, m merchants.Merchant) (merchants.Terms, error) {
+	v, err := pl.of(ctx, scope, m)
 	if err != nil {
 		return merchants.Terms{}, err
 	}
 	return v.General(m, pl.usd)
+}
+
+// of is the merchant's plan now. Another node may have made the plan a moment ago: then it is read first.
+func (pl *Plans) of(ctx context.Context, scope merchants.Scope, m merchants.Merchant) (plans.Version, error) {
+	at := pl.TimeOf(scope)
+	v, err := pl.Book().Of(m, at)
+	if !errors.Is(err, plans.ErrUnknown) {
+		return v, err
+	}
+	if err := pl.Read(ctx); err != nil {
+		return v, err
+	}
+	return pl.Book().Of(m, at)
 }
 
 // usd is the worth of an amount of a plan in USD cents, rounded half up. It is of the last rate, however old: a payment is made only
@@ -161,6 +175,9 @@ func (pl *Plans) Apply(ctx context.Context, by audit.Actor, p plans.Plan, from t
 		v = plans.Version{Plan: p, Number: 1, From: from, At: pl.Now()}
 		if n := len(list); n > 0 {
 			last := list[n-1]
+			if last.Currency != p.Currency { // the exceptions of its merchants are in it
+				return problem.Field(problem.InvalidRequest, "currency", currencyStays.With(p.Name, last.In()))
+			}
 			if changed = !last.Plan.Same(p) || last.From.After(from); !changed {
 				v = last
 				return nil
@@ -197,6 +214,9 @@ func (pl *Plans) check(a Assignment) error {
 	v, known := pl.Book().At(a.Plan, a.From)
 	if !known {
 		return Unknown(pl.Book(), a.Plan)
+	}
+	if v.From.After(a.From) {
+		return problem.Field(problem.InvalidRequest, "from", planNotYet.With(a.Plan, v.From.UTC()))
 	}
 	if err := a.Own.Check(v.Plan); err != nil {
 		return err

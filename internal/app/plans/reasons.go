@@ -10,6 +10,8 @@ import (
 
 // Why something is refused here. The sentences for people are in package message, by these keys.
 var (
+	currencyStays       = problem.Define2("plan.currency_stays", "plan", "currency")
+	planNotYet          = problem.Define2("plan.not_yet", "plan", "from")
 	currencyWithoutRate = problem.Define1("plan.currency_without_rate", "currency")
 	planFromFar         = problem.Define("plan.from_far")
 	planFromPast        = problem.Define("plan.from_past")

@@ -11,11 +11,12 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
-	"github.com/cascadapay/cascada/internal/app/plans"
+	appplans "github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -23,22 +24,22 @@ import (
 // Settlements has the merchants' money: balances, movements, settlements and reserves.
 type Settlements struct {
 	*base.Base
-	plans     *plans.Plans
+	plans     *appplans.Plans
 	payouts   *payouts.Payouts
 	movements work.Turns // by merchant: lists of movements, if it has several shops
 	drawing   work.Turns // one receipt at a time: one with Chinese letters takes 100 MB for a moment
 }
 
 // New returns the Settlements of a service.
-func New(b *base.Base, plans *plans.Plans, po *payouts.Payouts) *Settlements {
-	return &Settlements{Base: b, plans: plans, payouts: po}
+func New(b *base.Base, pl *appplans.Plans, po *payouts.Payouts) *Settlements {
+	return &Settlements{Base: b, plans: pl, payouts: po}
 }
 
 const (
 	// MovementsShown is how many movements the balance shows (BAL-4).
 	MovementsShown = 50
 	// daysHeld is more than the days on which reserve can be held at a time.
-	daysHeld = 120
+	daysHeld = plans.MaxReserveDays + 30
 	// movementsLookedAt is how many transfers are searched for the movements of a shop with
 	// siblings.
 	movementsLookedAt = 1000
@@ -119,17 +120,19 @@ func (e *Settlements) releases(ctx context.Context, scope merchants.Scope, reser
 	// More are read than shown: refunds may have taken a whole day, and the newest day may be
 	// settled in part.
 	read := shown + 7
+	m, err := e.Store.Merchants().Get(ctx, scope.Merchant)
+	if err != nil {
+		return nil, err
+	}
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
-	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
+	err = e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
 		if list, err = e.Store.Reserves().Next(ctx, scope, read); err != nil {
 			return err
 		}
-		since := time.Time{}
-		if open.Number > 1 {
-			since = open.PeriodStart.Add(-time.Minute)
-		}
-		unsettled, err = e.Store.Reserves().Unsettled(ctx, scope, since, len(list) < read)
+		// With reserves of other lengths, what is captured now may be released before what was captured earlier.
+		captures := len(list) < read || e.plans.Book().LongestReserve(m) != merchants.DefaultReserveDays
+		unsettled, err = e.Store.Reserves().Unsettled(ctx, scope, e.lookFrom(open, m), captures)
 		return err
 	})
 	if err != nil {

@@ -74,7 +74,7 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 		return err
 	}
 	now := e.TimeOf(s.Scope)
-	terms, err := e.plans.Terms(s.Scope, merchant)
+	terms, err := e.plans.Terms(ctx, s.Scope, merchant)
 	if err != nil {
 		return err
 	}

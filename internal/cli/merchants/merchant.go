@@ -161,8 +161,11 @@ func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger) error {
 type merchantTermsCmd struct {
 	cli.DatabaseFlags
 	Merchant   string                `arg:"" help:"Merchant's id, mer_…"`
-	Tier       *merchants.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: fees, reserve, delay and limits of requests follow from it. Running servers apply it within five seconds."`
+	Tier       *merchants.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: the limits of requests follow from it, and the price plan of a merchant to which none was assigned. Running servers apply it within five seconds."`
 	RefundFees *merchants.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
+
+	TrustScore *int   `placeholder:"SCORE" help:"Trust score, 0 to 1000; needs --reason. A new tier brings its own."`
+	Reason     string `help:"Why, for the audit log."`
 
 	Installments *string `placeholder:"TERMS" help:"What shoppers may be offered in installments, in place of all earlier terms: RAIL:MAX/INTERESTFREE, for payments from an amount on with @CURRENCY:FROM, separated by commas, such as card.MEX:12/6,card.MEX:18/12@MXN:3000. card.* is all rails of a network, * all rails; none: nothing. Running servers apply it within five seconds."`
 	JSON         bool    `name:"json" help:"Print JSON."`
@@ -182,26 +185,26 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.RefundFees != nil {
 		to.RefundFees = *c.RefundFees
 	}
-	to.Installments = c.Installments
-	if err == nil && to != (appmerchants.Agreement{}) {
+	to.Installments, to.TrustScore, to.Reason = c.Installments, c.TrustScore, c.Reason
+	if err == nil && to != (appmerchants.Agreement{Reason: c.Reason}) {
 		m, err = a.Onboarding.Agree(ctx, a.Self(), c.Merchant, to)
 	}
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		terms, err := liveTerms(a.Plans, m)
+		terms, err := liveTerms(ctx, a.Plans, m)
 		if err != nil {
 			return err
 		}
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m, terms, a.Plans.Book()))
 	}
-	return writeTerms(a.Plans, m)
+	return writeTerms(ctx, a.Plans, m)
 }
 
 // writeTerms writes for people what was agreed with a merchant, and whether it is paused.
-func writeTerms(pl *plans.Plans, m merchants.Merchant) error {
-	terms, err := liveTerms(pl, m)
+func writeTerms(ctx context.Context, pl *plans.Plans, m merchants.Merchant) error {
+	terms, err := liveTerms(ctx, pl, m)
 	if err != nil {
 		return err
 	}
@@ -227,8 +230,8 @@ func writeTerms(pl *plans.Plans, m merchants.Merchant) error {
 }
 
 // liveTerms are the merchant's terms in production now.
-func liveTerms(pl *plans.Plans, m merchants.Merchant) (merchants.Terms, error) {
-	return pl.Terms(merchants.Scope{Merchant: m.ID, Live: true}, m)
+func liveTerms(ctx context.Context, pl *plans.Plans, m merchants.Merchant) (merchants.Terms, error) {
+	return pl.Terms(ctx, merchants.Scope{Merchant: m.ID, Live: true}, m)
 }
 
 type merchantPauseCmd struct {
@@ -247,7 +250,7 @@ func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(a.Plans, m)
+	return writeTerms(ctx, a.Plans, m)
 }
 
 type merchantResumeCmd struct {
@@ -265,7 +268,7 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return writeTerms(a.Plans, m)
+	return writeTerms(ctx, a.Plans, m)
 }
 
 // merchantLine is the shape of merchant list --json.

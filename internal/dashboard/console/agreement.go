@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,9 +16,9 @@ import (
 )
 
 // tiers are the choices of a tier, each with what follows from it.
-func (c *pages) tiers(v *frame.Visit) (list []frame.Option, err error) {
+func (c *pages) tiers(ctx context.Context, v *frame.Visit) (list []frame.Option, err error) {
 	for _, tier := range merchants.Tiers() {
-		terms, err := c.Uses.Plans.Terms(merchants.Scope{Live: true}, merchants.Merchant{Tier: tier})
+		terms, err := c.Uses.Plans.Terms(ctx, merchants.Scope{Live: true}, merchants.Merchant{Tier: tier})
 		if err != nil {
 			return nil, err
 		}

@@ -84,10 +84,10 @@ func (c *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 	if err != nil {
 		return err
 	}
-	if view.Terms, err = c.Uses.Plans.Terms(merchants.Scope{Merchant: id, Live: true}, m); err != nil {
+	if view.Terms, err = c.Uses.Plans.Terms(ctx, merchants.Scope{Merchant: id, Live: true}, m); err != nil {
 		return err
 	}
-	if view.Tiers, err = c.tiers(v); err != nil {
+	if view.Tiers, err = c.tiers(ctx, v); err != nil {
 		return err
 	}
 	view.Merchant, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m, view.Terms, c.Uses.Plans.Book()), m.Version, m.Email, m.Industry, m.Language

@@ -1,6 +1,7 @@
 package merchants
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -27,8 +28,8 @@ type settingsView struct {
 	ChargebackFee money.Amount
 }
 
-func (a *shopPages) newSettings(v *frame.Visit) (settingsView, error) {
-	terms, err := a.Uses.Plans.Terms(v.Scope, v.Merchant)
+func (a *shopPages) newSettings(ctx context.Context, v *frame.Visit) (settingsView, error) {
+	terms, err := a.Uses.Plans.Terms(ctx, v.Scope, v.Merchant)
 	return settingsView{
 		Name: v.Shop.Name, Schemes: strings.Join(v.Shop.Schemes, "\n"), Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
 		DelayHours:    int64(terms.Delay / time.Hour),
@@ -37,7 +38,7 @@ func (a *shopPages) newSettings(v *frame.Visit) (settingsView, error) {
 }
 
 func (a *shopPages) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := a.newSettings(v)
+	view, err := a.newSettings(r.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (a *shopPages) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (a *shopPages) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed, err := a.newSettings(v)
+	typed, err := a.newSettings(r.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (a *shopPages) rename(w http.ResponseWriter, r *http.Request, v *frame.Visi
 
 // setSchemes replaces the schemes of the shop's apps.
 func (a *shopPages) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed, err := a.newSettings(v)
+	typed, err := a.newSettings(r.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *shopPages) setSchemes(w http.ResponseWriter, r *http.Request, v *frame.
 // setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague
 // replaced. The address gets the warnings about new wallets, so it is confirmed as they are (DASH-6).
 func (a *shopPages) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed, err := a.newSettings(v)
+	typed, err := a.newSettings(r.Context(), v)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (m *moneyPages) balance(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if err != nil {
 		return err
 	}
-	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (m *moneyPages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	for _, day := range days {
 		sum += day.Remaining()
 	}
-	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return err
 	}

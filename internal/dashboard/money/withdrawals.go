@@ -162,7 +162,7 @@ type withdrawForm struct {
 
 // typed reads the form of a withdrawal, with the wallets that can be chosen.
 func (m *moneyPages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
-	terms, err := m.Uses.Plans.Terms(v.Scope, v.Merchant)
+	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return f, nil, err
 	}

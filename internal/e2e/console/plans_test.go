@@ -134,6 +134,9 @@ func TestFeesAreThoseOfThePlan(t *testing.T) {
 		if got := o.Get(t, "/me/balance").Text(t, "balance.reserve"); got != "12" {
 			t.Errorf("the reserve has %s, want its cap of 12", got)
 		}
+		if got := o.Get(t, "/me/balance").Text(t, "withdrawalFeeUsd"); got != "3.48" { // with the tax
+			t.Errorf("a withdrawal costs %s, want 3.48", got)
+		}
 		harness.MoveTestClock(t, o, "71h")
 		op.Work(t)
 		o.Get(t, "/settlements?status=closed").Tells(t, "pagination.total", "0")
@@ -211,6 +214,11 @@ func TestWrongPlansAreRefused(t *testing.T) {
 		op.Get(t, "/plans/wrong").Refused(t, "404 not_found invalid_request_error")
 		op.Get(t, "/plans/wrong/versions").Refused(t, "404 not_found invalid_request_error")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"plan":{"name":"wrong"}}`).Refused(t, "400 invalid_request invalid_request_error param=plan")
+		// A plan keeps its currency, in which exceptions are, and cannot be assigned before it is in force.
+		later := op.App.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
+		op.Ask(t, http.MethodPut, "/plans/late", `{"prices":[{"percent":1}],"settlement":{"delay":"48h"},"from":"`+later+`"}`).Want(t, http.StatusOK)
+		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"plan":{"name":"late"}}`).Refused(t, "400 invalid_request invalid_request_error param=from")
+		op.Ask(t, http.MethodPut, "/plans/late", `{"currency":"MXN","prices":[{"percent":1}],"settlement":{"delay":"48h"}}`).Refused(t, "400 invalid_request invalid_request_error param=currency")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5}`).Refused(t, "400 missing_field invalid_request_error param=reason")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5,"reason":"chargebacks"}`).Tells(t, "trustScore", "5")
 	})

@@ -61,9 +61,13 @@ type Assignment struct {
 	Own  string    `json:"own,omitempty"` // the merchant's exceptions, as plans.Exceptions in JSON; "": none
 }
 
-// MostAssignments is how many assignments a merchant can have. Those that ended so long ago that no payment of them waits for
-// its settlement are dropped: the audit log has them.
+// MostAssignments is how many assignments a merchant can have. Those that ended assignmentKept ago are dropped: the audit log has
+// them.
 const MostAssignments = 20
+
+// assignmentKept is longer than a payment can wait for its shopper, then for its delay and for a day on which settlements close, and
+// for an outage: a settlement finds how far back it looks in the assignments (plans.Book.LongestDelay).
+const assignmentKept = 180 * 24 * time.Hour
 
 // AssignmentAt is the assignment that is in force at a time; false if none is: the built-in plan of the tier is.
 func (m Merchant) AssignmentAt(at time.Time) (Assignment, bool) {
@@ -81,7 +85,7 @@ func (m Merchant) AssignmentAt(at time.Time) (Assignment, bool) {
 func (m Merchant) Assign(a Assignment, now time.Time) (Merchant, error) {
 	list := slices.DeleteFunc(slices.Clone(m.Assignments), func(old Assignment) bool { return !old.From.Before(a.From) })
 	list = append(list, a)
-	for len(list) > 1 && list[1].From.Before(now.Add(-LongestDelay)) {
+	for len(list) > 1 && list[1].From.Before(now.Add(-assignmentKept)) {
 		list = list[1:]
 	}
 	if len(list) > MostAssignments {

@@ -33,7 +33,7 @@ func (p Plan) Check() error {
 	if !planName.MatchString(p.Name) || len(p.Name) > LongestPlanName {
 		c.add("name", planNameMalformed.With(LongestPlanName))
 	}
-	in := p.in()
+	in := p.In()
 	if !in.Valid() {
 		c.add("currency", planCurrencyUnknown.With(in))
 		in = money.USD
@@ -57,7 +57,7 @@ func (p Plan) Check() error {
 // Errors: invalid_request with every field that is wrong.
 func (e Exceptions) Check(p Plan) error {
 	var c checker
-	in := p.in()
+	in := p.In()
 	c.prices(e.Prices, in)
 	if e.FXMargin != nil {
 		c.percent("fxMargin", *e.FXMargin)

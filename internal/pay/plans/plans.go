@@ -6,6 +6,7 @@ package plans
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,10 +189,13 @@ func (b *Book) At(name string, at time.Time) (Version, bool) {
 	return best, true
 }
 
+// ErrUnknown: the book does not have a plan that a merchant has.
+var ErrUnknown = errors.New("plans: unknown plan")
+
 // Of is the plan of a merchant at a time, with the merchant's exceptions. A merchant without an assignment has the built-in
 // plan of its tier.
 //
-// It returns an error if the exceptions cannot be read, or if the plan does not exist, which assigning prevents.
+// Errors: ErrUnknown; another if the exceptions cannot be read.
 func (b *Book) Of(m merchants.Merchant, at time.Time) (Version, error) {
 	a, assigned := m.AssignmentAt(at)
 	name := a.Plan
@@ -200,7 +204,10 @@ func (b *Book) Of(m merchants.Merchant, at time.Time) (Version, error) {
 	}
 	v, known := b.At(name, at)
 	if !known {
-		return v, fmt.Errorf("plans: merchant %s has the plan %q, which does not exist", m.ID, name)
+		return v, fmt.Errorf("%w: %q, of merchant %s", ErrUnknown, name, m.ID)
+	}
+	if a.Own == "" {
+		return v, nil
 	}
 	own, err := ParseExceptions(a.Own)
 	v.Plan = v.With(own)
@@ -270,36 +277,32 @@ type Converter func(money.Amount) (int64, error)
 //
 // Errors: those of the Converter.
 func (v Version) General(m merchants.Merchant, usd Converter) (merchants.Terms, error) {
-	t := merchants.Terms{
-		Plan: v.Label(), FXMarginBps: v.FXMargin,
-		ReserveBps: v.Reserve.Percent, ReserveDays: cmp.Or(v.Reserve.Days, merchants.DefaultReserveDays),
-		Delay: v.Settlement.Delay, Weekdays: v.Settlement.Weekdays,
-		TaxName: v.Tax.Name, TaxBps: v.Tax.Percent, RefundFees: m.RefundFees,
-	}
-	err := v.convert(usd,
-		part{&t.ReserveCap, v.Reserve.Cap}, part{&t.WithdrawalFee, v.Withdrawal.Fee}, part{&t.MinWithdrawal, v.Withdrawal.Minimum},
-		part{&t.ChargebackFee, v.ChargebackFee}, part{&t.RefundFee, v.RefundFee})
-	if n := len(v.Prices); n > 0 && err == nil {
-		t.Price, err = v.price(n-1, usd)
-	}
-	return t, err
+	return v.terms(m, len(v.Prices)-1, usd)
 }
 
 // For is what the plan says for a payment over a rail, in USD.
 //
 // Errors: those of the Converter.
 func (v Version) For(m merchants.Merchant, rail accounts.Rail, usd Converter) (merchants.Terms, error) {
-	t, err := v.General(m, usd)
-	if err != nil {
-		return t, err
+	return v.terms(m, slices.IndexFunc(v.Prices, func(p Price) bool { return p.Fits(rail) }), usd)
+}
+
+// terms is what the plan says, with its price number i; below zero: it has none, and is free.
+func (v Version) terms(m merchants.Merchant, i int, usd Converter) (t merchants.Terms, err error) {
+	t = merchants.Terms{
+		Plan: v.Label(), FXMarginBps: v.FXMargin,
+		ReserveBps: v.Reserve.Percent, ReserveDays: cmp.Or(v.Reserve.Days, merchants.DefaultReserveDays),
+		Delay: v.Settlement.Delay, Weekdays: v.Settlement.Weekdays,
+		TaxName: v.Tax.Name, TaxBps: v.Tax.Percent, RefundFees: m.RefundFees,
 	}
-	i := slices.IndexFunc(v.Prices, func(p Price) bool { return p.Fits(rail) })
-	if i < 0 { // a plan without prices is free
-		t.Price = merchants.Price{Cost: &money.Fee{}}
-		return t, nil
+	if t.Price = (merchants.Price{Cost: &money.Fee{}}); i >= 0 {
+		if t.Price, err = v.price(i, usd); err != nil {
+			return t, err
+		}
 	}
-	t.Price, err = v.price(i, usd)
-	return t, err
+	return t, v.convert(usd,
+		part{&t.ReserveCap, v.Reserve.Cap}, part{&t.WithdrawalFee, v.Withdrawal.Fee}, part{&t.MinWithdrawal, v.Withdrawal.Minimum},
+		part{&t.ChargebackFee, v.ChargebackFee}, part{&t.RefundFee, v.RefundFee})
 }
 
 func (v Version) price(i int, usd Converter) (merchants.Price, error) {
@@ -324,10 +327,10 @@ func (v Version) convert(usd Converter, parts ...part) (err error) {
 		switch {
 		case p.from == 0:
 			*p.into = 0
-		case v.in() == money.USD:
+		case v.In() == money.USD:
 			*p.into = p.from
 		default:
-			if *p.into, err = usd(money.New(p.from, v.in())); err != nil {
+			if *p.into, err = usd(money.New(p.from, v.In())); err != nil {
 				return err
 			}
 		}
@@ -335,8 +338,8 @@ func (v Version) convert(usd Converter, parts ...part) (err error) {
 	return nil
 }
 
-// in is the plan's currency.
-func (p Plan) in() money.Currency { return cmp.Or(p.Currency, money.USD) }
+// In is the plan's currency.
+func (p Plan) In() money.Currency { return cmp.Or(p.Currency, money.USD) }
 
 // Fits reports whether the price is for payments over the rail.
 func (p Price) Fits(r accounts.Rail) bool {

@@ -20,7 +20,7 @@ WHERE {part w.id} AND ((w.status = 'completed' OR w.status = 'failed' AND r.id I
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings paid_out} AS BIGINT), 0) <> w.amount - w.fee
     OR coalesce(CAST({json t.postings withdrawal_fees} AS BIGINT), 0) <> w.fee - coalesce(CAST({json w.doc tax} AS BIGINT), 0)
-    OR coalesce(CAST({json t.postings fee_taxes} AS BIGINT), 0) <> coalesce(CAST({json w.doc tax} AS BIGINT), 0)))`},
+    OR coalesce(CAST({json t.postings withdrawal_taxes} AS BIGINT), 0) <> coalesce(CAST({json w.doc tax} AS BIGINT), 0)))`},
 	{"a withdrawal that failed or was cancelled gave everything back, and no other did", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, given back ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-back' AND t.kind = 'withdrawal_reversal'

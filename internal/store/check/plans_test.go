@@ -138,8 +138,8 @@ func TestCheckRepeatsCanceledSnapshots(t *testing.T) {
 INSERT INTO transfers (id, merchant, live, kind, payment, claim, amount_local, currency_local, at, postings, settles_at, memo)
   VALUES ('tr_A-out', 'mer_1', TRUE, 'withdrawal', '', '', 0, 'USD', 1, '{"available":-5}', 0, '');
 INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspense, receivable, platform_fees, provider_fees, flat_fees,
-  network_fees, fee_taxes, chargeback_fees, refunds, chargebacks, in_transit, paid_out, withdrawal_fees, movements, float, float_committed, float_paid, float_funding,
-  rounding, adjustments) VALUES ('mer_1', TRUE, 0, -4, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
+  network_fees, fee_taxes, chargeback_fees, refunds, chargebacks, in_transit, paid_out, withdrawal_fees, withdrawal_taxes, movements, float, float_committed, float_paid, float_funding,
+  rounding, adjustments) VALUES ('mer_1', TRUE, 0, -4, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`)
 		})
 		if err != nil {
 			t.Fatal(err)

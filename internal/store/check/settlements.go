@@ -79,9 +79,9 @@ var unclaimedInvariants = invariants([]invariant{
 	{"a day's reserve is not released and given back too", `
 SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
 FROM reserves AS v LEFT JOIN (
-  SELECT t.merchant, t.live, c.at - c.at % 86400000000 AS day, sum(` + booked("reserve") + `) AS held
+  SELECT t.merchant, t.live, ` + settlements.ReserveDay + ` AS day, sum(` + booked("reserve") + `) AS held
   FROM ` + recentTransfers + ` JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-  WHERE t.payment <> '' AND NOT ` + settlements.Claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
+  WHERE t.payment <> '' AND NOT ` + settlements.Claimed + ` GROUP BY t.merchant, t.live, ` + settlements.ReserveDay + `
 ) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
 WHERE (v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0) AND ` + merchants.NotEmptied("v.merchant", "v.live")},
 	{"the reserve is what is held and not released", `

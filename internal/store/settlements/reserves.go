@@ -82,11 +82,11 @@ var LaterKinds = func() string {
 // What uncollected transfers add to the reserve, by the day of their payment's capture.
 var (
 	unsettledCaptures = engine.Statement(`
-SELECT ` + strings.ReplaceAll(reserveDay, "c.", "t.") + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
+SELECT ` + strings.ReplaceAll(ReserveDay, "c.", "t.") + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Claimed + `
 GROUP BY 1`)
 	unsettledReserve = engine.Statement(`
-SELECT ` + reserveDay + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
+SELECT ` + ReserveDay + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
 GROUP BY 1`)
@@ -94,7 +94,7 @@ GROUP BY 1`)
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
-  AND ` + reserveDay + ` = $4`)
+  AND ` + ReserveDay + ` = $4`)
 )
 
 // Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:

@@ -193,8 +193,8 @@ const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 // its payment settles (SVC-18).
 const captureOf = `LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'`
 
-// reserveDay is pay.ReserveDay of the capture c, whose memo is the number of days if it is not the usual.
-var reserveDay = fmt.Sprintf(`c.at - c.at %% %[1]d - (%[2]d - CASE WHEN c.memo = '' THEN %[2]d ELSE CAST(c.memo AS BIGINT) END) * %[1]d`,
+// ReserveDay is pay.ReserveDay of the capture c, whose memo is the number of days if it is not the usual.
+var ReserveDay = fmt.Sprintf(`c.at - c.at %% %[1]d - (%[2]d - CASE WHEN c.memo = '' THEN %[2]d ELSE CAST(c.memo AS BIGINT) END) * %[1]d`,
 	(24 * time.Hour).Microseconds(), merchants.DefaultReserveDays)
 
 // firstDue finds the uncollected transfer that is due first: a capture when its payment settles, any other the merchant's
@@ -227,11 +227,11 @@ func (s Settlements) FirstDue(ctx context.Context, scope merchants.Scope, since 
 // a payment comes with its capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
-SELECT ` + books.TransfersTable.ListOf("t") + `, ` + strings.ReplaceAll(reserveDay, "c.", "t.") + ` FROM transfers AS t
+SELECT ` + books.TransfersTable.ListOf("t") + `, ` + strings.ReplaceAll(ReserveDay, "c.", "t.") + ` FROM transfers AS t
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND t.settles_at <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
-SELECT ` + books.TransfersTable.ListOf("t") + `, coalesce(` + reserveDay + `, 0)
+SELECT ` + books.TransfersTable.ListOf("t") + `, coalesce(` + ReserveDay + `, 0)
 FROM transfers AS t ` + captureOf + `
 WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.settles_at, 0) <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/yamlfile"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -170,53 +170,31 @@ func ReadExceptions(text []byte, of plans.Plan) (plans.Exceptions, error) {
 
 // decode reads YAML into a value, and returns the lines of its fields by their paths.
 func decode(text []byte, into any) (map[string]int, error) {
-	if len(text) > MaxSize {
-		return nil, fmt.Errorf("it is larger than %d KB", MaxSize>>10)
-	}
-	var root yaml.Node
-	switch err := yaml.Unmarshal(text, &root); {
-	case err != nil:
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
-	case len(root.Content) == 0:
-		return nil, errors.New("it is empty")
-	}
-	lines := map[string]int{}
-	if err := walk(root.Content[0], "", lines); err != nil {
+	if err := yamlfile.Decode(text, MaxSize, into); err != nil {
 		return nil, err
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true) // a misspelt price must not become the default
-	if err := decoder.Decode(into); err != nil {
-		return nil, plain(err)
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, err
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more than one document in it")
-	}
-	return lines, nil
+	lines := map[string]int{}
+	return lines, findLines(root.Content[0], "", lines)
 }
 
-// walk notes the line of each field, and finds a name that a map has twice.
-func walk(n *yaml.Node, path string, lines map[string]int) error {
+// findLines collects the line of each field.
+func findLines(n *yaml.Node, path string, lines map[string]int) error {
 	if n.Kind == yaml.AliasNode {
 		return fmt.Errorf("line %d: aliases are not read: write it out", n.Line)
 	}
 	for i, below := range n.Content {
-		at := path
-		switch {
-		case n.Kind == yaml.SequenceNode:
-			at = fmt.Sprintf("%s[%d]", path, i)
-			lines[at] = below.Line
-		case i%2 == 0:
-			at = strings.TrimPrefix(path+"."+below.Value, ".")
-			if line, known := lines[at]; known {
-				return fmt.Errorf("line %d: %q is in line %d already: keep one", below.Line, below.Value, line)
-			}
-			lines[at] = below.Line
-			continue
-		default:
-			at = strings.TrimPrefix(path+"."+n.Content[i-1].Value, ".")
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if n.Kind == yaml.MappingNode {
+			at = strings.TrimPrefix(path+"."+n.Content[i&^1].Value, ".") // a name and its value
 		}
-		if err := walk(below, at, lines); err != nil {
+		if lines[at] == 0 {
+			lines[at] = below.Line
+		}
+		if err := findLines(below, at, lines); err != nil {
 			return err
 		}
 	}
@@ -312,10 +290,7 @@ func (t PlanText) Plan() (plans.Plan, error) {
 //
 // Errors: invalid_request with every field that cannot be read.
 func (t PlanTerms) Exceptions(of plans.Plan) (plans.Exceptions, error) {
-	r := reader{in: money.USD}
-	if of.Currency != "" {
-		r.in = of.Currency
-	}
+	r := reader{in: of.In()}
 	e := r.terms(t)
 	return e, problem.Invalid(r.issues...)
 }
@@ -414,10 +389,7 @@ func setUnlessZero[T comparable](field **T, value *T) {
 
 // NewTerms is a merchant's exceptions from a plan in the words of a file.
 func NewTerms(e plans.Exceptions, of plans.Plan) PlanTerms {
-	in := money.USD
-	if of.Currency != "" {
-		in = of.Currency
-	}
+	in := of.In()
 	amount := func(minor int64) *Number { return new(Number(money.New(minor, in).Decimal())) }
 	some := func(n int64, write func(int64) *Number) *Number {
 		if n == 0 {

@@ -6,15 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/routing"
+	"github.com/cascadapay/cascada/internal/yamlfile"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -82,36 +80,19 @@ type Rail struct {
 // MaxSize is the most bytes of a file, far more than rules for all rails take.
 const MaxSize = 128 << 10
 
-// mostMistakes is how many mistakes of a file an error lists.
-const mostMistakes = 20
-
 // Read reads a file. It does not interpret the part about accounts.
 //
 // Errors: which lines are wrong, and why.
 func Read(text []byte) (File, error) {
-	if len(text) > MaxSize {
-		return File{}, fmt.Errorf("it is larger than %d KB", MaxSize>>10)
-	}
-	var written yaml.Node
-	if err := yaml.Unmarshal(text, &written); err == nil { // or the decoder below says what is wrong
-		if err := twice(&written); err != nil { // the decoder tells of each pair: a megabyte about some kilobytes
-			return File{}, err
-		}
-	}
 	var file struct {
 		Text     `yaml:",inline"`
 		Accounts map[string]Account `yaml:"accounts"`
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true) // a misspelt rule must not become the default
-	switch err := decoder.Decode(&file); {
-	case errors.Is(err, io.EOF):
+	switch err := yamlfile.Decode(text, MaxSize, &file); {
+	case errors.Is(err, yamlfile.ErrEmpty):
 		return File{}, fileEmpty
 	case err != nil:
-		return File{}, plain(err)
-	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return File{}, errors.New("there is more than one document in it")
+		return File{}, err
 	}
 	silent := reflect.ValueOf(file.Text).IsZero()
 	if silent && len(file.Accounts) == 0 {
@@ -122,23 +103,6 @@ func Read(text []byte) (File, error) {
 		return File{}, err
 	}
 	return File{rules, silent, file.Accounts}, rules.Check()
-}
-
-// twice finds a name that a map has twice.
-func twice(n *yaml.Node) error {
-	lines := map[string]int{}
-	for i, below := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			if line, known := lines[below.Value]; known && below.Kind == yaml.ScalarNode {
-				return fmt.Errorf("line %d: %q is in line %d already: keep one", below.Line, below.Value, line)
-			}
-			lines[below.Value] = below.Line
-		}
-		if err := twice(below); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Rules returns the rules that the text says. It does not check them.
@@ -220,55 +184,4 @@ func Write(r routing.Rules) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), encoder.Close()
-}
-
-var (
-	// A name and a value may be empty or have several lines, and a tag may be any text.
-	unknownField = regexp.MustCompile(`(?s)field (.*) not found in type .+`)
-	wrongType    = regexp.MustCompile("(?s)cannot unmarshal !*(map|seq)?.*?(`(.*)`)? into (.+)")
-)
-
-// plain turns errors into the file's words, without the names of our types.
-func plain(err error) error {
-	var wrong *yaml.TypeError
-	if !errors.As(err, &wrong) {
-		return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	var list []error
-	for i, line := range wrong.Errors {
-		if i == mostMistakes {
-			list = append(list, fmt.Errorf("and %d mistakes more", len(wrong.Errors)-i))
-			break
-		}
-		line = unknownField.ReplaceAllString(line, `there is no field "$1" here`)
-		if m := wrongType.FindStringSubmatch(line); m != nil {
-			line = wrongType.ReplaceAllLiteralString(line, fmt.Sprintf("%s is not %s", found(m[1], m[3]), wanted(m[4])))
-		}
-		list = append(list, errors.New(line))
-	}
-	return errors.Join(list...)
-}
-
-func found(kind, value string) string {
-	switch kind {
-	case "map":
-		return "a map"
-	case "seq":
-		return "a list"
-	}
-	return fmt.Sprintf("%q", value)
-}
-
-func wanted(kind string) string {
-	switch {
-	case kind == "int":
-		return "a whole number"
-	case kind == "bool":
-		return "true or false"
-	case strings.HasPrefix(kind, "[]"):
-		return "a list"
-	case kind == "string" || kind == "routing.Order":
-		return "a word"
-	}
-	return "a map of settings"
 }

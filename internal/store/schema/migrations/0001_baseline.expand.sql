@@ -356,6 +356,7 @@ CREATE TABLE balances (
   in_transit BIGINT NOT NULL,
   paid_out BIGINT NOT NULL,
   withdrawal_fees BIGINT NOT NULL,
+  withdrawal_taxes BIGINT NOT NULL, -- on the fees of withdrawals
   movements BIGINT NOT NULL, -- how many movements the transfers have (pay.Movements)
   float BIGINT NOT NULL,
   float_committed BIGINT NOT NULL,
