@@ -485,8 +485,7 @@ func TestEveryTiersDelayIsWithinTheBounds(t *testing.T) {
 // A settlement closes on the days of the plan, and is looked at every day: the plan may change.
 func TestSettlementClosesOnItsDays(t *testing.T) {
 	tuesday := time.Date(2026, 3, 3, 10, 0, 0, 0, time.UTC)
-	batch := OpenSettlement(merchants.Scope{Merchant: "mer_1"}, tuesday, tuesday).Settlements[0]
-	on := merchants.Weekdays(0).With(time.Friday)
+	batch, on := OpenSettlement(merchants.Scope{Merchant: "mer_1"}, tuesday, tuesday).Settlements[0], merchants.Weekdays(0).With(time.Friday)
 	waits, closing := batch.Advance(tuesday, time.Hour, on, tuesday)
 	if closing || !waits.DueAt.Equal(tuesday.Add(merchants.ShortestDelay)) {
 		t.Errorf("on a Tuesday it closes: %t, is due at %s", closing, waits.DueAt)

@@ -169,12 +169,13 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		s.Log.Expect("empty the sandbox of ")
-		s.Clock.Freeze() // the loop makes no pass yet
+		s.Log.Expect("rows of due work cannot be read") // the payouts' loop may find them before they are hashed again
+		s.Clock.Freeze()                                // the loop makes no pass yet
 		for i, o := range broken {
 			id := o.Withdraw(t, "53")
 			exec(fmt.Sprintf("UPDATE withdrawals SET batch = 'bat_gone%d' WHERE id = '%s'", i, id))
 		}
-		harness.Rehash(t, s, "withdrawals")      // so that the payouts' loop does not set them aside
+		harness.Rehash(t, s, "withdrawals")
 		for _, o := range append(broken, well) { // in this order
 			s.Clock.Advance(time.Millisecond)
 			_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), merchants.Scope{Merchant: o.Merchant.ID})
