@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -85,22 +86,22 @@ func (a *API) accountRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Accounts"}}
 	}
 	conflict := []problem.Code{problem.ConflictState}
-	handle(a, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
+	handle(a, operators.View, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
 	open := op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
 		"This node uses it at once, the others within seconds. The provider is not called: check the account afterwards.")
 	open.DefaultStatus = http.StatusCreated
-	handle(a, open, conflict, a.open)
-	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "A change must name its `version`. Only the names of its credentials are shown."), nil, a.account)
-	handle(a, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
+	handle(a, operators.Credentials, open, conflict, a.open)
+	handle(a, operators.View, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "A change must name its `version`. Only the names of its credentials are shown."), nil, a.account)
+	handle(a, operators.Accounts, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
 		"Fields that are not given stay the same. Adapter, environment, merchant and base URL cannot change here: open another account."), conflict, a.change)
-	handle(a, op("removeAccount", http.MethodDelete, "/accounts/{id}", "Remove an account for good",
+	handle(a, operators.Accounts, op("removeAccount", http.MethodDelete, "/accounts/{id}", "Remove an account for good",
 		"Its credentials are deleted, its payments can no longer be refunded or queried, and its id is never used again."), conflict, a.remove)
-	handle(a, op("rotateCredentials", http.MethodPost, "/accounts/{id}/credentials", "Replace an account's credentials",
+	handle(a, operators.Credentials, op("rotateCredentials", http.MethodPost, "/accounts/{id}/credentials", "Replace an account's credentials",
 		"Calls use them at once. Notifications that are signed with the old ones are accepted for 24 hours."), conflict, a.rotate)
-	handle(a, op("enableAccount", http.MethodPost, "/accounts/{id}/enable", "Let an account take new charges", "A repeat changes nothing."), conflict, a.enable)
-	handle(a, op("disableAccount", http.MethodPost, "/accounts/{id}/disable", "Let an account take no new charges",
+	handle(a, operators.Accounts, op("enableAccount", http.MethodPost, "/accounts/{id}/enable", "Let an account take new charges", "A repeat changes nothing."), conflict, a.enable)
+	handle(a, operators.Accounts, op("disableAccount", http.MethodPost, "/accounts/{id}/disable", "Let an account take no new charges",
 		"Its payments go on: they can be queried and refunded, and its notifications are accepted. A repeat changes nothing."), conflict, a.disable)
-	handle(a, op("checkAccount", http.MethodPost, "/accounts/{id}/check", "Ask the provider whether the credentials work",
+	handle(a, operators.Accounts, op("checkAccount", http.MethodPost, "/accounts/{id}/check", "Ask the provider whether the credentials work",
 		"The call costs nothing. If they do not work, that is a result, not an error."), conflict, a.check)
 }
 

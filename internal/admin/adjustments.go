@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -73,15 +74,15 @@ func (a *API) adjustmentRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Adjustments"}}
 	}
 	none, decided := []problem.Code{problem.NotFound}, []problem.Code{problem.NotFound, problem.ConflictState, problem.BalanceInsufficient}
-	handle(a, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first, at most 500."), nil, a.adjustments)
-	handle(a, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", "With the adjustment that reversed it, if one did."), none, a.adjustment)
-	handle(a, op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
+	handle(a, operators.View, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first, at most 500."), nil, a.adjustments)
+	handle(a, operators.View, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", "With the adjustment that reversed it, if one did."), none, a.adjustment)
+	handle(a, operators.Adjustments, op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
 		"For what no other operation books. Above the limit for approvals it waits for a second operator."),
 		[]problem.Code{problem.MerchantNotFound, problem.ConflictState, problem.BalanceInsufficient, problem.AmountInvalid, problem.MissingField}, a.createAdjustment)
-	handle(a, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", "Its money moves at once. The operator who made it cannot approve it."), decided, a.approveAdjustment)
-	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. Its reference may be used again for exactly the same adjustment only."),
+	handle(a, operators.Adjustments, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", "Its money moves at once. The operator who made it cannot approve it."), decided, a.approveAdjustment)
+	handle(a, operators.Adjustments, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. Its reference may be used again for exactly the same adjustment only."),
 		[]problem.Code{problem.NotFound, problem.ConflictState}, a.rejectAdjustment)
-	handle(a, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
+	handle(a, operators.Adjustments, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
 		"It is the exact opposite and names the first. There is one at most."), decided, a.reverseAdjustment)
 }
 

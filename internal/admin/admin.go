@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -95,12 +96,16 @@ type actorKey struct{}
 // codesKey is the metadata key of an operation's error codes.
 const codesKey = "codes"
 
-// handle registers an operation with its own error codes.
-func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
+// rightKey is the metadata key of the right that an operation needs.
+const rightKey = "right"
+
+// handle registers an operation that needs a right (OPR-1), with its own error codes.
+func handle[I, O any](a *API, right operators.Right, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
 	op.BodyReadTimeout = -1       // when huma reads the body, it has arrived: a time for it would end a slow request
 	op.Security = []map[string][]string{{scheme: {}}}
-	op.Metadata = map[string]any{codesKey: codes}
+	op.Metadata = map[string]any{codesKey: codes, rightKey: right}
+	op.Extensions = map[string]any{"x-right": right}
 	missing := problem.NotFound
 	switch {
 	case strings.HasPrefix(op.Path, "/payments/"):
@@ -128,7 +133,8 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
-	by, err := a.identify(r)
+	right, _ := ctx.Operation().Metadata[rightKey].(operators.Right)
+	by, err := a.identify(r, right)
 	if err != nil {
 		refuse(err)
 		return
@@ -148,7 +154,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	case broken != nil && op.RequestBody == nil: // nobody reads it
 		err = message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
 	case broken == nil && late: // the token may have been removed meanwhile
-		by, err = a.identify(r)
+		by, err = a.identify(r, right)
 	}
 	if err != nil {
 		refuse(err)
@@ -165,10 +171,10 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help))
 }
 
-// identify returns the caller, the address and the request's id.
+// identify returns the caller, the address and the request's id, if the caller's role has a right.
 //
-// Errors: missing_credentials, invalid_token.
-func (a *API) identify(r *http.Request) (audit.Actor, error) {
+// Errors: missing_credentials, invalid_token, forbidden.
+func (a *API) identify(r *http.Request, right operators.Right) (audit.Actor, error) {
 	by := audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
 	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	token = strings.TrimSpace(token)
@@ -180,5 +186,8 @@ func (a *API) identify(r *http.Request) (audit.Actor, error) {
 		a.Uses.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
 	}
 	by.ID = o.Name
+	if err == nil {
+		err = o.Role.Check(right)
+	}
 	return by, err
 }

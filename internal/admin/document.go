@@ -26,6 +26,7 @@ Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 
 var meanings = map[problem.Code]string{
 	problem.MissingCredentials:  "There is no Authorization header, or it is empty.",
 	problem.InvalidToken:        "The token belongs to no operator, or its operator was removed.",
+	problem.Forbidden:           "The operator's role does not have the right that the operation needs (`x-right`): details.reason is role, details.right names it.",
 	problem.InvalidRequest:      "A field or parameter is wrong or unknown: details.issues lists each.",
 	problem.MissingField:        "A required field is missing.",
 	problem.InvalidJSON:         "The body is not JSON.",
@@ -110,7 +111,7 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 // codesOf returns an operation's own codes and those that follow from its form.
 func codesOf(path string, op *huma.Operation) []problem.Code {
 	codes := []problem.Code{
-		problem.MissingCredentials, problem.InvalidToken, problem.InvalidRequest, problem.Internal, problem.ServiceUnavailable,
+		problem.MissingCredentials, problem.InvalidToken, problem.Forbidden, problem.InvalidRequest, problem.Internal, problem.ServiceUnavailable,
 	}
 	if op.RequestBody != nil {
 		codes = append(codes, problem.InvalidJSON, problem.MissingField, problem.PayloadTooLarge, problem.ContentTypeRequired)

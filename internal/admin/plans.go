@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -58,12 +59,12 @@ func (a *API) planRoutes() {
 	op := func(id, method, path, summary, text string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Plans"}}
 	}
-	handle(a, op("listPlans", http.MethodGet, "/plans", "List price plans", "Each plan in the version that is in force now, by name."), nil, a.plans)
-	handle(a, op("listPlanVersions", http.MethodGet, "/plans/{name}/versions", "List the versions of a price plan", "Newest first."), nil, a.planVersions)
-	handle(a, op("getPlan", http.MethodGet, "/plans/{name}", "Read a price plan", "The version that is in force now."), nil, a.plan)
-	handle(a, op("applyPlan", http.MethodPut, "/plans/{name}", "Make or change a price plan",
+	handle(a, operators.View, op("listPlans", http.MethodGet, "/plans", "List price plans", "Each plan in the version that is in force now, by name."), nil, a.plans)
+	handle(a, operators.View, op("listPlanVersions", http.MethodGet, "/plans/{name}/versions", "List the versions of a price plan", "Newest first."), nil, a.planVersions)
+	handle(a, operators.View, op("getPlan", http.MethodGet, "/plans/{name}", "Read a price plan", "The version that is in force now."), nil, a.plan)
+	handle(a, operators.Prices, op("applyPlan", http.MethodPut, "/plans/{name}", "Make or change a price plan",
 		"Payments that exist keep the terms that they were made with. All nodes use the plan within 5 seconds. A repeat changes nothing."), nil, a.applyPlan)
-	handle(a, op("replayPlan", http.MethodPost, "/plan-replays", "Compute what a plan would have earned",
+	handle(a, operators.View, op("replayPlan", http.MethodPost, "/plan-replays", "Compute what a plan would have earned",
 		"Computes the fees of past payments under a plan. Nothing is changed, and the plan need not exist."), nil, a.replayPlan)
 }
 

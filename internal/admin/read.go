@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -24,12 +25,12 @@ type explanationOut struct{ Body shape.Explanation }
 type healthOut struct{ Body shape.Health }
 
 func (a *API) readRoutes() {
-	handle(a, huma.Operation{OperationID: "listAdapters", Method: http.MethodGet, Path: "/adapters", Tags: []string{"Accounts"},
+	handle(a, operators.View, huma.Operation{OperationID: "listAdapters", Method: http.MethodGet, Path: "/adapters", Tags: []string{"Accounts"},
 		Summary: "List the providers that accounts can be opened at", Description: "Each with the credentials that it needs and the rails that it has."}, nil, a.adapters)
-	handle(a, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
+	handle(a, operators.View, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
 		Summary: "Explain why a payment went to its accounts", Description: "Each attempt as it was recorded then, and whether each account would accept such a payment now."},
 		nil, a.explanation)
-	handle(a, huma.Operation{OperationID: "getHealth", Method: http.MethodGet, Path: "/health", Tags: []string{"Routing"},
+	handle(a, operators.View, huma.Operation{OperationID: "getHealth", Method: http.MethodGet, Path: "/health", Tags: []string{"Routing"},
 		Summary: "Show the health of the accounts, as this node sees it", Description: "Each node knows only its own calls, and forgets them at a restart: ask each node."}, nil, a.health)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -100,17 +101,17 @@ func (a *API) rulingRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Endings"}}
 	}
 	conflict := []problem.Code{problem.ConflictState}
-	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome is unknown",
+	handle(a, operators.View, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome is unknown",
 		"Oldest first, at most 500."), nil, a.unsure)
-	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "Resolve a payment whose provider does not report how it ended",
+	handle(a, operators.Payments, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "Resolve a payment whose provider does not report how it ended",
 		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` ends it."), conflict, a.resolvePayment)
-	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
+	handle(a, operators.Claims, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
-	handle(a, op("carryEvidence", http.MethodPost, "/claims/{id}/carried", "Say that you submitted the evidence of a dispute in the provider's panel",
+	handle(a, operators.Cases, op("carryEvidence", http.MethodPost, "/claims/{id}/carried", "Say that you submitted the evidence of a dispute in the provider's panel",
 		"It calls nobody. What the service would still send is not sent."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.carryEvidence)
-	handle(a, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
+	handle(a, operators.Claims, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
 		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero."), []problem.Code{problem.ConflictState}, a.bookRefund)
-	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
+	handle(a, operators.Payouts, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
 		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance, and `returned` books what came back of a completed one, in one or more parts."), conflict, a.resolveWithdrawal)
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -25,7 +24,7 @@ type AccountFlags struct {
 func (d AccountFlags) Over(ctx context.Context, log *slog.Logger, adapters Registry) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
-	return daemon.Open(ctx, c)
+	return d.OpenAs(ctx, c)
 }
 
 // PublicURL is the URL that the service's links begin with.

@@ -192,7 +192,7 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Sh
 	if have := have[ledger.Available]; a.exceeds(have) {
 		return a, Change{}, problem.Beyond("amount", adjustmentBeyondBalance, -a.Amount, have)
 	}
-	if above > 0 && max(a.Amount, -a.Amount) > above {
+	if above != 0 && max(a.Amount, -a.Amount) > above {
 		return a.move(AdjustmentPending, now)
 	}
 	return a.apply(shops, now)

@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/rates"
@@ -65,7 +66,9 @@ type Change struct {
 	Adjustments   []Adjustment // ErrStale if the reference of a new one is taken
 	Documents     []Document   // new ones only
 	Accounts      []accounts.Account
-	Operators     []merchants.Operator
+	Operators     []operators.Operator
+	DualControls  []operators.DualControl // ErrStale if the right of a new one is taken
+	Proposals     []operators.Proposal
 	Users         []people.User       // ErrStale if the address of a new one is taken
 	Memberships   []people.Membership // ErrStale if the user of a new one already has one at the merchant
 	SignIns       []people.SignIn

@@ -50,6 +50,12 @@ type PayoutLimits struct {
 	Days      string `json:"days,omitempty"`
 }
 
+// Stops reports whether new limits do nothing but stop payouts: that needs no second person.
+func (l PayoutLimits) Stops(next PayoutLimits) bool {
+	l.Stopped = next.Stopped
+	return next.Stopped != "" && next == l
+}
+
 // MaxStopReason is the longest reason of a stop, in characters.
 const MaxStopReason = 200
 

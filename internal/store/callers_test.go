@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
@@ -75,7 +76,7 @@ func TestNodesLockRowsInOneOrder(t *testing.T) {
 				id := fmt.Sprint(i)
 				c.Merchants = append(c.Merchants, merchants.Merchant{ID: "mer_" + id, Version: version, CreatedAt: noon})
 				c.Shops = append([]merchants.Shop{{ID: "shp_" + id, Version: version, Merchant: "mer_" + id, Slug: id, CreatedAt: noon}}, c.Shops...)
-				c.Operators = append(c.Operators, merchants.Operator{Name: "op" + id, Version: version, Hash: id, CreatedAt: noon})
+				c.Operators = append(c.Operators, operators.Operator{Name: "op" + id, Version: version, Hash: id, CreatedAt: noon})
 			}
 			return c
 		}

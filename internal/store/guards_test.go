@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -19,9 +20,9 @@ func TestNoGuardStandsForAnother(t *testing.T) {
 		must(t, s.Commit(ctx, pay.Change{Merchants: []merchants.Merchant{merchant}}))
 		third, fourth := merchant, merchant
 		third.Version, fourth.Version, third.Name, fourth.Name = 3, 4, "Three", "Four"
-		many := make([]merchants.Operator, 20)
+		many := make([]operators.Operator, 20)
 		for i := range many {
-			many[i] = merchants.Operator{Name: fmt.Sprintf("op%02d", i%19), Version: 1, Hash: fmt.Sprint(i), CreatedAt: noon}
+			many[i] = operators.Operator{Name: fmt.Sprintf("op%02d", i%19), Version: 1, Hash: fmt.Sprint(i), CreatedAt: noon}
 		}
 		for name, change := range map[string]pay.Change{
 			"a merchant decided on an old version, with his clock": {Merchants: []merchants.Merchant{merchant}, Clocks: []merchants.Clock{{Merchant: acme.Merchant, Version: 1, Advance: 1000}}},

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/mails"
 	"github.com/cascadapay/cascada/internal/store/merchants"
+	"github.com/cascadapay/cascada/internal/store/operators"
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/payouts"
 	"github.com/cascadapay/cascada/internal/store/people"
@@ -40,7 +41,7 @@ type Store struct {
 	mails.OfMails
 	audit.OfAudit
 	recovery.OfRecovery
-	people.OfOperators
+	operators.OfOperators
 	people.OfPeople
 }
 
@@ -61,7 +62,7 @@ func newStore(c *core) *Store {
 		OfMails:       mails.New(c.b),
 		OfAudit:       audit.New(c.b),
 		OfRecovery:    recovery.New(c.b),
-		OfOperators:   people.NewOperators(c.b),
+		OfOperators:   operators.New(c.b),
 		OfPeople:      people.New(c.b),
 	}
 }

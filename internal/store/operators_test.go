@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		change := func(o merchants.Operator) error { return s.Commit(ctx, pay.Change{Operators: []merchants.Operator{o}}) }
-		ana := merchants.Operator{Name: "ana", Version: 1, Hash: "a hash", Preview: "op_…1234", CreatedAt: noon}
+		change := func(o operators.Operator) error { return s.Commit(ctx, pay.Change{Operators: []operators.Operator{o}}) }
+		ana := operators.Operator{Name: "ana", Version: 1, Hash: "a hash", Preview: "op_…1234", CreatedAt: noon}
 		if _, err := s.Operators().Get(ctx, "ana"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an unknown operator: %v", err)
 		}
@@ -44,7 +44,7 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 		if len(broken) != 0 {
 			t.Errorf("broken: %v", broken)
 		}
-		ghost := merchants.Operator{Name: "ghost", Version: 1, Hash: "another", CreatedAt: noon, RemovedAt: noon} // removed, and yet with a token
+		ghost := operators.Operator{Name: "ghost", Version: 1, Hash: "another", CreatedAt: noon, RemovedAt: noon} // removed, and yet with a token
 		must(t, change(ghost))
 		if broken, err = s.Check(ctx); err != nil || len(broken) != 1 {
 			t.Errorf("a removed operator with a token: %v (%v)", broken, err)

@@ -63,6 +63,7 @@ type Details struct {
 	Right         string                 `json:"right,omitempty" doc:"The right that the key lacks"`
 	Balance       *Shortfall             `json:"balance,omitempty" doc:"What there is for this, and what was requested"`
 	ReplayID      string                 `json:"replayId,omitempty" doc:"The replay that is running"`
+	ProposalID    string                 `json:"proposalId,omitempty" doc:"For operators: what waits for a second person"`
 }
 
 // Issue is one thing that is wrong with a request.
@@ -157,7 +158,7 @@ func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 	details := Details{
 		Issues: issuesOf(e), MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,
 		ExistingTxID: d.ExistingTxID, TransactionID: d.TransactionID, RedirectURL: d.RedirectURL, Attempts: d.Attempts,
-		From: d.From, Action: d.Action, Right: d.Right, ReplayID: d.ReplayID,
+		From: d.From, Action: d.Action, Right: d.Right, ReplayID: d.ReplayID, ProposalID: d.Proposal,
 	}
 	if d.Balance != nil {
 		details.Balance = &Shortfall{view.Money{Amount: d.Balance.Available}, view.Money{Amount: d.Balance.Requested}, d.Balance.Requested.Currency}

@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -37,8 +38,8 @@ type NewAccount struct {
 
 // Add opens a provider account. Running servers use it within seconds. No provider is called.
 //
-// Errors: invalid_request for invalid settings, conflict_state for an id that was used before. No
-// error contains a credential.
+// Errors: invalid_request for invalid settings, conflict_state for an id that was used before; those of
+// base.DualControls.Require. No error contains a credential.
 func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account accounts.Account, err error) {
 	now := ac.Now()
 	if n.ID == "" {
@@ -53,6 +54,9 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 		Rails: n.Rails, Terms: n.Terms, Priority: n.Priority,
 	}
 	if err := ac.check(ctx, fresh, n.Credentials); err != nil {
+		return fresh, err
+	}
+	if err := ac.propose(ctx, by, "account.open", fresh, n.Credentials); err != nil {
 		return fresh, err
 	}
 	if fresh.Credentials, err = ac.providers.encryptCredentials(fresh.ID, n.Credentials); err != nil {
@@ -79,6 +83,25 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	}
 	ac.Reread(ctx, "provider accounts", ac.providers.ReadAccounts)
 	return account, nil
+}
+
+// propose asks for a second person for an account with credentials. They are not stored: whoever proposed them gives them again.
+//
+// Errors: those of base.DualControls.Require.
+func (ac *Accounts) propose(ctx context.Context, by audit.Actor, kind string, account accounts.Account, credentials map[string]string) error {
+	named := slices.Sorted(maps.Keys(credentials))
+	secret := []string{account.BaseURL}
+	for _, name := range named {
+		secret = append(secret, name, credentials[name])
+	}
+	details := terms(account)
+	if details == nil {
+		details = map[string]string{}
+	}
+	details["credentials"] = strings.Join(named, " ")
+	return ac.Dual.Require(ctx, by, base.Ask{
+		Right: operators.Credentials, Kind: kind, Subject: account.ID, Details: details, Body: details, Secret: strings.Join(secret, "\x00"),
+	})
 }
 
 // check validates an account by data outside of it: the adapter, the merchant, the credentials.
@@ -242,7 +265,7 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 // Rotate replaces the given credentials and keeps the others. Calls under way finish with the old
 // ones, and notifications signed with the old ones are accepted for accounts.Grace.
 //
-// Errors: store.ErrNotFound, invalid_request, conflict_state.
+// Errors: store.ErrNotFound, invalid_request, conflict_state; those of base.DualControls.Require.
 func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, credentials map[string]string) (accounts.Account, error) {
 	if len(credentials) == 0 {
 		return accounts.Account{}, invalid("credentials", noCredentialGiven)
@@ -267,6 +290,9 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		maps.Copy(present, credentials)
 		maps.DeleteFunc(present, func(_, value string) bool { return value == "" }) // an empty value removes an optional one
 		if err := ac.check(ctx, account, present); err != nil {
+			return refuse(err)
+		}
+		if err := ac.propose(ctx, by, "account.credentials", account, credentials); err != nil {
 			return refuse(err)
 		}
 		encrypted, err := ac.providers.encryptCredentials(id, present)

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
@@ -36,7 +37,7 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 // RotateMasterKey makes the newest master key of this process the one that encrypts from now on.
 // Other processes learn of it within seconds, and must have it.
 //
-// Errors: conflict_state if it is the current one already.
+// Errors: conflict_state if it is the current one already; those of base.DualControls.Require.
 func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	err := base.Again(func() error {
 		list, err := sc.Store.Secrets().List(ctx)
@@ -49,6 +50,11 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 		before, newest := sc.Vault.Current(), sc.Vault.Newest()
 		if before == newest {
 			return problem.New(problem.ConflictState, masterKeyCurrent.With(newest))
+		}
+		if err := sc.Dual.Require(ctx, by, base.Ask{
+			Right: operators.Machine, Kind: "master_key.rotate", Subject: newest, Details: map[string]string{"before": before}, Secret: newest,
+		}); err != nil {
+			return err
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{

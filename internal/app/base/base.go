@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -49,6 +50,7 @@ type Base struct {
 	Quiet         quiet
 	Tenants       *Cache[Tenancy]
 	Sandboxes     *Sandboxes
+	Dual          *DualControls
 	RecoveryState atomic.Pointer[pay.Recovery] // of a database that was restored; not nil once it was read
 	// Ended is called with each payment whose end this node wrote; nil: there is no call. It is set before the first commit.
 	Ended func(pay.Payment)
@@ -67,5 +69,6 @@ func New(c Config) *Base {
 		Tenants: NewCache[Tenancy](&c),
 	}
 	b.Sandboxes = &Sandboxes{b, NewCache[bool](&c)}
+	b.Dual = &DualControls{b, map[string]func(context.Context, audit.Actor, string) error{}}
 	return b
 }

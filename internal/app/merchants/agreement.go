@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/plans"
@@ -12,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -31,7 +33,8 @@ type Agreement struct {
 // Agree changes what was agreed with a merchant, for what is made from now on. Payments that exist keep their terms.
 // Running servers use the new ones within base.CacheTTL.
 //
-// Errors: store.ErrNotFound, invalid_request, conflict_state if the merchant is of another version.
+// Errors: store.ErrNotFound, invalid_request, conflict_state if the merchant is of another version; those of
+// base.DualControls.Require.
 func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Agreement) (merchants.Merchant, error) {
 	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
 		if a.Version != 0 && a.Version != m.Version {
@@ -62,11 +65,18 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 				return m, nil, err
 			}
 		}
-		if next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments && next.TrustScore == m.TrustScore {
-			next.Version = m.Version + 1
-			return next, assigned, nil
+		same := next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments && next.TrustScore == m.TrustScore
+		if !same || assigned != nil {
+			if err := ob.Dual.Require(ctx, by, base.Ask{
+				Right: operators.Prices, Kind: "merchant.terms", Subject: id, Details: a.details(), Body: agreed{id, a},
+			}); err != nil {
+				return m, nil, err
+			}
 		}
 		next.Version = m.Version + 1
+		if same {
+			return next, assigned, nil
+		}
 		details := map[string]string{}
 		if next.Tier != m.Tier {
 			details["tier"], details["tierBefore"] = string(next.Tier), string(m.Tier)
@@ -82,6 +92,38 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 		}
 		return next, append(assigned, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, a.Reason, details)...), nil
 	})
+}
+
+// agreed is an agreement with a merchant.
+type agreed struct {
+	Merchant  string
+	Agreement Agreement
+}
+
+// details are what an agreement changes, for people.
+func (a Agreement) details() map[string]string {
+	d := map[string]string{}
+	for name, value := range map[string]string{"tier": string(a.Tier), "refundFees": string(a.RefundFees), "reason": a.Reason} {
+		if value != "" {
+			d[name] = value
+		}
+	}
+	if a.TrustScore != nil {
+		d["trustScore"] = strconv.Itoa(*a.TrustScore)
+	}
+	if a.Installments != nil {
+		d["installments"] = cmp.Or(*a.Installments, "none")
+	}
+	if a.Plan != nil {
+		d["plan"] = a.Plan.Plan
+		if own := a.Plan.Own.Text(); own != "" {
+			d["exceptions"] = own
+		}
+		if !a.Plan.From.IsZero() {
+			d["from"] = a.Plan.From.UTC().Format(time.RFC3339)
+		}
+	}
+	return d
 }
 
 func changedMeanwhile() error {

@@ -32,7 +32,12 @@ type Onboarding struct {
 
 // NewOnboarding returns the Onboarding of a service; keys makes the merchants' keys.
 func NewOnboarding(b *base.Base, keys *auth.Keys, m *mails.Mails, plans *plans.Plans) *Onboarding {
-	return &Onboarding{b, keys, m, plans}
+	ob := &Onboarding{b, keys, m, plans}
+	base.Applies(b, "merchant.terms", func(ctx context.Context, by audit.Actor, a agreed) error {
+		_, err := ob.Agree(ctx, by, a.Merchant, a.Agreement)
+		return err
+	})
+	return ob
 }
 
 // NewMerchant describes a merchant to be made.

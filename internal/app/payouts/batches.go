@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/bankfile"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
@@ -184,6 +185,9 @@ func (bf *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdra
 // Errors: store.ErrNotFound, conflict_state.
 func (bf *Batches) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		if err := bf.Dual.Known(ctx, by, operators.Payouts); err != nil {
+			return b, pay.Change{}, err
+		}
 		if err := base.TwoPersons(ctx, bf.Base, by.ID, b.MadeBy); err != nil {
 			return b, pay.Change{}, err
 		}

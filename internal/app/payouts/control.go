@@ -12,13 +12,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // LimitPayouts changes the limits for withdrawals of a merchant in an environment, or with "" of
 // all merchants together, and returns them.
 //
-// Errors: invalid_request; store.ErrNotFound for an unknown merchant.
+// Errors: invalid_request; store.ErrNotFound for an unknown merchant; those of base.DualControls.Require, unless payouts are stopped.
 func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
 		if _, err := po.Store.Merchants().Get(ctx, merchant); err != nil {
@@ -35,14 +36,18 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 			set = present
 			return nil
 		}
+		if !present.Stops(limits) {
+			if err := po.Dual.Require(ctx, by, base.Ask{
+				Right: operators.Limits, Kind: "payouts.limits", Subject: present.ID, Details: limitDetails(limits), Body: limited{merchant, live, limits},
+			}); err != nil {
+				return err
+			}
+		}
 		next, written, err := present.Set(limits)
 		if err != nil {
 			return err
 		}
-		written.Audit = po.Audited(by, merchants.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, map[string]string{
-			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
-			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
-			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
+		written.Audit = po.Audited(by, merchants.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, limitDetails(limits))
 		if limits.Automatic && !present.Automatic {
 			if written.Settlements, err = po.woken(ctx, merchants.Scope{Merchant: merchant, Live: live}); err != nil {
 				return err
@@ -52,6 +57,21 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 		return po.Store.Commit(ctx, written)
 	})
 	return set, err
+}
+
+// limited are limits of a merchant, or of all.
+type limited struct {
+	Merchant string
+	Live     bool
+	Limits   pay.PayoutLimits
+}
+
+func limitDetails(l pay.PayoutLimits) map[string]string {
+	return map[string]string{
+		"stopped": l.Stopped, "approvalAbove": strconv.FormatInt(l.ApprovalAbove, 10),
+		"hourly": strconv.FormatInt(l.Hourly, 10), "daily": strconv.FormatInt(l.Daily, 10),
+		"automatic": strconv.FormatBool(l.Automatic), "minimum": strconv.FormatInt(l.Minimum, 10), "days": l.Days,
+	}
 }
 
 // woken is the newest settlement that is owed, which looks for all from now on. While nothing was agreed, it ended its looks: if no other
@@ -89,9 +109,12 @@ func (po *Payouts) Controls(ctx context.Context) ([]pay.PayoutControl, error) {
 	return po.Store.Withdrawals().AllControls(ctx)
 }
 
+// passed is a withdrawal that passes the limits, and why.
+type passed struct{ Withdrawal, Note string }
+
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
-// Errors: store.ErrNotFound, conflict_state, store.ErrNotProved.
+// Errors: store.ErrNotFound, conflict_state, store.ErrNotProved; those of base.DualControls.Require.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	if err := pay.FitNote(note); err != nil {
 		return approved, err
@@ -104,6 +127,12 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 		next, change, err := w.Approve(by.ID, po.TimeOf(w.Scope))
 		if err == nil {
 			err = po.provedAsIs(ctx, w)
+		}
+		if err == nil {
+			err = po.Dual.Require(ctx, by, base.Ask{
+				Right: operators.Payouts, Kind: "withdrawal.approve", Subject: w.ID, Body: passed{w.ID, note},
+				Details: map[string]string{"merchant": w.Merchant, "amount": strconv.FormatInt(w.Amount, 10), "note": note},
+			})
 		}
 		if err != nil {
 			return err

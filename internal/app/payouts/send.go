@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/payouts"
@@ -324,7 +325,16 @@ type Payouts struct {
 
 // New returns the payouts of a service.
 func New(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans *plans.Plans, to *Wallets, floats *Floats, c Config) *Payouts {
-	return &Payouts{Base: b, rates: rates, providers: providers, plans: plans, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
+	po := &Payouts{Base: b, rates: rates, providers: providers, plans: plans, to: to, floats: floats, config: c, lanes: accounts.NewLanes(b.Now), asked: limit.NewLocal()}
+	base.Applies(b, "payouts.limits", func(ctx context.Context, by audit.Actor, l limited) error {
+		_, err := po.LimitPayouts(ctx, by, l.Merchant, l.Live, func(to *pay.PayoutLimits) { *to = l.Limits })
+		return err
+	})
+	base.Applies(b, "withdrawal.approve", func(ctx context.Context, by audit.Actor, p passed) error {
+		_, err := po.ApproveWithdrawal(ctx, by, p.Withdrawal, p.Note)
+		return err
+	})
+	return po
 }
 
 // Drain waits for the queries that are under way.

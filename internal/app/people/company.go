@@ -201,7 +201,7 @@ func (co *CompanySignIn) invited(ctx context.Context, from From, person identity
 	u := people.User{
 		ID: co.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: language, Subject: subject, CreatedAt: now,
 	}
-	if l.Operator {
+	if l.Operator != "" {
 		u = u.Appoint(l, now)
 	}
 	change := pay.Change{Links: []people.Link{l}, Users: []people.User{u}}

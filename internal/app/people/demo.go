@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -20,7 +21,7 @@ func (ls *Links) Demo(ctx context.Context, merchant string) (address string, err
 	by := audit.Actor{Kind: audit.BySystem}
 	if _, err := ls.people.byEmail(ctx, demoUser); errors.Is(err, store.ErrNotFound) {
 		now := ls.Now()
-		u := people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: true, CreatedAt: now}
+		u := people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: operators.Admin, CreatedAt: now}
 		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
 		err := ls.Store.Commit(ctx, pay.Change{
 			Users: []people.User{u}, Memberships: []people.Membership{m},

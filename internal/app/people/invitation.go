@@ -49,9 +49,9 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, problem.Conflict("another_user", signInAsInvited.With(u.Email))
 		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
 			return Entered{}, people.NoLink()
-		case l.Operator && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
+		case l.Operator != "" && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
-		case l.Operator && u.Operator: // who invited him stays
+		case l.Operator != "" && u.Operates(): // who invited him stays
 			return Entered{}, problem.Conflict("is_member", isOperator)
 		case u.ID == "":
 			u = fresh
@@ -59,7 +59,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 		default: // written too: whoever removes the user at the same time must see the new role
 			u = u.Next()
 		}
-		if l.Operator {
+		if l.Operator != "" {
 			u = u.Appoint(l, ls.Now())
 		}
 		change.Users = []people.User{u}
@@ -116,7 +116,7 @@ func (pl *People) uninvite(ctx context.Context, change *pay.Change, email string
 
 // join adds to a change that a user gets the role of an invitation. Other invitations to the same team end.
 func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
-	if l.Operator {
+	if l.Operator != "" {
 		if err := ls.people.tellOperators(ctx, change, people.News{What: people.OperatorAdded, By: u.InvitedBy, Merchant: u.Email}, u.ID); err != nil {
 			return err
 		}

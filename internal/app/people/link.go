@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -73,7 +74,7 @@ type Invitee struct {
 	Email    string
 	Merchant string // "": to the operator's console
 	Role     people.Role
-	Operator bool
+	Operator operators.Role     // of an invitation to the console
 	Language merchants.Language // of the e-mail; "": English
 }
 
@@ -92,6 +93,13 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 	}
 	if err := mayGive(by, giver, n); err != nil {
 		return NewLink{}, err
+	}
+	if n.Merchant == "" {
+		if role, err := ls.Dual.RoleOf(ctx, by); err != nil {
+			return NewLink{}, err
+		} else if err := role.Check(operators.Manage); err != nil {
+			return NewLink{}, err
+		}
 	}
 	var m merchants.Merchant
 	if n.Merchant != "" {
@@ -140,10 +148,10 @@ func vouches(by audit.Actor) bool { return by.Kind != audit.ByUser }
 
 func mayGive(by audit.Actor, giver people.Role, n Invitee) error {
 	if n.Merchant == "" {
-		if !n.Operator || by.Kind == audit.ByUser && giver != "" {
+		if n.Operator == "" || by.Kind == audit.ByUser && giver != "" {
 			return problem.New(problem.Forbidden, onlyOperatorsInvite)
 		}
-		return nil
+		return operators.CheckRole(n.Operator)
 	}
 	if err := people.CheckRole(n.Role); err != nil {
 		return err
@@ -168,7 +176,7 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 		return err
 	}
 	if n.Merchant == "" {
-		if u.Operator {
+		if u.Operates() {
 			return problem.Conflict("is_member", isOperator)
 		}
 		return nil
@@ -389,7 +397,10 @@ func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
 	if err != nil || !by.Active() {
 		return base.OrRefuse(err, people.NoLink())
 	}
-	if by.Operator {
+	if l.Merchant == "" && !by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operates() && !by.Operator.May(operators.Merchants) {
+		return people.NoLink()
+	}
+	if by.Operates() {
 		return nil
 	}
 	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)

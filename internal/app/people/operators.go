@@ -16,7 +16,7 @@ import (
 // waits reports whether another operator has to confirm a new invitation, and then adds e-mails to the other operators to its
 // change. No confirmation is needed if there is only one operator, or if the command line makes the invitation.
 func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, by audit.Actor) (bool, error) {
-	if !l.Operator || by.Kind != audit.ByUser {
+	if l.Operator == "" || by.Kind != audit.ByUser {
 		return false, nil
 	}
 	list, err := ls.Store.Users().Operators(ctx)

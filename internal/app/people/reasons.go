@@ -16,6 +16,8 @@ var (
 	codesAppExists          = problem.Define("user.codes_app_exists")
 	factorsChanged          = problem.Define("user.factors_changed")
 	isInTeam                = problem.Define("user.is_in_team")
+	notOperator             = problem.Define("operator.not_operator")
+	ownRole                 = problem.Define("operator.own_role")
 	isOperator              = problem.Define("user.is_operator")
 	lastOwner               = problem.Define("user.last_owner")
 	manyLinks               = problem.Define("user.many_links")

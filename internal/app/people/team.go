@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -21,7 +22,13 @@ type Team struct {
 }
 
 // NewTeam returns the teams of a service's merchants.
-func NewTeam(p *People) *Team { return &Team{p.Base, p} }
+func NewTeam(p *People) *Team {
+	tm := &Team{p.Base, p}
+	base.Applies(p.Base, "operator.role", func(ctx context.Context, by audit.Actor, n newRole) error {
+		return tm.SetOperator(ctx, by, n.Email, n.Role)
+	})
+	return tm
+}
 
 // List lists the users of a merchant, oldest first, and the invitations that wait.
 func (tm *Team) List(ctx context.Context, merchant string) ([]store.Member, []people.Link, error) {
@@ -177,7 +184,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	switch p.Role = m.Role; {
 	case p.Role != "":
 		p.Rights = p.Role.Rights(live)
-	case u.Operator && s.Visits == p.Shop.Merchant:
+	case u.Operates() && s.Visits == p.Shop.Merchant:
 		p.Rights = []merchants.Right{merchants.RightRead}
 	default:
 		return Place{}, store.ErrNotFound
@@ -198,7 +205,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 		if err != nil {
 			return err
 		}
-		if !u.Operator || s.Waiting {
+		if !u.Operates() || s.Waiting {
 			return problem.New(problem.Forbidden, onlyOperatorsLook)
 		}
 		if s.Visits == merchant {
@@ -265,6 +272,53 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 	})
 }
 
+// newRole is a role of an operator in the console.
+type newRole struct {
+	Email string
+	Role  operators.Role
+}
+
+// SetOperator gives an operator of the console another role, on every node at once. Nobody changes his own.
+//
+// Errors: store.ErrNotFound, invalid_request for the role, conflict_state for oneself and for a user who is no operator; those of
+// base.DualControls.Require.
+func (tm *Team) SetOperator(ctx context.Context, by audit.Actor, email string, role operators.Role) error {
+	if err := operators.CheckRole(role); err != nil {
+		return err
+	}
+	u, err := tm.people.byEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	if by.ID == u.ID {
+		return problem.Conflict("self", ownRole)
+	}
+	if err := tm.Dual.Require(ctx, by, base.Ask{
+		Right: operators.Manage, Kind: "operator.role", Subject: u.ID, Details: map[string]string{"email": u.Email, "role": string(role)}, Body: newRole{u.Email, role},
+	}); err != nil {
+		return err
+	}
+	return base.Again(func() error {
+		actor, err := tm.operating(ctx, by)
+		if err != nil {
+			return err
+		}
+		present, err := tm.Store.Users().Get(ctx, u.ID)
+		switch {
+		case err != nil:
+			return err
+		case !present.Active() || !present.Operates():
+			return problem.Conflict("not_operator", notOperator)
+		case present.Operator == role:
+			return nil
+		}
+		return tm.Store.Commit(ctx, pay.Change{
+			Users: append(actor, present.Operate(role)),
+			Audit: tm.Audited(by, merchants.Scope{Live: true}, audit.OperatorChanged, u.ID, map[string]string{"role": string(role), "before": string(present.Operator)}),
+		})
+	})
+}
+
 // operating returns the operator who acts, to be written with what that operator decides; nobody for the command line and
 // for the service itself.
 //
@@ -277,7 +331,7 @@ func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, e
 	if err != nil {
 		return nil, err
 	}
-	if !u.Active() || !u.Operator {
+	if !u.Active() || !u.Operates() {
 		return nil, ErrSignedOut
 	}
 	return []people.User{u.Next()}, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/work"
@@ -39,6 +40,10 @@ type Plans struct {
 func New(b *base.Base, rates *apprates.Rates, catalog *appaccounts.Catalog) *Plans {
 	pl := &Plans{Base: b, rates: rates, catalog: catalog, reading: work.NewLatch()}
 	pl.book.Store(plans.NewBook(nil))
+	base.Applies(b, "plan.apply", func(ctx context.Context, by audit.Actor, a application) error {
+		_, _, err := pl.Apply(ctx, by, a.Plan, a.From)
+		return err
+	})
 	return pl
 }
 
@@ -156,15 +161,28 @@ func (pl *Plans) from(at time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// application is a plan that is applied from a time on.
+type application struct {
+	Plan plans.Plan
+	From time.Time
+}
+
 // Apply makes a plan, or changes one, from a time on; a zero time is now. All nodes use it within base.CacheTTL. Payments that exist
 // keep their terms. Applying what is in force already changes nothing.
 //
-// Errors: invalid_request.
+// Errors: invalid_request; those of base.DualControls.Require.
 func (pl *Plans) Apply(ctx context.Context, by audit.Actor, p plans.Plan, from time.Time) (v plans.Version, changed bool, err error) {
 	if err := pl.Check(p); err != nil {
 		return v, false, err
 	}
+	wanted := from
 	if from, err = pl.from(from); err != nil {
+		return v, false, err
+	}
+	if err := pl.Dual.Require(ctx, by, base.Ask{
+		Right: operators.Prices, Kind: "plan.apply", Subject: p.Name, Details: map[string]string{"from": from.UTC().Format(time.RFC3339), "plan": p.Text()},
+		Body: application{p, wanted},
+	}); err != nil {
 		return v, false, err
 	}
 	err = base.Again(func() error {

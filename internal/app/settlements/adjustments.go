@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -97,7 +98,7 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 		default: // whoever saw the rejected one has seen this one
 			wanted.ID, wanted.Version = known.ID, known.Version
 		}
-		above, err := ad.approvalAbove(ctx, wanted.Scope)
+		above, err := ad.approvalAbove(ctx, by, wanted.Scope)
 		if err != nil {
 			return err
 		}
@@ -170,8 +171,16 @@ func (ad *Adjustments) noted(by audit.Actor, a pay.Adjustment, act audit.Act, no
 	})
 }
 
+// everyAmount is the limit above which every adjustment is.
+const everyAmount = -1
+
 // approvalAbove is the amount, in USD cents, above which a second operator must approve; zero for none.
-func (ad *Adjustments) approvalAbove(ctx context.Context, scope merchants.Scope) (above int64, err error) {
+//
+// Errors: forbidden for a command without a token, if every adjustment needs two persons.
+func (ad *Adjustments) approvalAbove(ctx context.Context, by audit.Actor, scope merchants.Scope) (above int64, err error) {
+	if required, err := ad.Dual.Required(ctx, operators.Adjustments); err != nil || required {
+		return everyAmount, cmp.Or(err, ad.Dual.Known(ctx, by, operators.Adjustments))
+	}
 	list, err := ad.Store.Withdrawals().Controls(ctx, scope.Merchant, scope.Live)
 	for _, c := range list {
 		if c.ApprovalAbove > 0 && (above == 0 || c.ApprovalAbove < above) {
@@ -232,6 +241,9 @@ func (ad *Adjustments) Approve(ctx context.Context, by audit.Actor, id string) (
 	err = base.Again(func() error {
 		a, err := ad.Any(ctx, id)
 		if err != nil {
+			return err
+		}
+		if err := ad.Dual.Known(ctx, by, operators.Adjustments); err != nil {
 			return err
 		}
 		if err := base.TwoPersons(ctx, ad.Base, by.ID, a.MadeBy); err != nil {

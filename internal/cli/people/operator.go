@@ -8,20 +8,25 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // Operator is cascada operator.
 type Operator struct {
-	Add    operatorAddCmd    `cmd:"" help:"Create a token of the admin API (serve --admin) for a person or a program. It is shown only once."`
-	List   operatorListCmd   `cmd:"" help:"List who may use the admin API."`
+	Add    operatorAddCmd    `cmd:"" help:"Create a token of the admin API (serve --admin) and of these commands for a person or a program. It is shown only once."`
+	List   operatorListCmd   `cmd:"" help:"List who has a token."`
 	Remove operatorRemoveCmd `cmd:"" help:"Revoke an operator's token at once."`
+	Role   operatorRoleCmd   `cmd:"" help:"Give an operator another role: admin, finance, risk, support or viewer."`
+	Dual   dualCmd           `cmd:"" name:"dual-control" help:"Show and set which rights need two persons."`
 }
 
 // operatorJSON is the shape of an operator in --json.
 type operatorJSON struct {
 	Name      string `json:"name"`
+	Role      string `json:"role"`
+	Person    string `json:"person,omitempty"`
 	Token     string `json:"token,omitempty"` // only from add
 	Preview   string `json:"tokenPreview"`
 	CreatedAt string `json:"createdAt"`
@@ -29,8 +34,8 @@ type operatorJSON struct {
 	RemovedAt string `json:"removedAt,omitempty"`
 }
 
-func newOperatorJSON(o merchants.Operator) operatorJSON {
-	told := operatorJSON{Name: o.Name, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(cli.TimeForm)}
+func newOperatorJSON(o operators.Operator) operatorJSON {
+	told := operatorJSON{Name: o.Name, Role: string(o.Role), Person: o.Person, Preview: o.Preview, CreatedAt: o.CreatedAt.Format(cli.TimeForm)}
 	if !o.Active() {
 		told.RemovedAt = o.RemovedAt.Format(cli.TimeForm)
 	} else if !o.EndsAt.IsZero() {
@@ -42,6 +47,8 @@ func newOperatorJSON(o merchants.Operator) operatorJSON {
 type operatorAddCmd struct {
 	cli.DatabaseFlags
 	Name    string        `arg:"" help:"Name of the operator, as the audit log shows it."`
+	Role    string        `default:"admin" enum:"admin,finance,risk,support,viewer" help:"What the token may do: admin, finance, risk, support or viewer (docs/ADMIN.md)."`
+	Person  string        `placeholder:"EMAIL" help:"Operator of the console whose token it is: both count as one person, and the token has no more rights than the person."`
 	Expires time.Duration `default:"2160h" help:"How long the token is valid, 90 days by default; 0: until it is removed."`
 	JSON    bool          `name:"json" help:"Print JSON."`
 }
@@ -56,7 +63,15 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	token, o, err := a.Operators.Add(ctx, a.Self(), c.Name, ends)
+	n := auth.Newcomer{Name: c.Name, Role: operators.Role(c.Role), Ends: ends}
+	if c.Person != "" {
+		u, err := a.Team.Find(ctx, c.Person)
+		if err != nil {
+			return err
+		}
+		n.Person = u.ID
+	}
+	token, o, err := a.Operators.Add(ctx, a.Self(), n)
 	if err != nil {
 		return err
 	}
@@ -65,7 +80,7 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 		told.Token = token
 		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\ntoken     %s\nThe token is shown only once.\n", o.Name, token)
+	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\nrole      %s\ntoken     %s\nThe token is shown only once.\n", o.Name, o.Role, token)
 	return err
 }
 
@@ -87,7 +102,7 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {
-		fmt.Fprintln(table, "OPERATOR\tTOKEN\tSINCE\tENDS\tREMOVED")
+		fmt.Fprintln(table, "OPERATOR\tROLE\tTOKEN\tSINCE\tENDS\tREMOVED")
 	}
 	for _, o := range list {
 		told := newOperatorJSON(o)
@@ -97,7 +112,7 @@ func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", told.Name, told.Preview, told.CreatedAt, told.EndsAt, told.RemovedAt)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", told.Name, told.Role, told.Preview, told.CreatedAt, told.EndsAt, told.RemovedAt)
 	}
 	return table.Flush()
 }

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
@@ -37,7 +38,7 @@ type linkFlags struct {
 func (f linkFlags) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
 	c := f.OperatorConfig(log)
 	c.PublicURL = strings.TrimSuffix(string(f.PublicURL), "/")
-	return daemon.Open(ctx, c)
+	return f.OpenAs(ctx, c)
 }
 
 func printLink(told users.NewLink) error {
@@ -49,7 +50,7 @@ type userInviteCmd struct {
 	linkFlags
 	Email    string `arg:"" help:"E-mail address of the person."`
 	Merchant string `placeholder:"ID" help:"Merchant, mer_…"`
-	Role     string `default:"owner" help:"Role at the merchant: ${roles}."`
+	Role     string `help:"Role at the merchant: ${roles}; owner by default. Role of an operator: admin, finance, risk, support or viewer; admin by default."`
 	Operator bool   `help:"Invite to the operator's console."`
 	Language string `default:"en" enum:"en,es,pt" help:"Language of the e-mail: en, es or pt."`
 }
@@ -63,9 +64,11 @@ func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	n := users.Invitee{Email: c.Email, Merchant: c.Merchant, Role: people.Role(c.Role), Operator: c.Operator, Language: merchants.Language(c.Language)}
+	n := users.Invitee{Email: c.Email, Merchant: c.Merchant, Language: merchants.Language(c.Language)}
 	if c.Operator {
-		n.Role = ""
+		n.Operator = operators.Role(cmp.Or(c.Role, string(operators.Admin)))
+	} else {
+		n.Role = people.Role(cmp.Or(c.Role, string(people.Owner)))
 	}
 	told, err := a.Links.Invite(ctx, a.Self(), "", n)
 	if err != nil {
@@ -153,12 +156,12 @@ func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, er
 	}
 	var invited []people.Link
 	if c.Merchant == "" {
-		operators, links, err := a.Team.Operators(ctx)
+		staff, links, err := a.Team.Operators(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range operators {
-			add(u, "operator")
+		for _, u := range staff {
+			add(u, people.Role(u.Operator))
 		}
 		invited = links
 	} else {
@@ -175,7 +178,7 @@ func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, er
 		invited = links
 	}
 	for _, l := range invited {
-		list = append(list, userJSON{l.ID, l.Email, "", l.Role, false, true, l.CreatedAt.Format(cli.TimeForm)})
+		list = append(list, userJSON{l.ID, l.Email, "", cmp.Or(l.Role, people.Role(l.Operator)), false, true, l.CreatedAt.Format(cli.TimeForm)})
 	}
 	return list, nil
 }

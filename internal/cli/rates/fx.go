@@ -53,7 +53,7 @@ func parseCurrency(text string) (money.Currency, error) {
 func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.FX = f.FX()
-	return daemon.Open(ctx, c)
+	return d.OpenAs(ctx, c)
 }
 
 type fxListCmd struct {

@@ -10,7 +10,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay/routing/rulefile"
 )
 
@@ -31,7 +30,7 @@ type routingFlag struct {
 func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.Adapters, c.Routing = adapters, f.Routing
-	return daemon.Open(ctx, c)
+	return d.OpenAs(ctx, c)
 }
 
 type routeShowCmd struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	totals "github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 //go:embed all:templates text
@@ -42,9 +43,9 @@ func Register(site *frame.Site, uses Uses) error {
 	site.Handle("GET /analytics/checkouts.csv", merchants.RightRead, a.checkoutsFile)
 	site.Handle("GET /analytics/waits", merchants.RightRead, a.waits)
 	site.Handle("GET /analytics/waits.csv", merchants.RightRead, a.waitsFile)
-	site.HandleOperator("GET /console/analytics", a.show)
-	site.HandleOperator("GET /console/analytics/days.csv", a.days)
-	site.HandleOperator("GET /console/analytics/parts.csv", a.parts)
+	site.HandleOperator("GET /console/analytics", operators.View, a.show)
+	site.HandleOperator("GET /console/analytics/days.csv", operators.View, a.days)
+	site.HandleOperator("GET /console/analytics/parts.csv", operators.View, a.parts)
 	return nil
 }
 
@@ -157,7 +158,7 @@ func (view) USD(cents int64) money.Amount { return money.New(cents, money.USD) }
 func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 	q := r.URL.Query()
 	out := view{By: totals.Dimension(q.Get("by")), Groups: payments.Groups(), All: v.Shop.ID == "", Live: q.Get("environment") != "sandbox"}
-	if v.User.Operator && v.Role == "" {
+	if v.User.Operates() && v.Role == "" {
 		out.Groups = append(out.Groups, payments.OperatorGroups()...)
 	}
 	if !slices.Contains(out.Groups, out.By) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 //go:embed all:templates text
@@ -29,31 +30,31 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	c := &pages{d, uses}
-	site.HandleOperator("GET /console", c.overview)
-	site.HandleOperator("GET /console/search", c.search)
-	site.HandleOperator("GET /console/merchants", c.merchants)
-	site.HandleOperator("GET /console/merchants.csv", c.merchantsFile)
-	site.HandleOperator("GET /console/audit.csv", c.auditFile)
-	site.HandleOperator("GET /console/merchants/new", c.newMerchant, frame.Beforehand())
-	site.HandleOperator("POST /console/merchants", c.createMerchant)
-	site.HandleOperator("GET /console/merchants/{id}", c.merchant)
-	site.HandleOperator("POST /console/merchants/{id}/terms", c.agree)
-	site.HandleOperator("GET /console/merchants/{id}/pause", c.pausing)
-	site.HandleOperator("POST /console/merchants/{id}/pause", c.pause)
-	site.HandleOperator("POST /console/merchants/{id}/resume", c.resume)
-	site.HandleOperator("POST /console/merchants/{id}/email", c.setEmail)
-	site.HandleOperator("POST /console/merchants/{id}/invite", c.invite)
-	site.HandleOperator("POST /console/merchants/{id}/withdraw", c.withdraw, frame.Calm())
-	site.HandleOperator("POST /console/merchants/{id}/visit", c.visit, frame.Calm())
-	site.HandleOperator("POST /console/visit/end", c.leave, frame.Calm())
-	site.HandleOperator("GET /console/audit", c.audit)
-	site.HandleOperator("GET /console/operators", c.operators)
-	site.HandleOperator("POST /console/operators/invite", c.inviteOperator)
-	site.HandleOperator("POST /console/operators/confirm", c.confirmOperator)
-	site.HandleOperator("POST /console/operators/withdraw", c.withdrawOperator, frame.Calm())
-	site.HandleOperator("POST /console/operators/remove", c.removeOperator)
-	site.HandleOperator("POST /console/operators/sign-out", c.signOutOperator)
-	site.HandleOperator("POST /console/operators/unlock", c.unlockOperator)
+	site.HandleOperator("GET /console", operators.View, c.overview)
+	site.HandleOperator("GET /console/search", operators.View, c.search)
+	site.HandleOperator("GET /console/merchants", operators.View, c.merchants)
+	site.HandleOperator("GET /console/merchants.csv", operators.View, c.merchantsFile)
+	site.HandleOperator("GET /console/audit.csv", operators.View, c.auditFile)
+	site.HandleOperator("GET /console/merchants/new", operators.Merchants, c.newMerchant, frame.Beforehand())
+	site.HandleOperator("POST /console/merchants", operators.Merchants, c.createMerchant)
+	site.HandleOperator("GET /console/merchants/{id}", operators.View, c.merchant)
+	site.HandleOperator("POST /console/merchants/{id}/terms", operators.Prices, c.agree)
+	site.HandleOperator("GET /console/merchants/{id}/pause", operators.Pause, c.pausing)
+	site.HandleOperator("POST /console/merchants/{id}/pause", operators.Pause, c.pause)
+	site.HandleOperator("POST /console/merchants/{id}/resume", operators.Pause, c.resume)
+	site.HandleOperator("POST /console/merchants/{id}/email", operators.Merchants, c.setEmail)
+	site.HandleOperator("POST /console/merchants/{id}/invite", operators.Merchants, c.invite)
+	site.HandleOperator("POST /console/merchants/{id}/withdraw", operators.Merchants, c.withdraw, frame.Calm())
+	site.HandleOperator("POST /console/merchants/{id}/visit", operators.Merchants, c.visit, frame.Calm())
+	site.HandleOperator("POST /console/visit/end", operators.View, c.leave, frame.Calm())
+	site.HandleOperator("GET /console/audit", operators.View, c.audit)
+	site.HandleOperator("GET /console/operators", operators.View, c.operators)
+	site.HandleOperator("POST /console/operators/invite", operators.Manage, c.inviteOperator)
+	site.HandleOperator("POST /console/operators/confirm", operators.Manage, c.confirmOperator)
+	site.HandleOperator("POST /console/operators/withdraw", operators.Manage, c.withdrawOperator, frame.Calm())
+	site.HandleOperator("POST /console/operators/remove", operators.Manage, c.removeOperator)
+	site.HandleOperator("POST /console/operators/sign-out", operators.Manage, c.signOutOperator)
+	site.HandleOperator("POST /console/operators/unlock", operators.Manage, c.unlockOperator)
 	return nil
 }
 

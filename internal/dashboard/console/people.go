@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -20,7 +20,7 @@ type operatorsView struct {
 	Users   []people.User
 	Invited []people.Link
 	Names   map[string]string    // addresses of the operators by id
-	Tokens  []merchants.Operator // of the admin API
+	Tokens  []operators.Operator // of the admin API
 	Link    string               // of a new invitation, shown once
 	LinkTo  string
 }
@@ -45,8 +45,8 @@ func (c *pages) showOperators(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 func (c *pages) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	typed := desk.Typed(r, "email", "language")
-	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
+	typed := desk.Typed(r, "email", "language", "role")
+	told, err := c.Uses.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: operators.Role(typed.Value("role")), Language: language(typed.Value("language"))})
 	if err == nil {
 		return c.invited(w, r, v, told)
 	}

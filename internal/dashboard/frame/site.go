@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/web"
 
 	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // Base is where the dashboard's pages are.
@@ -44,6 +45,7 @@ type Route struct {
 	Method, Path string // of the shop's pages: the path below the shop and environment
 	Kind         Kind
 	Right        merchants.Right // that pages of a shop require
+	Operators    operators.Right // that pages of the console require
 	Afresh       bool            // of the console: it asks for a second factor from the last ten minutes
 }
 
@@ -167,12 +169,13 @@ func (s *Site) Handle(pattern string, right merchants.Right, h Handler, how ...S
 // HandleOwn registers a page of what is the user's own, such as "GET /profile".
 func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, nil, h) }
 
-// HandleOperator registers a page or an action of the operator's console: "GET /console/accounts". An action asks for a
+// HandleOperator registers a page or an action of the operator's console: "GET /console/accounts". Every operator whose role has
+// the right may open it (OPR-1). An action asks for a
 // second factor from the last ten minutes, unless it is Calm: it may move money, or show or change what does.
-func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
+func (s *Site) HandleOperator(pattern string, right operators.Right, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	afresh := limitsOf(how).asks.afresh(method)
-	s.handle(pattern, OfOperator, operates, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	s.handle(pattern, OfOperator, operates(right), func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
 			s.Flash(w, "operator_factor")
 			s.Go(w, r, s.At("/profile/app"))
@@ -184,15 +187,18 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 		}
 		return h(w, r, v)
 	}, how...)
-	s.routes[len(s.routes)-1].Afresh = afresh
+	last := &s.routes[len(s.routes)-1]
+	last.Afresh, last.Operators = afresh, right
 }
 
-// operates permits operators. It does not reveal that there is a console.
-func operates(_ *http.Request, v *Visit) error {
-	if !v.User.Operator {
-		return problem.New(problem.NotFound, base.NoPage)
+// operates permits operators whose role has a right. It does not reveal to others that there is a console.
+func operates(right operators.Right) permit {
+	return func(_ *http.Request, v *Visit) error {
+		if !v.User.Operates() {
+			return problem.New(problem.NotFound, base.NoPage)
+		}
+		return v.User.Operator.Check(right)
 	}
-	return nil
 }
 
 func (s *Site) handle(pattern string, kind Kind, may permit, h Handler, how ...Serving) {
@@ -425,7 +431,7 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 		r.SetPathValue("environment", strings.Join(below[1:min(2, len(below))], ""))
 		may = s.enter
 	case below[0] == "console":
-		may = operates
+		may = operates(operators.View)
 	}
 	s.page(may, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if page := strings.TrimRight(r.URL.Path, "/"); r.Method == http.MethodGet && page != r.URL.Path {

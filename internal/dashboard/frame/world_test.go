@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -44,7 +45,7 @@ func visit(path string, live bool, language merchants.Language) *Visit {
 
 // console is an operator's look at the console.
 func console(path string) *Visit {
-	return &Visit{User: people.User{ID: "usr_2", Name: "Olga", Email: "olga@cascada.example", Operator: true}, Path: path}
+	return &Visit{User: people.User{ID: "usr_2", Name: "Olga", Email: "olga@cascada.example", Operator: operators.Admin}, Path: path}
 }
 
 type row struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // A restricted key may do only what it has a right to. So may the tokens of a login with it.
@@ -256,19 +257,19 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 // Tokens of the admin API can expire. Then the operator can get another one.
 func TestOperatorsTokenEnds(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", s.Clock.Now().Add(time.Hour))
+		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin, Ends: s.Clock.Now().Add(time.Hour)})
 		harness.Must(t, err)
 		if _, err := s.App.Operators.Authenticate(ctx, token); err != nil {
 			t.Errorf("a new token is refused: %v", err)
 		}
-		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{}); err == nil {
+		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin}); err == nil {
 			t.Error("an operator with a valid token got another one")
 		}
 		s.Clock.Advance(time.Hour)
 		if _, err := s.App.Operators.Authenticate(ctx, token); err == nil {
 			t.Error("an expired token is accepted")
 		}
-		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{})
+		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin})
 		harness.Must(t, err)
 		if o, err := s.App.Operators.Authenticate(ctx, again); err != nil || o.Name != "ana" {
 			t.Errorf("the second token belongs to %q with the error %v, want ana", o.Name, err)

@@ -25,6 +25,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/destination"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -218,7 +219,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			return func() error { _, err := b.Keys.RevokeRaw(ctx, b.Self(), b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.Operators.Add(ctx, ana, "bia", time.Time{}); return err }
+			return func() error {
+				_, _, err := b.Operators.Add(ctx, ana, auth.Newcomer{Name: "bia", Role: operators.Admin})
+				return err
+			}
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")

@@ -14,6 +14,7 @@ import (
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
@@ -202,7 +203,7 @@ func TestSecondOperatorConfirmsWhoIsInvited(t *testing.T) {
 		}
 		other := known("other@ops.example")
 		a := other.Ask(t, http.MethodPost, link, url.Values{})
-		if u, err = s.App.Store.Users().Get(ctx, other.User.ID); err != nil || u.Operator {
+		if u, err = s.App.Store.Users().Get(ctx, other.User.ID); err != nil || u.Operates() {
 			t.Errorf("another one uses the link (%v): %d to %s", err, a.Status, a.Header.Get("Location"))
 		}
 		if a := nora.Ask(t, http.MethodPost, link, url.Values{}); a.Status != http.StatusSeeOther {
@@ -220,7 +221,7 @@ func TestSecondOperatorConfirmsWhoIsInvited(t *testing.T) {
 		if base.TwoPersons(ctx, s.App.Base, own[0].User.ID, own[1].User.ID) == nil {
 			t.Error("two identities of one operator are two persons once that operator was removed")
 		}
-		s.Clock.Advance(people.NewOperator)
+		s.Clock.Advance(operators.NewOperator)
 		harness.Must(t, base.TwoPersons(ctx, s.App.Base, own[0].User.ID, own[1].User.ID))
 	})
 }

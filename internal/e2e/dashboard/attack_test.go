@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/pquerna/otp/totp"
 )
@@ -282,7 +283,7 @@ func TestInvitationEndsWithItsGiver(t *testing.T) {
 	}
 	operator := harness.OperatorUser(t, o)
 	var links []string
-	for _, n := range []users.Invitee{{Email: "eve@evil.example", Operator: true}, {Email: "eve@evil.example", Merchant: o.Merchant.ID, Role: people.Owner}} {
+	for _, n := range []users.Invitee{{Email: "eve@evil.example", Operator: operators.Admin}, {Email: "eve@evil.example", Merchant: o.Merchant.ID, Role: people.Owner}} {
 		told, err := s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByUser, ID: operator.User.ID}, "", n)
 		harness.Must(t, err)
 		links = append(links, strings.TrimPrefix(told.Address, s.URL))

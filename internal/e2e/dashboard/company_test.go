@@ -26,6 +26,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // The service at the company's identity provider.
@@ -415,12 +416,12 @@ func TestUnprovedAddressIsNobodys(t *testing.T) {
 		u, err := s.App.Store.Users().ByEmail(ctx, boss)
 		harness.Must(t, err)
 		harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Users: []people.User{u.AddTOTP("JBSWY3DPEHPK3PXP", 1, []string{"a recovery code"})}}))
-		told, err := s.App.Links.Invite(ctx, s.App.Links.Self(), "", users.Invitee{Email: boss, Operator: true})
+		told, err := s.App.Links.Invite(ctx, s.App.Links.Self(), "", users.Invitee{Email: boss, Operator: operators.Admin})
 		harness.Must(t, err)
 		if a := squat.Ask(t, http.MethodPost, strings.TrimPrefix(told.Address, s.URL), url.Values{}); a.Status != http.StatusConflict {
 			t.Errorf("who registered the address is signed in, and accepts an invitation that another one was given: %d %s", a.Status, a.Text())
 		}
-		link := invite(op, "", users.Invitee{Operator: true})
+		link := invite(op, "", users.Invitee{Operator: operators.Admin})
 		if a := squat.Ask(t, http.MethodPost, link, url.Values{}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "address must be proved") {
 			t.Errorf("who registered the address accepts the operator's invitation: %d %s", a.Status, a.Text())
 		}

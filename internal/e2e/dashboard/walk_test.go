@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/pquerna/otp/totp"
 )
@@ -207,7 +208,7 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: "https://pay.example.com"})
 	harness.Must(t, err)
-	site.HandleOperator("GET /console/anything", func(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
+	site.HandleOperator("GET /console/anything", operators.View, func(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
 		_, err := w.Write([]byte("in"))
 		return err
 	})

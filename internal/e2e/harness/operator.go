@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -73,12 +75,18 @@ func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
 	})
 }
 
-// Operator adds an operator to the service.
+// Operator adds an operator with all rights to the service.
 func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
 	t.Helper()
-	token, _, err := s.App.Operators.Add(ctx, s.App.Self(), name, time.Time{})
+	return s.OperatorWith(t, auth.Newcomer{Name: name, Role: operators.Admin}, log)
+}
+
+// OperatorWith adds an operator to the service.
+func (s *Instance) OperatorWith(t *testing.T, n auth.Newcomer, log *Diary) Operator {
+	t.Helper()
+	token, _, err := s.App.Operators.Add(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test@machine"}, n)
 	Must(t, err)
-	return Operator{s, name, token, log}
+	return Operator{s, n.Name, token, log}
 }
 
 // Ask makes a request to the admin API. A header line "Name: " removes the header. It fails the

@@ -15,6 +15,7 @@ import (
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -37,16 +38,22 @@ func (o Client) Staff(t *testing.T, role people.Role) Staff {
 	return o.invited(t, users.Invitee{Merchant: o.Merchant.ID, Role: role}, string(role))
 }
 
-// OperatorUser makes a user of the operator's console.
+// OperatorUser makes a user of the operator's console with all rights.
 func OperatorUser(t *testing.T, o Client) Staff {
 	t.Helper()
-	return o.invited(t, users.Invitee{Operator: true}, "operator")
+	return OperatorWithRole(t, o, operators.Admin)
+}
+
+// OperatorWithRole makes a user of the operator's console.
+func OperatorWithRole(t *testing.T, o Client, role operators.Role) Staff {
+	t.Helper()
+	return o.invited(t, users.Invitee{Operator: role}, "operator")
 }
 
 func (o Client) invited(t *testing.T, n users.Invitee, name string) Staff {
 	t.Helper()
 	n.Email = fmt.Sprintf("%s-%s@acme.example", name, strings.ToLower(o.App.NewID("", o.App.Now())))
-	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, "", n)
+	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test@machine"}, "", n)
 	Must(t, err)
 	token := told.Address[strings.LastIndex(told.Address, "/")+1:]
 	e, err := o.App.Links.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: merchants.English})

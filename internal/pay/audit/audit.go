@@ -167,6 +167,13 @@ const (
 	ProviderReconciled Act = "provider.reconciled" // the provider's report was compared with the books
 	OperatorAdded      Act = "operator.added"      // a new admin API operator
 	OperatorRemoved    Act = "operator.removed"
+	OperatorChanged    Act = "operator.changed" // another role
+
+	DualControlChanged Act = "dual_control.changed" // what needs two operators
+	ProposalMade       Act = "proposal.made"        // an operator waits for a second one
+	ProposalApproved   Act = "proposal.approved"
+	ProposalApplied    Act = "proposal.applied"
+	ProposalRejected   Act = "proposal.rejected"
 
 	RateSet Act = "rate.set" // an exchange rate, by the operator; a feed's are in the history of rates
 

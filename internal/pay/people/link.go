@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -48,7 +49,7 @@ type Link struct {
 	Email       string             // of an invitation
 	Merchant    string             // that an invitation is for; "": the operator's console
 	Role        Role               // that an invitation gives
-	Operator    bool               // an invitation to the operator's console
+	Operator    operators.Role     // that an invitation to the operator's console gives; "": it is none
 	Proves      bool               // whoever uses it has the mailbox, as it came by e-mail; or whoever runs the machine vouches for the address
 	Waits       bool               // for another operator, who confirms the invitation of a new one (DASH-33): nobody has its token before
 	ConfirmedBy string             // who did: a user's id

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -17,8 +18,8 @@ const UserPrefix = "usr_"
 type User struct {
 	ID        string // usr_…
 	Version   int64
-	Email     string // in lower case; no two users have the same; "" once the user was removed
-	Operator  bool   // may use the operator's console
+	Email     string         // in lower case; no two users have the same; "" once the user was removed
+	Operator  operators.Role // in the operator's console; "": the user is no operator
 	CreatedAt time.Time
 	RemovedAt time.Time
 	Name      string
@@ -203,10 +204,13 @@ func (u User) SetPasskeys(list []Passkey) User {
 	return u
 }
 
-// Operate gives the user access to the operator's console, or takes it away.
-func (u User) Operate(on bool) User {
+// Operates reports whether the user may use the operator's console.
+func (u User) Operates() bool { return u.Operator != "" }
+
+// Operate gives the user a role in the operator's console, or takes it away ("").
+func (u User) Operate(as operators.Role) User {
 	u.Version++
-	u.Operator = on
+	u.Operator = as
 	return u
 }
 
@@ -221,16 +225,13 @@ func (u User) Prove() User {
 
 // Appoint makes the user an operator, by an invitation. The caller writes the user.
 func (u User) Appoint(l Link, now time.Time) User {
-	u.Operator, u.InvitedBy, u.OperatorAt, u.Confirmed = true, l.By, now, l.ConfirmedBy != ""
+	u.Operator, u.InvitedBy, u.OperatorAt, u.Confirmed = l.Operator, l.By, now, l.ConfirmedBy != ""
 	return u
 }
 
-// NewOperator is how long an operator and whoever invited him count as one person, where two are needed.
-const NewOperator = 30 * 24 * time.Hour
-
 // Inviter is who made the user an operator not long ago, "" for nobody.
 func (u User) Inviter(now time.Time) string {
-	if now.Before(u.OperatorAt.Add(NewOperator)) {
+	if now.Before(u.OperatorAt.Add(operators.NewOperator)) {
 		return u.InvitedBy
 	}
 	return ""

@@ -34,6 +34,7 @@ type Details struct {
 	Right         string // the right that the key lacks
 	Balance       *Shortfall
 	ReplayID      string // the replay that runs
+	Proposal      string // that waits for a second operator
 }
 
 // Shortfall is the available and the requested amount.

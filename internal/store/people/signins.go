@@ -97,7 +97,7 @@ var LinksTable = table.Describe(table.Table[people.Link]{
 		f.Text("email!", &l.Email)
 		f.Text("merchant!", &l.Merchant)
 		table.Word(f, "role!", &l.Role)
-		f.Flag("operator!", &l.Operator)
+		f.Text("operator!", (*string)(&l.Operator))
 		f.Flag("proves!", &l.Proves)
 		f.Flag("waits", &l.Waits)
 		f.Text("confirmed_by", &l.ConfirmedBy)

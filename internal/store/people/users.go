@@ -27,7 +27,7 @@ var UsersTable = table.Describe(table.Table[people.User]{
 		f.Text("id!", &u.ID)
 		f.Number("version", &u.Version)
 		f.Text("email", &u.Email)
-		f.Flag("operator", &u.Operator)
+		f.Text("operator", (*string)(&u.Operator))
 		f.Text("subject", &u.Subject)
 		f.Time("created_at!", &u.CreatedAt)
 		f.Time("removed_at", &u.RemovedAt)
@@ -154,7 +154,7 @@ var (
 	selectUser          = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE id = $1`)
 	selectUserByEmail   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE email = $1 AND email <> ''`)
 	selectUserBySubject = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE subject = $1 AND subject <> ''`)
-	listOperatorUsers   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE operator ORDER BY id`)
+	listOperatorUsers   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE operator <> '' ORDER BY id`)
 	listMembers         = engine.Statement(`
 SELECT ` + UsersTable.ListOf("u") + `, m.role, m.created_at, (SELECT coalesce(max(s.seen_at), 0) FROM signins AS s WHERE s.user_id = u.id AND NOT s.waiting)
 FROM memberships AS m JOIN users AS u ON u.id = m.user_id

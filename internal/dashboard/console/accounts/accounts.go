@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 )
@@ -31,18 +32,18 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	a := &pages{d, uses}
-	site.HandleOperator("GET /console/accounts", a.list)
-	site.HandleOperator("GET /console/accounts/new", a.blank, frame.Beforehand())
-	site.HandleOperator("POST /console/accounts", a.open)
-	site.HandleOperator("GET /console/accounts/{id}", a.show)
-	site.HandleOperator("GET /console/accounts/{id}/edit", a.edit, frame.Beforehand())
-	site.HandleOperator("POST /console/accounts/{id}/edit", a.change)
-	site.HandleOperator("GET /console/accounts/{id}/credentials", a.credentials, frame.Beforehand())
-	site.HandleOperator("POST /console/accounts/{id}/credentials", a.rotate)
-	site.HandleOperator("POST /console/accounts/{id}/check", a.check, frame.Calm())
-	site.HandleOperator("POST /console/accounts/{id}/enable", a.enable)
-	site.HandleOperator("POST /console/accounts/{id}/disable", a.disable, frame.Calm())
-	site.HandleOperator("POST /console/accounts/{id}/remove", a.remove)
+	site.HandleOperator("GET /console/accounts", operators.View, a.list)
+	site.HandleOperator("GET /console/accounts/new", operators.Credentials, a.blank, frame.Beforehand())
+	site.HandleOperator("POST /console/accounts", operators.Credentials, a.open)
+	site.HandleOperator("GET /console/accounts/{id}", operators.View, a.show)
+	site.HandleOperator("GET /console/accounts/{id}/edit", operators.Accounts, a.edit, frame.Beforehand())
+	site.HandleOperator("POST /console/accounts/{id}/edit", operators.Accounts, a.change)
+	site.HandleOperator("GET /console/accounts/{id}/credentials", operators.Credentials, a.credentials, frame.Beforehand())
+	site.HandleOperator("POST /console/accounts/{id}/credentials", operators.Credentials, a.rotate)
+	site.HandleOperator("POST /console/accounts/{id}/check", operators.Accounts, a.check, frame.Calm())
+	site.HandleOperator("POST /console/accounts/{id}/enable", operators.Accounts, a.enable)
+	site.HandleOperator("POST /console/accounts/{id}/disable", operators.Accounts, a.disable, frame.Calm())
+	site.HandleOperator("POST /console/accounts/{id}/remove", operators.Accounts, a.remove)
 	return nil
 }
 

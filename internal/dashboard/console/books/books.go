@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 	"github.com/cascadapay/cascada/internal/store"
@@ -38,20 +39,20 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	b := &pages{d, uses}
-	site.HandleOperator("GET /console/rates", b.rates)
-	site.HandleOperator("POST /console/rates/import", b.importRates, frame.Files(maxFile, fileWithin))
-	site.HandleOperator("GET /console/rates/{currency}", b.rate)
-	site.HandleOperator("POST /console/rates/{currency}", b.setRate)
-	site.HandleOperator("GET /console/reconciliation", b.comparisons)
-	site.HandleOperator("POST /console/reconciliation", b.compare, frame.Calm(), frame.Files(maxFile, fileWithin))
-	site.HandleOperator("GET /console/health", b.health)
-	site.HandleOperator("GET /console/check", b.check)
-	site.HandleOperator("GET /console/check/live", b.checkLive)
-	site.HandleOperator("POST /console/check/start", b.startCheck)
-	site.HandleOperator("POST /console/check/stop", b.stopCheck)
-	site.HandleOperator("GET /console/seals", b.seals)
-	site.HandleOperator("GET /console/seals/heads.txt", b.heads)
-	site.HandleOperator("POST /console/seals", b.compareHeads, frame.Files(maxFile, fileWithin))
+	site.HandleOperator("GET /console/rates", operators.View, b.rates)
+	site.HandleOperator("POST /console/rates/import", operators.Rates, b.importRates, frame.Files(maxFile, fileWithin))
+	site.HandleOperator("GET /console/rates/{currency}", operators.View, b.rate)
+	site.HandleOperator("POST /console/rates/{currency}", operators.Rates, b.setRate)
+	site.HandleOperator("GET /console/reconciliation", operators.View, b.comparisons)
+	site.HandleOperator("POST /console/reconciliation", operators.Reconciliation, b.compare, frame.Calm(), frame.Files(maxFile, fileWithin))
+	site.HandleOperator("GET /console/health", operators.View, b.health)
+	site.HandleOperator("GET /console/check", operators.View, b.check)
+	site.HandleOperator("GET /console/check/live", operators.View, b.checkLive)
+	site.HandleOperator("POST /console/check/start", operators.Checks, b.startCheck)
+	site.HandleOperator("POST /console/check/stop", operators.Checks, b.stopCheck)
+	site.HandleOperator("GET /console/seals", operators.View, b.seals)
+	site.HandleOperator("GET /console/seals/heads.txt", operators.View, b.heads)
+	site.HandleOperator("POST /console/seals", operators.Checks, b.compareHeads, frame.Files(maxFile, fileWithin))
 	return nil
 }
 

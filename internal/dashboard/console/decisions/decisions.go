@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -31,30 +32,30 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	u := &pages{d, uses}
-	site.HandleOperator("GET /console/decisions", u.decisions)
-	site.HandleOperator("GET /console/decisions.csv", u.decidedFile)
-	site.HandleOperator("GET /console/payments/{id}", u.payment)
-	site.HandleOperator("POST /console/payments/{id}/resolve", u.resolvePayment)
-	site.HandleOperator("GET /console/claims/{id}", u.claim)
-	site.HandleOperator("GET /console/claims/{id}/evidence/{evidence}", u.evidenceFile)
-	site.HandleOperator("POST /console/claims/{id}/resolve", u.resolveClaim)
-	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim, frame.Calm())
-	site.HandleOperator("POST /console/claims/{id}/carried", u.carriedClaim)
-	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
-	site.HandleOperator("POST /console/withdrawals/{id}/approve", u.approve)
-	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.resolveWithdrawal)
-	site.HandleOperator("POST /console/withdrawals/{id}/reveal", u.reveal)
-	site.HandleOperator("GET /console/verifications/{id}", u.verification)
-	site.HandleOperator("POST /console/verifications/{id}/decide", u.decide)
-	site.HandleOperator("GET /console/notices", u.notice)
-	site.HandleOperator("POST /console/notices/close", u.closeNotice)
-	site.HandleOperator("GET /console/adjustments", u.adjustments)
-	site.HandleOperator("GET /console/adjustments/new", u.newAdjustment, frame.Beforehand())
-	site.HandleOperator("POST /console/adjustments/new", u.createAdjustment)
-	site.HandleOperator("GET /console/adjustments/{id}", u.adjustment)
-	site.HandleOperator("POST /console/adjustments/{id}/approve", u.approveAdjustment)
-	site.HandleOperator("POST /console/adjustments/{id}/reject", u.rejectAdjustment)
-	site.HandleOperator("POST /console/adjustments/{id}/reverse", u.reverseAdjustment)
+	site.HandleOperator("GET /console/decisions", operators.View, u.decisions)
+	site.HandleOperator("GET /console/decisions.csv", operators.View, u.decidedFile)
+	site.HandleOperator("GET /console/payments/{id}", operators.View, u.payment)
+	site.HandleOperator("POST /console/payments/{id}/resolve", operators.Payments, u.resolvePayment)
+	site.HandleOperator("GET /console/claims/{id}", operators.View, u.claim)
+	site.HandleOperator("GET /console/claims/{id}/evidence/{evidence}", operators.View, u.evidenceFile)
+	site.HandleOperator("POST /console/claims/{id}/resolve", operators.Claims, u.resolveClaim)
+	site.HandleOperator("POST /console/claims/{id}/ask", operators.Cases, u.askClaim, frame.Calm())
+	site.HandleOperator("POST /console/claims/{id}/carried", operators.Cases, u.carriedClaim)
+	site.HandleOperator("GET /console/withdrawals/{id}", operators.View, u.withdrawal)
+	site.HandleOperator("POST /console/withdrawals/{id}/approve", operators.Payouts, u.approve)
+	site.HandleOperator("POST /console/withdrawals/{id}/resolve", operators.Payouts, u.resolveWithdrawal)
+	site.HandleOperator("POST /console/withdrawals/{id}/reveal", operators.Reveal, u.reveal)
+	site.HandleOperator("GET /console/verifications/{id}", operators.View, u.verification)
+	site.HandleOperator("POST /console/verifications/{id}/decide", operators.Verifications, u.decide)
+	site.HandleOperator("GET /console/notices", operators.View, u.notice)
+	site.HandleOperator("POST /console/notices/close", operators.Cases, u.closeNotice)
+	site.HandleOperator("GET /console/adjustments", operators.View, u.adjustments)
+	site.HandleOperator("GET /console/adjustments/new", operators.Adjustments, u.newAdjustment, frame.Beforehand())
+	site.HandleOperator("POST /console/adjustments/new", operators.Adjustments, u.createAdjustment)
+	site.HandleOperator("GET /console/adjustments/{id}", operators.View, u.adjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/approve", operators.Adjustments, u.approveAdjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/reject", operators.Adjustments, u.rejectAdjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/reverse", operators.Adjustments, u.reverseAdjustment)
 	return nil
 }
 

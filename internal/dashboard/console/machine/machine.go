@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -32,7 +33,7 @@ func Register(site *frame.Site, uses Uses, loops func() []work.Done) error {
 		return err
 	}
 	m := &pages{d, uses, loops}
-	site.HandleOperator("GET /console/machine", m.machine)
+	site.HandleOperator("GET /console/machine", operators.View, m.machine)
 	return nil
 }
 

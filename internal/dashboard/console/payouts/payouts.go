@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -33,19 +34,19 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	p := &pages{d, uses}
-	site.HandleOperator("GET /console/payouts", p.limits)
-	site.HandleOperator("POST /console/payouts/limits", p.setLimits)
-	site.HandleOperator("POST /console/payouts/stop", p.stop, frame.Calm())
-	site.HandleOperator("POST /console/payouts/resume", p.resume)
-	site.HandleOperator("GET /console/payouts/batches", p.batches)
-	site.HandleOperator("POST /console/payouts/batches", p.make)
-	site.HandleOperator("GET /console/payouts/batches/{id}", p.batch)
-	site.HandleOperator("POST /console/payouts/batches/{id}/approve", p.approve)
-	site.HandleOperator("POST /console/payouts/batches/{id}/dissolve", p.dissolve)
-	site.HandleOperator("POST /console/payouts/batches/{id}/file", p.export)
-	site.HandleOperator("POST /console/payouts/answers", p.answers, frame.Files(maxAnswer, answerWithin))
-	site.HandleOperator("GET /console/payouts/floats", p.floats)
-	site.HandleOperator("POST /console/payouts/floats", p.topUp)
+	site.HandleOperator("GET /console/payouts", operators.View, p.limits)
+	site.HandleOperator("POST /console/payouts/limits", operators.Limits, p.setLimits)
+	site.HandleOperator("POST /console/payouts/stop", operators.Limits, p.stop, frame.Calm())
+	site.HandleOperator("POST /console/payouts/resume", operators.Limits, p.resume)
+	site.HandleOperator("GET /console/payouts/batches", operators.View, p.batches)
+	site.HandleOperator("POST /console/payouts/batches", operators.Payouts, p.make)
+	site.HandleOperator("GET /console/payouts/batches/{id}", operators.View, p.batch)
+	site.HandleOperator("POST /console/payouts/batches/{id}/approve", operators.Payouts, p.approve)
+	site.HandleOperator("POST /console/payouts/batches/{id}/dissolve", operators.Payouts, p.dissolve)
+	site.HandleOperator("POST /console/payouts/batches/{id}/file", operators.Payouts, p.export)
+	site.HandleOperator("POST /console/payouts/answers", operators.Payouts, p.answers, frame.Files(maxAnswer, answerWithin))
+	site.HandleOperator("GET /console/payouts/floats", operators.View, p.floats)
+	site.HandleOperator("POST /console/payouts/floats", operators.Payouts, p.topUp)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/pay/routing/rulefile"
@@ -34,13 +35,13 @@ func Register(site *frame.Site, uses Uses) error {
 		return err
 	}
 	u := &pages{d, uses}
-	site.HandleOperator("GET /console/routing", u.show)
-	site.HandleOperator("GET /console/routing/edit", u.edit, frame.Beforehand())
-	site.HandleOperator("POST /console/routing/edit", u.work, frame.Calm()) // what applies the rules asks by itself
-	site.HandleOperator("POST /console/routing/reset", u.reset)
-	site.HandleOperator("GET /console/routing/replay", u.replayed)
-	site.HandleOperator("GET /console/routing/replay/live", u.live)
-	site.HandleOperator("POST /console/routing/replay/stop", u.stop)
+	site.HandleOperator("GET /console/routing", operators.View, u.show)
+	site.HandleOperator("GET /console/routing/edit", operators.Routing, u.edit, frame.Beforehand())
+	site.HandleOperator("POST /console/routing/edit", operators.Routing, u.work, frame.Calm()) // what applies the rules asks by itself
+	site.HandleOperator("POST /console/routing/reset", operators.Routing, u.reset)
+	site.HandleOperator("GET /console/routing/replay", operators.View, u.replayed)
+	site.HandleOperator("GET /console/routing/replay/live", operators.View, u.live)
+	site.HandleOperator("POST /console/routing/replay/stop", operators.Routing, u.stop)
 	return nil
 }
 

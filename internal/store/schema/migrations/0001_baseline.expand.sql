@@ -899,10 +899,13 @@ CREATE TABLE provider_accounts (
   row_hash TEXT NOT NULL
 );
 
--- Who may use the admin API. One who was removed keeps the row, without a token.
+-- Who has a token of the admin API and the commands. One who was removed keeps the row, without a token.
 CREATE TABLE operators (
   id TEXT NOT NULL PRIMARY KEY, -- the name
   version BIGINT NOT NULL,
+  role TEXT NOT NULL,
+  person TEXT NOT NULL, -- the user whose token it is, '' for nobody of the console
+  made_by TEXT NOT NULL, -- who added it: a user, or an operator as in the audit log
   hash TEXT NOT NULL, -- keyed hash of the token
   preview TEXT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -912,12 +915,40 @@ CREATE TABLE operators (
 );
 CREATE UNIQUE INDEX operators_hash ON operators (hash) WHERE hash <> '';
 
+-- What needs two operators.
+CREATE TABLE dual_controls (
+  id TEXT NOT NULL PRIMARY KEY, -- the right
+  version BIGINT NOT NULL,
+  required BOOLEAN NOT NULL,
+  changed_by TEXT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  row_hash TEXT NOT NULL
+);
+
+-- What an operator proposed, and a second one decides.
+CREATE TABLE proposals (
+  id TEXT NOT NULL PRIMARY KEY,
+  version BIGINT NOT NULL,
+  status TEXT NOT NULL, -- pending, approved, applied, rejected
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  digest TEXT NOT NULL, -- keyed hash of what was proposed
+  made_by TEXT NOT NULL,
+  made_at BIGINT NOT NULL,
+  ends_at BIGINT NOT NULL, -- nobody can decide or apply it any more
+  decided_by TEXT NOT NULL,
+  decided_at BIGINT NOT NULL,
+  doc TEXT NOT NULL, -- JSON: the right, what people read of it, what is applied
+  row_hash TEXT NOT NULL
+);
+CREATE INDEX proposals_open ON proposals (id) WHERE status IN ('pending', 'approved');
+
 -- Who signs in to the dashboard.
 CREATE TABLE users (
   id TEXT NOT NULL PRIMARY KEY,
   version BIGINT NOT NULL,
   email TEXT NOT NULL, -- in lower case; '' once the user was removed
-  operator BOOLEAN NOT NULL, -- may use the operator's console
+  operator TEXT NOT NULL, -- the role in the operator's console, '' for none
   subject TEXT NOT NULL, -- keyed hash of the issuer and subject at an identity provider
   created_at BIGINT NOT NULL,
   removed_at BIGINT NOT NULL,
@@ -926,7 +957,7 @@ CREATE TABLE users (
 );
 CREATE UNIQUE INDEX users_email ON users (email) WHERE email <> '';
 CREATE UNIQUE INDEX users_subject ON users (subject) WHERE subject <> '';
-CREATE INDEX users_operators ON users (id) WHERE operator;
+CREATE INDEX users_operators ON users (id) WHERE operator <> '';
 
 CREATE TABLE memberships (
   id TEXT NOT NULL PRIMARY KEY, -- user/merchant
@@ -969,7 +1000,7 @@ CREATE TABLE links (
   email TEXT NOT NULL,
   merchant TEXT NOT NULL,
   role TEXT NOT NULL,
-  operator BOOLEAN NOT NULL,
+  operator TEXT NOT NULL, -- the role in the operator's console that an invitation gives, '' for none
   made_by TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   ends_at BIGINT NOT NULL,
