@@ -2,10 +2,14 @@ package main
 
 import (
 	"io/fs"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/cli/settings"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
 
 // Run is the program with other adapters than the built-in ones, and with the migrations of its next
@@ -16,3 +20,17 @@ func Run(migrations fs.FS, adapters ...provider.Adapter) {
 
 // Stamped returns the version of a program whose build flags set none.
 func Stamped(info *debug.BuildInfo) string { return stamped(info) }
+
+// Rights are the rights of the commands that open a database, by the command; "" for one that has none.
+func Rights() map[string]operators.Right {
+	parser, _ := newParser(new(settings.Resolver), slog.New(slog.DiscardHandler), adapters.All(), cli.NextVersion{})
+	rights := map[string]operators.Right{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, flag := range leaf.Flags {
+			if flag.Name == "database" {
+				rights[leaf.Path()] = cli.RightOf(leaf)
+			}
+		}
+	}
+	return rights
+}

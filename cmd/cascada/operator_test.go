@@ -2,8 +2,12 @@ package main_test
 
 import (
 	"encoding/json"
+	main "github.com/cascadapay/cascada/cmd/cascada"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -153,4 +157,69 @@ func TestAdminAPIIsServedAtItsAddress(t *testing.T) {
 	if wide := u.serve(t, "--admin", ":0"); !strings.Contains(wide.output(), "the admin API can be reached from other machines") {
 		t.Errorf("there is no warning:\n%s", wide.output())
 	}
+}
+
+// Each command that opens the database of a service has a right (OPR-1).
+func TestEveryCommandHasARight(t *testing.T) {
+	rights := main.Rights()
+	for command, right := range rights {
+		if right == "" && command != "serve" {
+			t.Errorf("%s has no right: give it one in internal/cli/rights.go", command)
+		}
+	}
+	if len(rights) < 70 || rights["plan apply <file>"] != operators.Prices {
+		t.Errorf("the commands are %v", rights)
+	}
+}
+
+// A command with a token needs the right of its row in the table, and no other; without a token it is whoever has the machine (OPR-1).
+func TestCommandsFollowTheRoleOfTheToken(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t).with("CASCADA_DATABASE=" + database)
+		u.does(t, "migrate")
+		file := filepath.Join(t.TempDir(), "token")
+		as := map[operators.Role]user{}
+		for _, role := range []operators.Role{operators.Support, operators.Viewer} {
+			var made struct{ Token string }
+			if err := json.Unmarshal([]byte(u.does(t, "operator", "add", "as-"+string(role), "--role", string(role), "--json")), &made); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file+string(role), []byte(made.Token+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			as[role] = u.with("CASCADA_OPERATOR_TOKEN_FILE=" + file + string(role))
+		}
+		for args, right := range map[string]operators.Right{
+			"audit list": operators.View, "merchant create --name Acme --email a@acme.example": operators.Merchants, "merchant terms mer_1 --tier premium": operators.Prices,
+			"plan assign mer_1 premium": operators.Prices, "key create mer_1": operators.Keys, "adjust list": operators.View, "operator remove nobody": operators.Manage,
+			"provider disable nothing": operators.Accounts, "payout limit --stop now": operators.Limits, "claim ask CLM-1": operators.Cases, "master-key rotate": operators.Machine,
+			"user link ana@ops.example": operators.Manage, "user invite ana@ops.example --operator": operators.Manage, "proposal list": operators.View,
+		} {
+			for role, by := range as {
+				out, log, _ := by.run(t, strings.Fields(args)...)
+				if refused := strings.Contains(log, "does not have the right"); refused == role.May(right) {
+					t.Errorf("%s runs %q, which needs %s:\n%s%s", role, args, right, out, log)
+				}
+			}
+		}
+		if log := u.does(t, "audit", "list"); !strings.Contains(log, "by operator as-support") {
+			t.Errorf("the audit log does not name the token's operator:\n%s", log)
+		}
+		u.does(t, "operator", "remove", "as-viewer")
+		if _, log, code := as[operators.Viewer].run(t, "audit", "list"); code == 0 || !strings.Contains(log, "token") {
+			t.Errorf("the token of a removed operator: exit %d\n%s", code, log)
+		}
+		u.does(t, "operator", "dual-control", "require", "prices")
+		if _, log, code := u.run(t, "merchant", "terms", "mer_1", "--tier", "premium"); code == 0 {
+			t.Errorf("terms without a token: exit %d\n%s", code, log)
+		}
+		if out := u.does(t, "operator", "dual-control", "list"); !regexp.MustCompile(`prices +two`).MatchString(out) {
+			t.Errorf("dual-control list:\n%s", out)
+		}
+		if _, log, code := u.run(t, "operator", "dual-control", "release", "prices"); code == 0 || !strings.Contains(log, "CASCADA_OPERATOR_TOKEN_FILE") {
+			t.Errorf("a release without a token: exit %d\n%s", code, log)
+		}
+		u.does(t, "operator", "dual-control", "release", "prices", "--emergency", "all are on leave")
+		u.check(t, database)
+	})
 }

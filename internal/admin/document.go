@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -38,7 +39,7 @@ var meanings = map[problem.Code]string{
 	problem.ClaimNotFound:       "There is no such claim.",
 
 	problem.ClaimAlreadyResolved: "The claim has ended.",
-	problem.ConflictState:        "Not possible in the current state. For an account details.reason is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, call_on_its_way, changed_meanwhile or in_batch, or absent if the outcome is already known.",
+	problem.ConflictState:        "Not possible in the current state. If the right needs two persons, details.reason is approval_needed and details.proposalId names the proposal. For an account it is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, call_on_its_way, changed_meanwhile or in_batch, or absent if the outcome is already known.",
 	problem.ServiceUnavailable:   "The service is busy: retry with backoff.",
 	problem.Internal:             "Something went wrong on our side.",
 }
@@ -127,5 +128,8 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 		codes = append(codes, problem.NotFound)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)
+	if right, _ := op.Metadata[rightKey].(operators.Right); op.Method != http.MethodGet && slices.Contains(operators.DualRights(), right) && !slices.Contains(own, problem.ConflictState) {
+		codes = append(codes, problem.ConflictState) // it may need two persons
+	}
 	return append(codes, own...)
 }

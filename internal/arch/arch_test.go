@@ -31,7 +31,7 @@ var dependencies = map[string]string{
 	"codeberg.org/go-pdf/fpdf":              "internal/statement internal/provider/paper internal/statement/typeface",
 	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
-	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",
+	"github.com/alecthomas/kong":            "cmd/cascada internal/cli internal/cli/settings",
 	"github.com/danielgtaylor/huma":         "internal/api internal/api/openapi internal/admin internal/view internal/wire",
 	"github.com/go-json-experiment/json":    "internal/wire",
 	"github.com/golang-jwt/jwt":             "internal/app/auth",

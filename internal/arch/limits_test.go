@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/rates"
@@ -92,6 +93,7 @@ var limits = map[string]int{
 	"app.html code": aCredit, "_code.html code": aCode, "passkey.html name": people.MaxPasskeyName, "answer.html text": evidence.MaxText,
 	"invite.html email": pay.MaxEmail, "settings.html email": pay.MaxEmail, "newshop.html name": merchants.MaxShopName, "settings.html name": merchants.MaxShopName, "brand.html color": len("#000000"),
 	"newmerchant.html name": merchants.MaxName, "merchant.html installments": installment.MaxGrants, "_parts.html reason": merchants.MostReason, "verification.html message": merchants.MaxRejection,
+	"operators.html name": operators.MaxName, "proposal.html note": pay.MaxNote,
 	"_adjustments.html note": pay.MaxNote, "adjustment.html note": pay.MaxNote, "_ruling.html note": pay.MaxNote, "claim.html note": pay.MaxNote, "withdrawal.html note": pay.MaxNote, "floats.html note": pay.MaxNote,
 	"claim.html keep": anAmountUS, "claim.html byHand": pay.MaxReference, "withdrawal.html reference": pay.MaxReference,
 	"newadjustment.html merchant": adminID, "newadjustment.html amount": anAmountUS, "newadjustment.html about": pay.MaxAbout, "newadjustment.html reference": pay.MaxReference,

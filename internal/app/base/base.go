@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/vault"
 )
@@ -69,6 +68,6 @@ func New(c Config) *Base {
 		Tenants: NewCache[Tenancy](&c),
 	}
 	b.Sandboxes = &Sandboxes{b, NewCache[bool](&c)}
-	b.Dual = &DualControls{b, map[string]func(context.Context, audit.Actor, string) error{}}
+	b.Dual = newDualControls(b)
 	return b
 }

@@ -27,6 +27,14 @@ type DualControls struct {
 	apply map[string]func(ctx context.Context, by audit.Actor, body string) error // by the kind of proposal
 }
 
+func newDualControls(b *Base) *DualControls {
+	d := &DualControls{b, map[string]func(context.Context, audit.Actor, string) error{}}
+	applies(d, "dual_control.release", func(ctx context.Context, by audit.Actor, right operators.Right) error {
+		return d.Set(ctx, by, right, false, "")
+	})
+	return d
+}
+
 // Ask is what an operator wants to do.
 type Ask struct {
 	Right   operators.Right
@@ -43,7 +51,11 @@ type approvedKey struct{}
 // Applies registers what applies the approved proposals of a kind, from the body of what was asked. Those of other kinds are applied when
 // their maker does it again.
 func Applies[T any](b *Base, kind string, apply func(ctx context.Context, by audit.Actor, body T) error) {
-	b.Dual.apply[kind] = func(ctx context.Context, by audit.Actor, text string) error {
+	applies(b.Dual, kind, apply)
+}
+
+func applies[T any](d *DualControls, kind string, apply func(ctx context.Context, by audit.Actor, body T) error) {
+	d.apply[kind] = func(ctx context.Context, by audit.Actor, text string) error {
 		var body T
 		if err := json.Unmarshal([]byte(text), &body); err != nil {
 			return err

@@ -51,7 +51,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 			return Entered{}, people.NoLink()
 		case l.Operator != "" && (u.ID == "" && !l.Proves || u.Unproved): // whoever registered the address may know the password still
 			return Entered{}, unproved()
-		case l.Operator != "" && u.Operates(): // who invited him stays
+		case l.Operator != "" && u.Operator != "": // who invited him stays
 			return Entered{}, problem.Conflict("is_member", isOperator)
 		case u.ID == "":
 			u = fresh

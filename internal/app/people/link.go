@@ -176,7 +176,7 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 		return err
 	}
 	if n.Merchant == "" {
-		if u.Operates() {
+		if u.Operator != "" {
 			return problem.Conflict("is_member", isOperator)
 		}
 		return nil
@@ -397,10 +397,10 @@ func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
 	if err != nil || !by.Active() {
 		return base.OrRefuse(err, people.NoLink())
 	}
-	if l.Merchant == "" && !by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operates() && !by.Operator.May(operators.Merchants) {
+	if l.Merchant == "" && !by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operator != "" && !by.Operator.May(operators.Merchants) {
 		return people.NoLink()
 	}
-	if by.Operates() {
+	if by.Operator != "" {
 		return nil
 	}
 	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)

@@ -40,7 +40,7 @@ func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit
 		if err != nil {
 			return err
 		}
-		if !other.Operates() {
+		if other.Operator == "" {
 			n.By = other.Email
 		}
 	}

@@ -184,7 +184,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	switch p.Role = m.Role; {
 	case p.Role != "":
 		p.Rights = p.Role.Rights(live)
-	case u.Operates() && s.Visits == p.Shop.Merchant:
+	case u.Operator != "" && s.Visits == p.Shop.Merchant:
 		p.Rights = []merchants.Right{merchants.RightRead}
 	default:
 		return Place{}, store.ErrNotFound
@@ -205,7 +205,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 		if err != nil {
 			return err
 		}
-		if !u.Operates() || s.Waiting {
+		if u.Operator == "" || s.Waiting {
 			return problem.New(problem.Forbidden, onlyOperatorsLook)
 		}
 		if s.Visits == merchant {
@@ -307,7 +307,7 @@ func (tm *Team) SetOperator(ctx context.Context, by audit.Actor, email string, r
 		switch {
 		case err != nil:
 			return err
-		case !present.Active() || !present.Operates():
+		case !present.Active() || present.Operator == "":
 			return problem.Conflict("not_operator", notOperator)
 		case present.Operator == role:
 			return nil
@@ -331,7 +331,7 @@ func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, e
 	if err != nil {
 		return nil, err
 	}
-	if !u.Active() || !u.Operates() {
+	if !u.Active() || u.Operator == "" {
 		return nil, ErrSignedOut
 	}
 	return []people.User{u.Next()}, nil

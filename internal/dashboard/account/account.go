@@ -77,9 +77,9 @@ func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	case len(list) > 0:
 		a.Go(w, r, a.At("/"+list[0].Shop.ID+"/"+string(a.usual(list[0].Role))))
-	case v.User.Operates() && v.NoConsole:
+	case v.User.Operator != "" && v.NoConsole:
 		a.Go(w, r, a.At("/profile"))
-	case v.User.Operates():
+	case v.User.Operator != "":
 		a.Go(w, r, a.At("/console"))
 	default:
 		return a.room.Show(w, r, v, "nothing", nil)

@@ -158,7 +158,7 @@ func (view) USD(cents int64) money.Amount { return money.New(cents, money.USD) }
 func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 	q := r.URL.Query()
 	out := view{By: totals.Dimension(q.Get("by")), Groups: payments.Groups(), All: v.Shop.ID == "", Live: q.Get("environment") != "sandbox"}
-	if v.User.Operates() && v.Role == "" {
+	if v.User.Operator != "" && v.Role == "" {
 		out.Groups = append(out.Groups, payments.OperatorGroups()...)
 	}
 	if !slices.Contains(out.Groups, out.By) {

@@ -53,6 +53,14 @@ func Register(site *frame.Site, uses Uses) error {
 	site.HandleOperator("POST /console/operators/confirm", operators.Manage, c.confirmOperator)
 	site.HandleOperator("POST /console/operators/withdraw", operators.Manage, c.withdrawOperator, frame.Calm())
 	site.HandleOperator("POST /console/operators/remove", operators.Manage, c.removeOperator)
+	site.HandleOperator("POST /console/operators/role", operators.Manage, c.setOperatorRole)
+	site.HandleOperator("POST /console/operators/dual-control", operators.Manage, c.setDual)
+	site.HandleOperator("POST /console/operators/tokens", operators.View, c.makeToken)
+	site.HandleOperator("POST /console/operators/tokens/remove", operators.View, c.removeToken, frame.Calm())
+	site.HandleOperator("GET /console/proposals", operators.View, c.proposals)
+	site.HandleOperator("GET /console/proposals/{id}", operators.View, c.proposal)
+	site.HandleOperator("POST /console/proposals/{id}/approve", operators.View, c.approveProposal)
+	site.HandleOperator("POST /console/proposals/{id}/reject", operators.View, c.rejectProposal, frame.Calm())
 	site.HandleOperator("POST /console/operators/sign-out", operators.Manage, c.signOutOperator)
 	site.HandleOperator("POST /console/operators/unlock", operators.Manage, c.unlockOperator)
 	return nil
@@ -62,7 +70,7 @@ func Register(site *frame.Site, uses Uses) error {
 var places = []struct{ prefix, path string }{
 	{pay.PaymentPrefix, "payments/"}, {pay.ClaimPrefix, "claims/"}, {pay.WithdrawalPrefix, "withdrawals/"},
 	{merchants.MerchantPrefix, "merchants/"}, {merchants.VerificationPrefix, "verifications/"},
-	{pay.AdjustmentPrefix, "adjustments/"},
+	{pay.AdjustmentPrefix, "adjustments/"}, {operators.ProposalPrefix, "proposals/"},
 }
 
 // search leads to the object of an id, or to the merchants with a name.

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -130,6 +131,11 @@ func (c *pages) decisions(ctx context.Context) ([]decision, error) {
 	}
 	invitations = slices.DeleteFunc(invitations, func(l people.Link) bool { return !l.Waits })
 	add("operators", "operators", len(invitations), firstOf(invitations, func(l people.Link) time.Time { return l.CreatedAt }))
+	proposals, err := c.Uses.Dual.Proposals(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	add("proposals", "proposals", len(proposals), firstOf(proposals, func(p operators.Proposal) time.Time { return p.MadeAt }))
 	kyc, err := c.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,11 @@ type operatorsView struct {
 	Tokens  []operators.Operator // of the admin API
 	Link    string               // of a new invitation, shown once
 	LinkTo  string
+	Token   string // of the visitor, shown once
+	TokenOf string // its name
+	Roles   []frame.Option
+	Dual    []operators.DualControl
+	Manages bool // the visitor may change operators
 }
 
 func (c *pages) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -41,6 +46,13 @@ func (c *pages) showOperators(w http.ResponseWriter, r *http.Request, v *frame.V
 	if view.Tokens, err = c.Uses.Operators.List(r.Context(), false); err != nil {
 		return err
 	}
+	if view.Dual, err = c.Uses.Dual.List(r.Context()); err != nil {
+		return err
+	}
+	for _, role := range operators.Roles() {
+		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
+	}
+	view.Manages = v.User.Operator.May(operators.Manage)
 	return c.Room.ShowStatus(w, r, v, status, "operators", view)
 }
 

@@ -39,7 +39,7 @@ func (r *Pages) page(req *http.Request, v *Visit, data any) *Page {
 		Visit: v, Data: data, Now: r.frame.Now(), Query: req.URL.Query(), room: r, lang: spoken(Language(req, v)), path: req.URL.Path, open: &[]opened{},
 	}
 	if v != nil {
-		p.Frame.Console = v.User.Operates() && v.Shop.ID == "" && !v.NoConsole
+		p.Frame.Console = v.User.Operator != "" && v.Shop.ID == "" && !v.NoConsole
 		if r.clock != nil && v.Shop.ID != "" {
 			p.Now = r.clock(v)
 		}

@@ -194,7 +194,7 @@ func (s *Site) HandleOperator(pattern string, right operators.Right, h Handler, 
 // operates permits operators whose role has a right. It does not reveal to others that there is a console.
 func operates(right operators.Right) permit {
 	return func(_ *http.Request, v *Visit) error {
-		if !v.User.Operates() {
+		if v.User.Operator == "" {
 			return problem.New(problem.NotFound, base.NoPage)
 		}
 		return v.User.Operator.Check(right)

@@ -79,7 +79,7 @@ func (rd *reader) read(ctx context.Context, list []audit.Entry) ([]happened, err
 		return nil, err
 	}
 	for id, u := range others {
-		rd.names[id] = person{u.Name, u.Email, u.Operates(), false}
+		rd.names[id] = person{u.Name, u.Email, u.Operator != "", false}
 	}
 	rows := make([]happened, len(list))
 	for i, e := range list {

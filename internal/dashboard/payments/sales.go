@@ -55,7 +55,7 @@ func Register(site *frame.Site, uses Uses) error {
 
 // operator reports whether the visitor is an operator who looks at a merchant's pages: only operators see the
 // names of provider accounts (SVC-7).
-func operator(v *frame.Visit) bool { return v.User.Operates() && v.Role == "" }
+func operator(v *frame.Visit) bool { return v.User.Operator != "" && v.Role == "" }
 
 // here is the address of the shop's pages, with the root before it.
 func (s *sales) here(v *frame.Visit) string { return s.At(strings.TrimPrefix(v.Home(), frame.Base)) }

@@ -1,7 +1,10 @@
 package access
 
 import (
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,52 @@ func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
 		if text := op.Log.String(); strings.Count(text, line) != 2 || !strings.Contains(text, "more_of_them=") || strings.Contains(text, op.Token) || strings.Contains(text, o.Live.Secret) {
 			t.Errorf("want lines about refused tokens, without the tokens:\n%s", text)
 		}
+	})
+}
+
+// Each operation needs the right that the document names, and no other (OPR-1).
+func TestAdminAPIFollowsTheRole(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		hole := regexp.MustCompile(`\{[^}]*\}`)
+		walked := 0
+		doc, err := openapi3.NewLoader().LoadFromData(harness.PublishedForOperators.Text)
+		harness.Must(t, err)
+		for _, role := range operators.Roles() {
+			by := harness.OperatorToken(t, op.Instance, auth.Newcomer{Name: "as-" + string(role), Role: role}, op.Log)
+			for path, item := range doc.Paths.Map() {
+				for method, o := range item.Operations() {
+					right, _ := o.Extensions["x-right"].(string)
+					if right == "" {
+						t.Fatalf("%s %s names no right", method, path)
+					}
+					if role.May(operators.Right(right)) && method != http.MethodGet {
+						continue // it would be done
+					}
+					body := ""
+					if o.RequestBody != nil {
+						body = "{}"
+					}
+					r := by.Ask(t, method, hole.ReplaceAllString(path, "none"), body)
+					refused := r.Status == http.StatusForbidden && r.Text(t, "error.details.reason") == "role" && r.Text(t, "error.details.right") == right
+					if walked++; refused == role.May(operators.Right(right)) {
+						t.Errorf("%s asks %s %s, which needs %s: %s", role, method, path, right, r)
+					}
+				}
+			}
+		}
+		if walked < 60 {
+			t.Errorf("%d requests were made", walked)
+		}
+		ana := harness.OperatorWithRole(t, op.NewShop(t), operators.Risk)
+		token, _, err := op.App.Operators.Add(ctx, ana.App.Self(), auth.Newcomer{Name: "ana-laptop", Role: operators.Admin, Person: ana.User.ID})
+		harness.Must(t, err)
+		laptop := harness.Operator{Instance: op.Instance, Name: "ana-laptop", Token: token, Log: op.Log}
+		laptop.Ask(t, http.MethodPatch, "/merchants/none", `{"tier":"premium"}`).Refused(t, "403 forbidden permission_error reason=role") // not hers
+		laptop.Get(t, "/accounts").Want(t, http.StatusOK)
+		harness.Must(t, op.App.Team.SetOperator(ctx, op.App.Self(), ana.User.Email, operators.Finance))
+		laptop.Ask(t, http.MethodPatch, "/merchants/none", `{"tier":"premium"}`).Refused(t, "404 not_found invalid_request_error")
+		harness.Must(t, op.App.Team.Remove(ctx, op.App.Self(), ana.User.Email))
+		laptop.Get(t, "/accounts").Refused(t, "401 invalid_token authentication_error")
 	})
 }
 

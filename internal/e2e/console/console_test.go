@@ -270,7 +270,7 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, `name="addressBefore" value="new@bodega.example"`) {
 			t.Error("the page does not show what was changed")
 		}
-		a = op.Ask(t, http.MethodPost, "/dashboard/console/operators/invite", url.Values{"email": {"nora@ops.example"}})
+		a = op.Ask(t, http.MethodPost, "/dashboard/console/operators/invite", url.Values{"email": {"nora@ops.example"}, "role": {"admin"}})
 		if a.Status != http.StatusOK || !strings.Contains(a.Body, "/dashboard/link/") {
 			t.Errorf("the operator's invitation answers %d: %s", a.Status, a.Text())
 		}

@@ -225,7 +225,7 @@ func TestStolenCookieOfAnOperator(t *testing.T) {
 	s.Clock.Advance(people.FactorFresh + time.Second)
 	for path, form := range map[string]url.Values{
 		"/dashboard/console/merchants/" + o.Merchant.ID + "/invite": {"email": {"eve@evil.example"}, "role": {"owner"}},
-		"/dashboard/console/operators/invite":                       {"email": {"eve@evil.example"}},
+		"/dashboard/console/operators/invite":                       {"email": {"eve@evil.example"}, "role": {"admin"}},
 		"/dashboard/console/withdrawals/wdr_x/approve":              {"note": {"a good reason"}},
 		"/dashboard/console/adjustments/new":                        {"amount": {"1000000"}},
 		"/dashboard/console/adjustments/adj_x/approve":              {},

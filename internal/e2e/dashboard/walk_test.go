@@ -56,6 +56,10 @@ func TestEveryPageAsksWhoMay(t *testing.T) {
 	foreign := other.Staff(t, people.Owner)
 	foreign.Client = shop // the other merchant's owner at this shop's pages
 	operator := harness.OperatorUser(t, shop)
+	staff := map[operators.Role]harness.Staff{}
+	for _, role := range operators.Roles() {
+		staff[role] = harness.OperatorWithRole(t, shop, role)
+	}
 	users := map[people.Role]harness.Staff{}
 	for _, role := range people.Roles() {
 		users[role] = shop.Staff(t, role)
@@ -73,6 +77,11 @@ func TestEveryPageAsksWhoMay(t *testing.T) {
 		case frame.OfOperator:
 			if a := open(t, users[people.Owner], r); a.Status != http.StatusNotFound {
 				t.Errorf("%s: an owner gets %d", name, a.Status)
+			}
+			for role, u := range staff {
+				if a := open(t, u, r); strings.Contains(a.Body, "does not have the right") == role.May(r.Operators) {
+					t.Errorf("%s: an operator with the role %s, who has the right %s: %t, gets %d %s", name, role, r.Operators, role.May(r.Operators), a.Status, a.Text())
+				}
 			}
 		case frame.OfShop:
 			for _, live := range []bool{false, true} {

@@ -78,11 +78,11 @@ func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
 // Operator adds an operator with all rights to the service.
 func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
 	t.Helper()
-	return s.OperatorWith(t, auth.Newcomer{Name: name, Role: operators.Admin}, log)
+	return OperatorToken(t, s, auth.Newcomer{Name: name, Role: operators.Admin}, log)
 }
 
-// OperatorWith adds an operator to the service.
-func (s *Instance) OperatorWith(t *testing.T, n auth.Newcomer, log *Diary) Operator {
+// OperatorToken adds an operator to a service.
+func OperatorToken(t *testing.T, s *Instance, n auth.Newcomer, log *Diary) Operator {
 	t.Helper()
 	token, _, err := s.App.Operators.Add(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test@machine"}, n)
 	Must(t, err)

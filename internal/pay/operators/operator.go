@@ -36,9 +36,15 @@ type Token struct {
 // TokenPrefix begins an operator's token.
 const TokenPrefix = "op_"
 
+// TokenLife is how long a token lives that an operator makes in the console.
+const TokenLife = 90 * 24 * time.Hour
+
+// MaxName is the longest name of an operator, in bytes.
+const MaxName = 64
+
 // operatorName allows no @: in the audit log, user@host is a person at the command line, and no
 // other operator may look like one.
-var operatorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var operatorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // Active reports whether the operator has a token.
 func (o Operator) Active() bool { return o.Hash != "" }
@@ -64,7 +70,7 @@ func (o Operator) Maker(now time.Time) string {
 //
 // Errors: invalid_request for the name and the role, conflict_state if the operator has a valid token.
 func (o Operator) Admit(t Token, now time.Time) (Operator, error) {
-	if !operatorName.MatchString(t.Name) {
+	if len(t.Name) > MaxName || !operatorName.MatchString(t.Name) {
 		return o, problem.Field(problem.InvalidRequest, "name", nameWrong)
 	}
 	if err := CheckRole(t.Role); err != nil {

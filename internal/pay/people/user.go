@@ -204,9 +204,6 @@ func (u User) SetPasskeys(list []Passkey) User {
 	return u
 }
 
-// Operates reports whether the user may use the operator's console.
-func (u User) Operates() bool { return u.Operator != "" }
-
 // Operate gives the user a role in the operator's console, or takes it away ("").
 func (u User) Operate(as operators.Role) User {
 	u.Version++
