@@ -337,7 +337,7 @@ func (u *pages) write(ctx context.Context, e *editView) error {
 	if err != nil {
 		return err
 	}
-	rules, err := text.Rules()
+	rules, err := text.Read()
 	if err == nil {
 		err = u.Uses.Rules.Check(ctx, rules)
 	}
@@ -374,7 +374,7 @@ func (u *pages) file(ctx context.Context, text string) (routing.Rules, error) {
 	case file.Accounts != nil:
 		return file.Rules, problem.Field(problem.InvalidRequest, "file", fileHasAccounts)
 	}
-	return file.Rules, desk.Shown(u.Uses.Rules.Check(ctx, file.Rules), "file")
+	return file.Rules, desk.Shown(rulefile.AtLines([]byte(text), u.Uses.Rules.Check(ctx, file.Rules)), "file")
 }
 
 // apply puts the file in force, if the rules in force are still those that were edited.
