@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,10 +78,23 @@ type Budget struct {
 
 // Rail is the rule of a rail in the words of a file.
 type Rail struct {
-	Order    routing.Order  `yaml:"order,omitempty" json:"order,omitempty"`
-	Accounts []string       `yaml:"accounts,omitempty,flow" json:"accounts,omitempty"`
-	Weights  map[string]int `yaml:"weights,omitempty,flow" json:"weights,omitempty"`
-	Explored *int           `yaml:"explored,omitempty" json:"explored,omitempty"`
+	Order    routing.Order     `yaml:"order,omitempty" json:"order,omitempty"`
+	Accounts []string          `yaml:"accounts,omitempty,flow" json:"accounts,omitempty"`
+	Weights  map[string]Weight `yaml:"weights,omitempty,flow" json:"weights,omitempty"`
+	Explored *int              `yaml:"explored,omitempty" json:"explored,omitempty"`
+}
+
+// Weight is a whole number. A fraction is refused: YAML's numbers would lose it.
+type Weight int
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (w *Weight) UnmarshalYAML(n *yaml.Node) error {
+	value, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil {
+		return fmt.Errorf("line %d: %q is not a whole number", n.Line, n.Value)
+	}
+	*w = Weight(value)
+	return nil
 }
 
 // MaxSize is the most bytes of a file, far more than rules for all rails take.
@@ -219,10 +233,14 @@ func (t Rail) read() routing.Rule {
 	if len(t.Accounts) == 0 {
 		t.Accounts = nil // an empty list means the same as none
 	}
-	if len(t.Weights) == 0 {
-		t.Weights = nil
+	rule := routing.Rule{Order: t.Order, Accounts: t.Accounts, Explored: t.Explored}
+	for id, n := range t.Weights {
+		if rule.Weights == nil {
+			rule.Weights = make(map[string]int, len(t.Weights))
+		}
+		rule.Weights[id] = int(n)
 	}
-	return routing.Rule{Order: t.Order, Accounts: t.Accounts, Explored: t.Explored, Weights: t.Weights}
+	return rule
 }
 
 // reader turns words into values, and collects what is wrong.
@@ -285,7 +303,14 @@ func New(r routing.Rules) Text {
 }
 
 func newRail(r routing.Rule) Rail {
-	return Rail{Order: r.Order, Accounts: r.Accounts, Weights: r.Weights, Explored: r.Explored}
+	t := Rail{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
+	for id, n := range r.Weights {
+		if t.Weights == nil {
+			t.Weights = make(map[string]Weight, len(r.Weights))
+		}
+		t.Weights[id] = Weight(n)
+	}
+	return t
 }
 
 // Write returns the text for Read, with rails in order.
