@@ -65,7 +65,7 @@ var layers = map[string]layer{
 	"internal/pay/plans":                       {"money pay/accounts pay/merchants pay/problem", "a plan says what a payment costs, and knows no payment"},
 	"internal/pay/plans/planfile":              {"money pay/accounts pay/merchants pay/plans pay/problem yamlfile", "the words of the file are not what they mean"},
 	"internal/cli/settings/file":               {"", "a file of settings is lines, keys and values, whatever they mean"},
-	"internal/provider":                        {"money pay pay/... provider/payouts pay/reconcile", "a provider answers in the core's words and never sees the database"},
+	"internal/provider":                        {"geo money pay pay/... provider/payouts pay/reconcile", "a provider answers in the core's words and never sees the database"},
 	"internal/provider/dlocal":                 {"money pay pay/... provider/payouts provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/ebanx":                  {"money pay pay/... provider/payouts provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/paper":                  {"statement/typeface", "a document is texts and pictures, whoever gets it"},

@@ -15,18 +15,18 @@ import (
 
 // Explanation says why a payment took its route.
 type Explanation struct {
-	ID       string        `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Rail     string        `json:"rail" example:"pix.BRA"`
-	Status   pay.Status    `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Attempts []Attempt     `json:"attempts" doc:"Where it was tried, as recorded then"`
-	Retry    string        `json:"retry,omitempty" doc:"Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page" example:"the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds"`
-	Rules    []RuleVerdict `json:"rulesNow" doc:"The routing rules with conditions that are in force, in their order, and what they have to do with such a payment"`
-	Accounts []Verdict     `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
+	ID       string           `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Rail     string           `json:"rail" example:"pix.BRA"`
+	Status   pay.Status       `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
+	Attempts []Attempt        `json:"attempts" doc:"Where it was tried, as recorded then"`
+	Retry    string           `json:"retry,omitempty" doc:"Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page" example:"the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds"`
+	Rules    []RoutingVerdict `json:"rulesNow" doc:"The routing rules with conditions that are in force, in their order, and what they have to do with such a payment"`
+	Accounts []Verdict        `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
 }
 
-// RuleVerdict says whether a routing rule with conditions decides about such a payment.
-type RuleVerdict struct {
-	Rule    string `json:"rule" example:"large-at-night"`
+// RoutingVerdict says whether a routing rule with conditions decides about such a payment.
+type RoutingVerdict struct {
+	Name    string `json:"rule" example:"large-at-night"`
 	Decides bool   `json:"decides"`
 	Why     string `json:"why" doc:"The conditions that the payment meets, or why the rule does not decide" example:"amount BRL:1000- (it is 1500.00 BRL)"`
 }
@@ -68,12 +68,12 @@ type Verdict struct {
 
 // NewExplanation shows an explanation.
 func NewExplanation(e approuting.Explanation) Explanation {
-	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Rules: []RuleVerdict{}, Accounts: []Verdict{}}
+	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Rules: []RoutingVerdict{}, Accounts: []Verdict{}}
 	for _, a := range e.Payment.Attempts {
 		told.Attempts = append(told.Attempts, newAttempt(a))
 	}
 	for _, v := range e.Rules {
-		told.Rules = append(told.Rules, RuleVerdict(v))
+		told.Rules = append(told.Rules, RoutingVerdict{v.Rule, v.Decides, v.Why})
 	}
 	for _, v := range e.Accounts {
 		verdict := Verdict{Account: v.Account, Accepts: v.Verdict == "", Reason: v.Verdict}

@@ -75,7 +75,7 @@ func tables(line func(string, ...any), r routing.Rerouted) {
 	}
 	for _, s := range r.Rules {
 		low, high := s.Range()
-		line("%s\t%d\t%d\t%d\t%s\t%s\t%s", cmp.Or(s.Rule, "(none of them)"), s.Payments, s.Elsewhere, s.Real(), around(s.Replayed(), low, high, s.Estimated.Payments > 0), s.Cost.Was(), s.Cost.Total())
+		line("%s\t%d\t%d\t%d\t%s\t%s\t%s", cmp.Or(s.Decider, "(none of them)"), s.Payments, s.Elsewhere, s.Real(), around(s.Replayed(), low, high, s.Estimated.Payments > 0), s.Cost.Was(), s.Cost.Total())
 	}
 	if len(r.Accounts) > 0 {
 		line("\nACCOUNT\tFIRST\tREPLAYED\tTRIES\tREPLAYED\tESTIMATED\tAPPROVED\tREPLAYED\tCOST\tREPLAYED")
@@ -250,7 +250,7 @@ func newReplayJSON(o routing.PastRoutes, r routing.Rerouted) replayJSON {
 		told.Rails[s.Rail] = newSumsJSON(s.Sums)
 	}
 	for _, s := range r.Rules {
-		told.Rules = append(told.Rules, ruleSumsJSON{s.Rule, newSumsJSON(s.Sums)})
+		told.Rules = append(told.Rules, ruleSumsJSON{s.Decider, newSumsJSON(s.Sums)})
 	}
 	for _, s := range r.Accounts {
 		told.Accounts = append(told.Accounts, accountSumsJSON{s.Account, both(s.First), both(s.Tries), tenth(s.Guessed), both(s.Accepted), newMoneyJSON(s.Cost)})

@@ -98,7 +98,7 @@ rules:
 		r := replays(t, s, since, nil)
 		var by []string
 		for _, of := range r.Rules {
-			by = append(by, fmt.Sprintf("%s:%d", of.Rule, of.Payments))
+			by = append(by, fmt.Sprintf("%s:%d", of.Decider, of.Payments))
 		}
 		if r.Payments != 10 || r.Unexplained != 0 || r.Elsewhere != 0 || fmt.Sprint(by) != "[large:2 mexico:1 other:1 night:2 gone:0 :4]" {
 			t.Errorf("the replay by the rules in force has %d payments, %d elsewhere, %d unexplained; by rule %v", r.Payments, r.Elsewhere, r.Unexplained, by)

@@ -18,7 +18,7 @@ type paymentView struct {
 	Rail     string
 	Attempts []attempt
 	Accounts []shape.Verdict // what each account would say now
-	Rules    []shape.RuleVerdict
+	Rules    []shape.RoutingVerdict
 	Pages    *desk.Accounts
 	Notices  []pay.KeptNotice
 	Story    string

@@ -22,8 +22,8 @@ type railRow struct {
 	Key, Order, Accounts, Weights, Explored string
 }
 
-// ruleRow is a rule with conditions in the form. Lists are words with spaces between them.
-type ruleRow struct {
+// conditionalRow is a rule with conditions in the form. Lists are words with spaces between them.
+type conditionalRow struct {
 	Place, Name                                                                         string
 	Rail, Amount, Currency, Merchant, Shop, Country, CardCountry, Hours, Weekdays, Zone string
 	Installments, Attempt                                                               string
@@ -31,7 +31,7 @@ type ruleRow struct {
 }
 
 // Bound reports whether the rule has conditions.
-func (r ruleRow) Bound() bool {
+func (r conditionalRow) Bound() bool {
 	return r.Rail+r.Amount+r.Currency+r.Merchant+r.Shop+r.Country+r.CardCountry+r.Hours+r.Weekdays+r.Zone+r.Installments+r.Attempt != ""
 }
 
@@ -46,7 +46,7 @@ type editView struct {
 	Within   string
 	Reasons  string
 	Zone     string
-	Rules    []ruleRow // with conditions
+	Rules    []conditionalRow // with conditions
 	Rails    []railRow
 	Known    []string // rails that accounts serve
 	Ids      []string // of accounts
@@ -70,16 +70,16 @@ func (e editView) Lines() (lines []numbered) {
 	return lines
 }
 
-// numberedRule is a rule with its place in the form.
-type numberedRule struct {
-	ruleRow
+// numberedConditional is a rule with its place in the form.
+type numberedConditional struct {
+	conditionalRow
 	N int
 }
 
-// RuleLines are the rules with conditions with an empty one after them.
-func (e editView) RuleLines() (lines []numberedRule) {
-	for i, row := range append(slices.Clone(e.Rules), ruleRow{}) {
-		lines = append(lines, numberedRule{row, i})
+// ConditionalLines are the rules with conditions with an empty one after them.
+func (e editView) ConditionalLines() (lines []numberedConditional) {
+	for i, row := range append(slices.Clone(e.Rules), conditionalRow{}) {
+		lines = append(lines, numberedConditional{row, i})
 	}
 	return lines
 }
@@ -117,19 +117,19 @@ func (e *editView) fill(rules routing.Rules) error {
 	}
 	e.Zone, e.Rules = t.Zone, nil
 	for i, rule := range t.Rules {
-		e.Rules = append(e.Rules, newRuleRow(i+1, rule))
+		e.Rules = append(e.Rules, newConditionalRow(i+1, rule))
 	}
 	slices.SortFunc(e.Rails, func(x, y railRow) int { return strings.Compare(x.Key, y.Key) })
 	return nil
 }
 
-func newRuleRow(place int, rule rulefile.Conditional) ruleRow {
+func newConditionalRow(place int, rule rulefile.Conditional) conditionalRow {
 	w := rulefile.When{}
 	if rule.When != nil {
 		w = *rule.When
 	}
 	joined := func(list []string) string { return strings.Join(list, " ") }
-	return ruleRow{
+	return conditionalRow{
 		Place: strconv.Itoa(place), Name: rule.Name, Rail: joined(w.Rail), Amount: joined(w.Amount), Currency: joined(w.Currency), Merchant: joined(w.Merchant),
 		Shop: joined(w.Shop), Country: joined(w.Country), CardCountry: joined(w.CardCountry), Hours: joined(w.Hours), Weekdays: joined(w.Weekdays), Zone: w.Zone,
 		Installments: w.Installments, Attempt: string(w.Attempt),
@@ -164,12 +164,12 @@ func typed(r *http.Request) editView {
 	view.Zone = strings.TrimSpace(r.FormValue("zone"))
 	for i := range r.Form["rule-name"] {
 		of := func(name string) string { return strings.TrimSpace(nth(r.Form["rule-"+name], i)) }
-		row := ruleRow{
+		row := conditionalRow{
 			Place: of("place"), Name: of("name"), Rail: of("rail"), Amount: of("amount"), Currency: of("currency"), Merchant: of("merchant"), Shop: of("shop"),
 			Country: of("country"), CardCountry: of("card-country"), Hours: of("hours"), Weekdays: of("weekdays"), Zone: of("zone"),
 			Installments: of("installments"), Attempt: of("attempt"), Order: of("order"), Accounts: of("accounts"), Weights: of("weights"), Explored: of("explored"),
 		}
-		if (row != ruleRow{Place: row.Place}) {
+		if (row != conditionalRow{Place: row.Place}) {
 			view.Rules = append(view.Rules, row)
 		}
 	}
@@ -250,7 +250,7 @@ func (e *editView) conditional() (list []rulefile.Conditional, err error) {
 			places[row.Place] = *place
 		}
 	}
-	slices.SortStableFunc(e.Rules, func(x, y ruleRow) int { return cmp.Compare(places[x.Place], places[y.Place]) })
+	slices.SortStableFunc(e.Rules, func(x, y conditionalRow) int { return cmp.Compare(places[x.Place], places[y.Place]) })
 	for _, row := range e.Rules {
 		rule := rulefile.Conditional{Name: row.Name, Rail: rulefile.Rail{Order: routing.Order(row.Order), Accounts: words(row.Accounts)}}
 		if rule.Explored, err = number("rules", row.Explored); err != nil {

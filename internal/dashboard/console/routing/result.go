@@ -82,7 +82,7 @@ func newResult(o routing.PastRoutes, done routing.Rerouted) *result {
 		told.Rails = append(told.Rails, newLine(s.Rail, s.Sums))
 	}
 	for _, s := range done.Report.Rules {
-		told.Rules = append(told.Rules, newLine(s.Rule, s.Sums))
+		told.Rules = append(told.Rules, newLine(s.Decider, s.Sums))
 	}
 	for _, s := range done.Accounts {
 		one := accountLine{

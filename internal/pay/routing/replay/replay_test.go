@@ -366,7 +366,7 @@ func TestReplayAppliesConditions(t *testing.T) {
 	}
 	var got []string
 	for _, of := range r.Rules {
-		got = append(got, fmt.Sprintf("%s %d %d %d", of.Rule, of.Payments, of.Elsewhere, of.Real()))
+		got = append(got, fmt.Sprintf("%s %d %d %d", of.Decider, of.Payments, of.Elsewhere, of.Real()))
 	}
 	if want := "[large 2 2 1 early 2 2 2 never 0 0 0  2 0 2]"; fmt.Sprint(got) != want {
 		t.Errorf("by rule (payments, elsewhere, approved): %v, want %s", got, want)

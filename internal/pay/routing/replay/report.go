@@ -18,7 +18,7 @@ type Report struct {
 	Unexplained int64                                       // payments that do not begin where they really did, even by the rules in force
 	Unpriced    struct{ Real, Replayed map[string]float64 } // paid at accounts without a price
 	Rails       []RailSums
-	Rules       []RuleSums // of the changed rules, in their order; none if none has conditions
+	Rules       []DeciderSums // of the changed rules, in their order; none if none has conditions
 	Accounts    []AccountSums
 	Examples    []Example
 }
@@ -46,9 +46,9 @@ type RailSums struct {
 	Sums
 }
 
-// RuleSums are the sums of the payments about which a rule with conditions decides.
-type RuleSums struct {
-	Rule string // its name; "" of the payments about which the rails' rules decide
+// DeciderSums are the sums of the payments about which a rule with conditions decides.
+type DeciderSums struct {
+	Decider string // its name; "" of the payments about which the rails' rules decide
 	Sums
 }
 
@@ -158,7 +158,7 @@ func (r *Replay) Report() Report {
 	}
 	if rules := r.config.Changed.Rules.Conditional; len(rules) > 0 {
 		for _, of := range append(slices.Clone(rules), routing.Conditional{}) {
-			told.Rules = append(told.Rules, RuleSums{of.Name, *sumsOf(r.rules, of.Name)})
+			told.Rules = append(told.Rules, DeciderSums{of.Name, *sumsOf(r.rules, of.Name)})
 		}
 	}
 	for _, of := range r.accounts {
