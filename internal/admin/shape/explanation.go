@@ -55,6 +55,7 @@ type Try struct {
 	Outcome decline.Outcome `json:"outcome" enum:"declined,blocked,authentication_failed,abandoned,error"`
 	Reason  decline.Reason  `json:"reason" example:"do_not_honor"`
 	Raw     string          `json:"providerCode,omitempty" doc:"The provider's own code"`
+	Country string          `json:"cardCountry,omitempty" doc:"Of the card, ISO 3166 alpha-3; absent if the provider does not report it" example:"USA"`
 }
 
 // Verdict says whether an account would accept such a payment now.
@@ -96,7 +97,7 @@ func newAttempt(a pay.Attempt) Attempt {
 		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said, Again: a.Again,
 	}
 	for _, t := range a.Tries {
-		told.Tries = append(told.Tries, Try{view.Time{Time: time.UnixMicro(t.At)}, t.Reason.Meaning().Outcome, t.Reason, t.Raw})
+		told.Tries = append(told.Tries, Try{view.Time{Time: time.UnixMicro(t.At)}, t.Reason.Meaning().Outcome, t.Reason, t.Raw, t.Country})
 	}
 	if a.Ended > 0 {
 		told.EndedAt = moment(time.UnixMicro(a.Ended))

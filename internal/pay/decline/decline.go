@@ -158,6 +158,9 @@ func (t Try) String() string {
 	if t.Raw != "" && t.Raw != string(t.Reason) {
 		text += ", the provider says " + t.Raw
 	}
+	if t.Country != "" {
+		text += ", a card of " + t.Country
+	}
 	return text + ")"
 }
 
