@@ -162,6 +162,18 @@ func (r *Rules) byAttempt() bool {
 	return slices.ContainsFunc(r.Conditional, func(of Conditional) bool { return of.When.Attempt != "" })
 }
 
+// draws returns a rule with the draws of a payment.
+func (r Rule) draws(payment string) Rule {
+	if len(r.Weights) == 0 {
+		return r
+	}
+	r.drawn = make(map[string]uint64, len(r.Weights))
+	for account, weight := range r.Weights {
+		r.drawn[account] = draw(payment, account, weight)
+	}
+	return r
+}
+
 // draw is the place of an account with a weight among those of a payment: the one with the smallest draw is first. It follows from the
 // ids and the weight alone, so it is the same whenever and wherever it is drawn. Of all payments, an account has the smallest draw in
 // the share of its weight; and if an account is missing, its payments are spread over the others by their weights, and no other payment

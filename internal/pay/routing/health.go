@@ -152,12 +152,9 @@ func (h *Health) routes(rules *Rules, serving accounts.Accounts, p *pay.Payment,
 		if p.Attempts.Tried(account.ID) { // it cannot be chosen again; an account that fails may be all that is left
 			continue
 		}
-		c := h.Candidate(account, rail.Key, band)
-		if of := choice.Rule.Weights[account.ID]; of > 0 {
-			c.drawn = draw(p.ID, account.ID, of)
-		}
-		candidates = append(candidates, c)
+		candidates = append(candidates, h.Candidate(account, rail.Key, band))
 	}
+	choice.Rule = choice.Rule.draws(p.ID)
 	explores := p.ID // only a first try may explore
 	if len(p.Attempts) > 0 {
 		explores = ""

@@ -44,7 +44,6 @@ type Candidate struct {
 	accounts.Account
 	Circuit Circuit
 	Score   Score
-	drawn   uint64 // its place among the accounts with weights (draw)
 }
 
 // Decide returns the cascade of a payment on a rail, by a complete rule (Rules.For). An
@@ -88,7 +87,7 @@ func compare(rule Rule, a, b Candidate, rail accounts.Rail, usd money.Amount) in
 		x, y := rule.Weights[a.ID] > 0, rule.Weights[b.ID] > 0
 		switch {
 		case x && y:
-			return cmp.Or(cmp.Compare(a.drawn, b.drawn), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(cmp.Compare(rule.drawn[a.ID], rule.drawn[b.ID]), cmp.Compare(a.ID, b.ID))
 		case x:
 			return -1
 		case y:

@@ -28,7 +28,8 @@ type Rule struct {
 	Accounts []string `json:"accounts,omitempty"` // only these and those of Weights, if one of them serves; none: all that serve
 	Explored *int     `json:"explored,omitempty"`
 	// Weights are the shares of accounts. They come before the others, in an order that is drawn by the payment's id (draw).
-	Weights map[string]int `json:"weights,omitempty"`
+	Weights map[string]int    `json:"weights,omitempty"`
+	drawn   map[string]uint64 // of one payment: the draws of Weights
 }
 
 // Conditional is a rule for payments that meet conditions.

@@ -41,6 +41,27 @@ func TestExampleOfTheDocumentIsRead(t *testing.T) {
 	}
 }
 
+// So do the others: each is a file by itself.
+func TestEveryExampleOfTheDocumentIsRead(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/ROUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := strings.Split(string(text), "```yaml\n")[1:]
+	conditional := 0
+	for _, rest := range examples {
+		example, _, _ := strings.Cut(rest, "```")
+		file, err := Read([]byte(example))
+		if err != nil {
+			t.Errorf("%s: %v", example, err)
+		}
+		conditional += len(file.Rules.Conditional)
+	}
+	if len(examples) < 3 || conditional < 3 {
+		t.Errorf("the document has %d examples with %d rules with conditions", len(examples), conditional)
+	}
+}
+
 // conditional are rules with every condition.
 func conditional(t *testing.T) routing.Rules {
 	t.Helper()
