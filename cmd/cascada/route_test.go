@@ -102,6 +102,26 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 		if out := u.does(t, "audit", "list"); !strings.Contains(out, "routing.applied") || !strings.Contains(out, "routing.reset") {
 			t.Errorf("audit list:\n%s", out)
 		}
+
+		// A rule with conditions decides, and the explanation says which one and why; the replay counts what it would have decided.
+		conditions := u.write(t, "conditions.yaml", "rules:\n  - name: large\n    when: {amount: \"USD:1000-\"}\n    accounts: [bank-1]\n  - name: brazil\n    when: {country: BR}\n    weights: {bank-2: 1}\n")
+		if out := u.does(t, "route", "replay", "--since", "24h", "--rules", conditions); !strings.Contains(out, "\nRULE") || !strings.Contains(out, "\nlarge ") || !strings.Contains(out, "\n(none of them) ") {
+			t.Errorf("route replay by conditions:\n%s", out)
+		}
+		u.does(t, "route", "apply", conditions)
+		two.Next("paid")
+		await(t, "the server to use the conditions", func() bool {
+			last = u.does(t, "explain", pays())
+			return strings.Contains(last, "\n   rule brazil (country BRA): by weight: 1 of 1, drawn by the payment's id; ")
+		})
+		for _, want := range []string{"   rule large does not decide: amount: it is ", "   rule brazil decides about such a payment: country BRA\n", "   bank-1 is not in the list of rule brazil\n"} {
+			if !strings.Contains(last, want) {
+				t.Errorf("explain does not print %q:\n%s", want, last)
+			}
+		}
+		if shown := u.does(t, "route", "show"); !strings.Contains(shown, "amount: ['USD:1000-']") || !strings.Contains(shown, "weights: {bank-2: 1}") {
+			t.Errorf("route show:\n%s", shown)
+		}
 		s.stop()
 		u.check(t, database)
 	})
@@ -118,6 +138,9 @@ func TestRoutingMistakesAreReportedBeforeAnyChange(t *testing.T) {
 		"rails: {pix.XXX: {order: priority}}\n":                  "there is no rail pix.XXX: cascada provider adapters lists them",
 		"rails: {pix.BRA: {accounts: [nobody]}}\n":               "pix.BRA lists nobody: there is no such account",
 		"order: least_cost\naccounts: {a: {priority: 3}}\n":      "change accounts with provider set or provider apply",
+		"rules:\n  - name: x\n    when: {hours: 25-3}\n":         `rules.yaml: line 3: rule x: hours: "25-3" is no part of a day`,
+		"rules:\n  - name: x\n    accounts:\n      - nobody\n":   "rules.yaml: line 4: rule x lists nobody: there is no such account",
+		"rules:\n  - name: x\n    when: {merchant: mer_x}\n":     "rules.yaml: line 3: rule x: there is no merchant mer_x",
 		"": "it is empty; cascada route reset removes the rules",
 	} {
 		u.fails(t, want, "route", "apply", file(text))

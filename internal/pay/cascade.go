@@ -22,8 +22,10 @@ type Cascade struct {
 	Routes []Route
 	Budget Budget
 	Retry  RetryLimits
-	By     Caller // makes the next call; zero if no call may follow
-	Claim  string // id of the inquiry that money of another amount opens
+	// Decider is the name of the operator's rule with conditions that decided where it begins; "" if none did.
+	Decider string
+	By      Caller // makes the next call; zero if no call may follow
+	Claim   string // id of the inquiry that money of another amount opens
 }
 
 // Budget limits the attempts of a payment. Zero means no limit.

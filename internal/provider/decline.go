@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 )
@@ -37,6 +38,12 @@ func (a Account) Declined(table Declines, word, ref string) pay.Outcome {
 	o := Refusal(a.Reason(table, word), ref)
 	o.Raw = Printable(word, 64)
 	return o
+}
+
+// Country is a card's country in our terms, ISO 3166 alpha-3; "" if a provider's word for it is no code.
+func Country(word string) string {
+	country, _ := geo.Parse(word)
+	return country.Alpha3
 }
 
 // Try is a try on the provider's page, by the provider's id of it. raw is its code, of which the reason is made.

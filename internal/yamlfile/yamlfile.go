@@ -64,6 +64,51 @@ func twice(n *yaml.Node) error {
 	return nil
 }
 
+// Lines are where the parts of a file are, by their paths: rails.pix.BRA.order, rules[0].when.
+type Lines struct {
+	at    map[string]int
+	Alias int      // the first line with an alias, 0 if there is none; the parts of one have no lines
+	Nulls []string // the paths of names that have no value
+}
+
+// NewLines returns the lines of a file that Decode has read.
+func NewLines(text []byte) *Lines {
+	lines := &Lines{at: map[string]int{}}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err == nil && len(root.Content) > 0 {
+		lines.find(root.Content[0], "")
+	}
+	return lines
+}
+
+// find collects the lines of the parts below a part.
+func (l *Lines) find(n *yaml.Node, path string) {
+	if n.Kind == yaml.AliasNode && l.Alias == 0 {
+		l.Alias = n.Line
+	}
+	for i, below := range n.Content {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if n.Kind == yaml.MappingNode {
+			at = strings.TrimPrefix(path+"."+n.Content[i&^1].Value, ".") // a name and its value
+			if i%2 == 1 && below.ShortTag() == "!!null" {
+				l.Nulls = append(l.Nulls, at)
+			}
+		}
+		if l.at[at] == 0 {
+			l.at[at] = below.Line
+		}
+		l.find(below, at)
+	}
+}
+
+// Of is the line of a part. One that is not there is wrong where its map begins.
+func (l *Lines) Of(path string) int {
+	for l.at[path] == 0 && path != "" {
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return max(1, l.at[path])
+}
+
 var (
 	// A name and a value may be empty or have several lines, and a tag may be any text.
 	unknownField = regexp.MustCompile(`(?s)field (.*) not found in type .+`)
@@ -109,7 +154,7 @@ func wanted(kind string) string {
 		return "true or false"
 	case strings.HasPrefix(kind, "[]"):
 		return "a list"
-	case slices.Contains([]string{"string", "routing.Order", "money.Currency", "accounts.Channel"}, kind):
+	case slices.Contains([]string{"string", "routing.Order", "routing.Try", "money.Currency", "accounts.Channel"}, kind):
 		return "a word"
 	}
 	return "a map of settings"

@@ -15,12 +15,20 @@ import (
 
 // Explanation says why a payment took its route.
 type Explanation struct {
-	ID       string     `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Rail     string     `json:"rail" example:"pix.BRA"`
-	Status   pay.Status `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Attempts []Attempt  `json:"attempts" doc:"Where it was tried, as recorded then"`
-	Retry    string     `json:"retry,omitempty" doc:"Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page" example:"the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds"`
-	Accounts []Verdict  `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
+	ID       string           `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Rail     string           `json:"rail" example:"pix.BRA"`
+	Status   pay.Status       `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
+	Attempts []Attempt        `json:"attempts" doc:"Where it was tried, as recorded then"`
+	Retry    string           `json:"retry,omitempty" doc:"Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page" example:"the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds"`
+	Rules    []RoutingVerdict `json:"rulesNow" doc:"The routing rules with conditions that are in force, in their order, and what they have to do with such a payment"`
+	Accounts []Verdict        `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
+}
+
+// RoutingVerdict says whether a routing rule with conditions decides about such a payment.
+type RoutingVerdict struct {
+	Name    string `json:"rule" example:"large-at-night"`
+	Decides bool   `json:"decides"`
+	Why     string `json:"why" doc:"The conditions that the payment meets, or why the rule does not decide" example:"amount BRL:1000- (it is 1500.00 BRL)"`
 }
 
 // Attempt is one try at one account.
@@ -47,6 +55,7 @@ type Try struct {
 	Outcome decline.Outcome `json:"outcome" enum:"declined,blocked,authentication_failed,abandoned,error"`
 	Reason  decline.Reason  `json:"reason" example:"do_not_honor"`
 	Raw     string          `json:"providerCode,omitempty" doc:"The provider's own code"`
+	Country string          `json:"cardCountry,omitempty" doc:"Of the card, ISO 3166 alpha-3; absent if the provider does not report it" example:"USA"`
 }
 
 // Verdict says whether an account would accept such a payment now.
@@ -60,9 +69,12 @@ type Verdict struct {
 
 // NewExplanation shows an explanation.
 func NewExplanation(e approuting.Explanation) Explanation {
-	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Accounts: []Verdict{}}
+	told := Explanation{ID: e.Payment.ID, Rail: e.Rail.Key, Status: e.Payment.Status, Retry: e.Retry, Attempts: []Attempt{}, Rules: []RoutingVerdict{}, Accounts: []Verdict{}}
 	for _, a := range e.Payment.Attempts {
 		told.Attempts = append(told.Attempts, newAttempt(a))
+	}
+	for _, v := range e.Rules {
+		told.Rules = append(told.Rules, RoutingVerdict{v.Rule, v.Decides, v.Why})
 	}
 	for _, v := range e.Accounts {
 		verdict := Verdict{Account: v.Account, Accepts: v.Verdict == "", Reason: v.Verdict}
@@ -85,7 +97,7 @@ func newAttempt(a pay.Attempt) Attempt {
 		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said, Again: a.Again,
 	}
 	for _, t := range a.Tries {
-		told.Tries = append(told.Tries, Try{view.Time{Time: time.UnixMicro(t.At)}, t.Reason.Meaning().Outcome, t.Reason, t.Raw})
+		told.Tries = append(told.Tries, Try{view.Time{Time: time.UnixMicro(t.At)}, t.Reason.Meaning().Outcome, t.Reason, t.Raw, t.Country})
 	}
 	if a.Ended > 0 {
 		told.EndedAt = moment(time.UnixMicro(a.Ended))

@@ -364,8 +364,7 @@ func (ps *Providers) encryptPast(account accounts.Account, present map[string]st
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.
 func (ps *Providers) Serving(scope merchants.Scope, rail accounts.Rail) accounts.Accounts {
-	_, chosen, _ := ps.Rules.Load().Choose(rail.Key, ps.connectors.Load().serving.Serving(scope, rail))
-	return chosen
+	return ps.Rules.Load().Possible(scope.Merchant, scope.Shop, rail.Key, ps.connectors.Load().serving.Serving(scope, rail))
 }
 
 // Routes returns the cascade of a payment. Stand-ins take payments that no account of a sandbox

@@ -37,8 +37,7 @@ func (ps *Providers) inInstallments(serving accounts.Accounts, p pay.Payment, ra
 			passed = append(passed, a.ID+": does not offer these installments")
 		}
 	}
-	_, chosen, _ := ps.Rules.Load().Choose(rail.Key, able)
-	taking, _ := chosen.Accepting(rail, p.Price.Local)
+	taking, _ := ps.Rules.Load().Choose(&p, rail, able).Accounts.Accepting(rail, p.Price.Local)
 	if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
 		return serving, nil
 	}

@@ -18,7 +18,8 @@ type Explanation struct {
 	Rail     accounts.Rail
 	Band     string // the band of amounts for the payment's score
 	Accounts []AccountVerdict
-	Retry    string // where the next try of a shopper whose card was refused on a page goes, and why; "" if none was
+	Rules    []routing.Verdict // of the rules with conditions in force, about such a payment
+	Retry    string            // where the next try of a shopper whose card was refused on a page goes, and why; "" if none was
 	// Watched: this process takes payments, and so knows the accounts' health. A command does not.
 	Watched bool
 	At      time.Time
@@ -64,16 +65,23 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 		}
 		e.Accounts = append(e.Accounts, v)
 	}
-	_, chosen, _ := ru.providers.Rules.Load().Choose(e.Rail.Key, serving)
-	taking, _ := chosen.Accepting(e.Rail, p.Price.Local)
+	rules, such := ru.providers.Rules.Load(), p
+	such.Attempts = nil // as it was when it was made
+	e.Rules = rules.Verdicts(&such, e.Rail, serving)
+	choice := rules.Choose(&such, e.Rail, serving)
+	listing := "the routing rules' list for " + e.Rail.Key
+	if choice.Name != "" {
+		listing = "the list of rule " + choice.Name
+	}
+	taking, _ := choice.Accounts.Accepting(e.Rail, p.Price.Local)
 	has := func(of accounts.Accounts, id string) bool {
 		return slices.ContainsFunc(of, func(a accounts.Account) bool { return a.ID == id })
 	}
 	for i, v := range e.Accounts {
 		switch {
 		case v.Verdict != "":
-		case !has(chosen, v.Account):
-			e.Accounts[i].Verdict = "is not in the routing rules' list for " + e.Rail.Key
+		case !has(choice.Accounts, v.Account):
+			e.Accounts[i].Verdict = "is not in " + listing
 		case !has(taking, v.Account):
 			e.Accounts[i].Verdict = "does not take " + p.Price.Local.String()
 		}

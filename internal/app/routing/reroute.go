@@ -79,7 +79,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		return done, err
 	}
 	c.Changed.Accounts = ru.withRails(changed)
-	if err := ru.check(c.Changed.Rules, changed); err != nil {
+	if err := ru.check(ctx, c.Changed.Rules, changed); err != nil {
 		return done, err
 	}
 

@@ -3,16 +3,12 @@
 package routing
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"github.com/cascadapay/cascada/internal/work"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	appaccounts "github.com/cascadapay/cascada/internal/app/accounts"
@@ -185,71 +181,4 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 	}
 	ru.Reread(ctx, "routing rules", ru.Read)
 	return v, changed, nil
-}
-
-// Check validates rules, including whether their rails and accounts exist.
-func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
-	list, err := ru.Store.Accounts().List(ctx)
-	if err != nil {
-		return err
-	}
-	return ru.check(rules, list)
-}
-
-func (ru *Rules) check(rules routing.Rules, list []accounts.Account) error {
-	if err := rules.Check(); err != nil {
-		return err
-	}
-	all := ru.withRails(list)
-	var wrong []error
-	for _, rail := range slices.Sorted(maps.Keys(rules.Rails)) {
-		if !ru.isRail(rail) {
-			wrong = append(wrong, noRail.With(rail))
-			continue
-		}
-		for _, id := range rules.Rails[rail].Accounts {
-			if why := unlistable(all, id, rail); why != "" {
-				wrong = append(wrong, fmt.Errorf("%s lists %s: %s", rail, id, why))
-			}
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-// unlistable says why an account cannot be in a rail's list, "" if it can.
-func unlistable(list accounts.Accounts, id, rail string) string {
-	i := slices.IndexFunc(list, func(a accounts.Account) bool { return a.ID == id && a.Status != accounts.Removed })
-	switch {
-	case i < 0:
-		return "there is no such account"
-	case !slices.Contains(list[i].Rails, rail):
-		return "it takes payments by " + cmp.Or(strings.Join(list[i].Rails, ", "), "nothing")
-	}
-	return ""
-}
-
-// isRail reports whether the catalog has a rail with this key.
-func (ru *Rules) isRail(key string) bool {
-	for _, r := range ru.providers.Catalog.ByID {
-		if r.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
-// withRails lists accounts with all their rails. One that cannot be opened has none.
-func (ru *Rules) withRails(list []accounts.Account) accounts.Accounts {
-	all := make(accounts.Accounts, 0, len(list))
-	for _, account := range list {
-		s := ru.providers.StatusOf(account)
-		if account.Status != accounts.Removed {
-			account.Rails = s.On
-		}
-		if s.Broken != "" {
-			account.Status = accounts.Disabled
-		}
-		all = append(all, account)
-	}
-	return all
 }

@@ -71,6 +71,13 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	if len(e.Accounts) > 0 {
 		fmt.Fprintln(cli.Stdout, "now")
 	}
+	for _, v := range e.Rules {
+		decides := "does not decide"
+		if v.Decides {
+			decides = "decides about such a payment"
+		}
+		fmt.Fprintf(cli.Stdout, "   rule %s %s: %s\n", v.Rule, decides, v.Why)
+	}
 	for _, v := range e.Accounts {
 		fmt.Fprintf(cli.Stdout, "   %s %s\n", v.Account, cmp.Or(v.Verdict, "takes such a payment"))
 	}

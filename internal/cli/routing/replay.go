@@ -29,7 +29,7 @@ type routeReplayCmd struct {
 }
 
 func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	file, err := readRules(c.Rules)
+	file, text, err := readRules(c.Rules)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,9 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		return fmt.Errorf("%s: %w", c.Rules, err)
 	}
 	done, err := a.Rules.Replay(ctx, o)
+	if err != nil && o.Rules != nil {
+		err = rulefile.AtLines(text, err)
+	}
 	if err != nil {
 		return err
 	}

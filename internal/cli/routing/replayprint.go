@@ -70,6 +70,13 @@ func tables(line func(string, ...any), r routing.Rerouted) {
 		low, high := s.Range()
 		line("%s\t%d\t%d\t%d\t%s\t%s\t%s", s.Rail, s.Payments, s.Elsewhere, s.Real(), around(s.Replayed(), low, high, s.Estimated.Payments > 0), s.Cost.Was(), s.Cost.Total())
 	}
+	if len(r.Rules) > 0 {
+		line("\nRULE\tPAYMENTS\tELSEWHERE\tAPPROVED\tREPLAYED\tCOST\tREPLAYED")
+	}
+	for _, s := range r.Rules {
+		low, high := s.Range()
+		line("%s\t%d\t%d\t%d\t%s\t%s\t%s", cmp.Or(s.Decider, "(none of them)"), s.Payments, s.Elsewhere, s.Real(), around(s.Replayed(), low, high, s.Estimated.Payments > 0), s.Cost.Was(), s.Cost.Total())
+	}
 	if len(r.Accounts) > 0 {
 		line("\nACCOUNT\tFIRST\tREPLAYED\tTRIES\tREPLAYED\tESTIMATED\tAPPROVED\tREPLAYED\tCOST\tREPLAYED")
 	}
@@ -153,6 +160,7 @@ type replayJSON struct {
 	All         sumsJSON              `json:"all"`
 	Unpriced    unpricedJSON          `json:"withoutPrice"`
 	Rails       map[string]sumsJSON   `json:"rails"`
+	Rules       []ruleSumsJSON        `json:"rules"` // with conditions, in their order; last those about which none decides
 	Accounts    []accountSumsJSON     `json:"accounts"`
 	Examples    []exampleJSON         `json:"examples"`
 }
@@ -168,6 +176,11 @@ type sumsJSON struct {
 	Tries     bothJSON   `json:"tries"`
 	Paid      moneyJSON  `json:"paid"`
 	Cost      moneyJSON  `json:"cost"`
+}
+
+type ruleSumsJSON struct {
+	Rule string `json:"rule"` // "" of the payments about which none decides
+	sumsJSON
 }
 
 type bothJSON struct {
@@ -231,10 +244,13 @@ func newReplayJSON(o routing.PastRoutes, r routing.Rerouted) replayJSON {
 	told := replayJSON{
 		Since: o.Since.Format(cli.TimeForm), Until: o.Until.Format(cli.TimeForm), Environment: merchants.EnvironmentOf(o.Live), InForce: r.InForce.Version,
 		Simulated: r.Simulated, Open: r.Open, Unexplained: r.Unexplained, All: newSumsJSON(r.Sums), Unpriced: unpricedJSON(r.Unpriced),
-		Rails: map[string]sumsJSON{}, Accounts: []accountSumsJSON{}, Examples: []exampleJSON{},
+		Rails: map[string]sumsJSON{}, Rules: []ruleSumsJSON{}, Accounts: []accountSumsJSON{}, Examples: []exampleJSON{},
 	}
 	for _, s := range r.Rails {
 		told.Rails[s.Rail] = newSumsJSON(s.Sums)
+	}
+	for _, s := range r.Rules {
+		told.Rules = append(told.Rules, ruleSumsJSON{s.Decider, newSumsJSON(s.Sums)})
 	}
 	for _, s := range r.Accounts {
 		told.Accounts = append(told.Accounts, accountSumsJSON{s.Account, both(s.First), both(s.Tries), tenth(s.Guessed), both(s.Accepted), newMoneyJSON(s.Cost)})

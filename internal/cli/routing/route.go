@@ -113,7 +113,7 @@ type routeApplyCmd struct {
 }
 
 func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	file, err := readRules(c.File)
+	file, text, err := readRules(c.File)
 	if err != nil {
 		return err
 	}
@@ -127,22 +127,20 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.
 	defer a.Close()
 	v, changed, err := a.Rules.Apply(ctx, a.Self(), file.Rules)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("%s: %w", c.File, rulefile.AtLines(text, err))
 	}
 	return tellRules(v, changed, c.JSON)
 }
 
-// readRules reads a file of rules.
-func readRules(path string) (rulefile.File, error) {
-	text, err := cli.Content(path)
-	if err != nil {
-		return rulefile.File{}, err
+// readRules reads a file of rules. It returns its text too.
+func readRules(path string) (file rulefile.File, text []byte, err error) {
+	if text, err = cli.Content(path); err != nil {
+		return file, nil, err
 	}
-	file, err := rulefile.Read(text)
-	if err != nil {
-		return file, fmt.Errorf("%s: %w", path, err)
+	if file, err = rulefile.Read(text); err != nil {
+		return file, text, fmt.Errorf("%s: %w", path, err)
 	}
-	return file, nil
+	return file, text, nil
 }
 
 // tellRules prints the result of a change.

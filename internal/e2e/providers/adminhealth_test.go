@@ -35,7 +35,7 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 			{"order":2,"account":"bank-2",` + second + `,"why":"by priority: 2; it costs 0.10 USD",
 				"passedOver":["small: takes BRL:1-20"],"startedAt":"<time>","durationMs":1500,"endedAt":"<time>"}]`
 		}
-		now := `"accountsNow":[
+		now := `"rulesNow":[],"accountsNow":[
 			{"account":"bank-1","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":1,"failedInARow":1},"score":{"band":"10-50 USD","opened":0,"payments":1,"succeeded":0,"successRate":0}},
 			{"account":"bank-2","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":0,"failedInARow":0},"score":{"band":"10-50 USD","opened":1,"payments":1,"succeeded":1,"successRate":1}},
 			{"account":"small","takes":false,"reason":"does not take 54.00 BRL","circuit":{"state":"closed","callsOfLate":0,"failedOfLate":0,"failedInARow":0}}]`

@@ -148,6 +148,8 @@ type Try struct {
 	Reason Reason `json:"reason"`
 	Raw    string `json:"raw,omitempty"`  // the provider's own code, for the operator
 	Soft   bool   `json:"soft,omitempty"` // another provider may accept it
+	// Country of the card, ISO 3166 alpha-3; "" if the provider does not report it.
+	Country string `json:"country,omitempty"`
 }
 
 // String describes the try for the operator: its outcome, the reason, and the provider's own code.
@@ -155,6 +157,9 @@ func (t Try) String() string {
 	text := string(t.Reason.Meaning().Outcome) + " (" + string(t.Reason)
 	if t.Raw != "" && t.Raw != string(t.Reason) {
 		text += ", the provider says " + t.Raw
+	}
+	if t.Country != "" {
+		text += ", a card of " + t.Country
 	}
 	return text + ")"
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"iter"
 	"time"
 
@@ -131,8 +132,20 @@ func (h *Health) Open(now time.Time) (n int) {
 // serve the merchant and rail, that the rules choose, and that accept the amount, in order
 // and with the reasons.
 func (h *Health) Plan(rules Rules, serving accounts.Accounts, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
-	rule, chosen, passed := rules.Choose(rail.Key, serving)
-	taking, small := chosen.Accepting(rail, p.Price.Local)
+	c := pay.Cascade{Budget: rules.Bounds(), Retry: rules.Retries()}
+	c.Routes, c.Decider = h.routes(&rules, serving, &p, rail, now)
+	if len(p.Attempts) == 0 && len(c.Routes) > 0 && rules.byAttempt() { // what follows the first attempt is as the rules say of later ones
+		p.Attempts = pay.Attempts{{Order: 1, Provider: c.Routes[0].Provider}}
+		later, _ := h.routes(&rules, serving, &p, rail, now)
+		c.Routes = append(c.Routes[:1:1], later...)
+	}
+	return c
+}
+
+// routes returns where a payment may be tried next, and the name of the rule with conditions that decides so.
+func (h *Health) routes(rules *Rules, serving accounts.Accounts, p *pay.Payment, rail accounts.Rail, now time.Time) ([]pay.Route, string) {
+	choice := rules.Choose(p, rail, serving)
+	taking, small := choice.Accounts.Accepting(rail, p.Price.Local)
 	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {
@@ -141,14 +154,18 @@ func (h *Health) Plan(rules Rules, serving accounts.Accounts, p pay.Payment, rai
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))
 	}
+	choice.Rule = choice.Rule.draws(p.ID)
 	explores := p.ID // only a first try may explore
 	if len(p.Attempts) > 0 {
 		explores = ""
 	}
-	routes, failing := Decide(rule, candidates, explores, rail, p.Price.Amount, now)
-	passed = append(append(passed, small...), failing...)
+	routes, failing := Decide(choice.Rule, candidates, explores, rail, p.Price.Amount, now)
+	passed := append(append(choice.Passed, small...), failing...)
 	for i := range routes {
 		routes[i].Passed = passed
+		if choice.Name != "" {
+			routes[i].Why = fmt.Sprintf("rule %s (%s): %s", choice.Name, choice.Why, routes[i].Why)
+		}
 	}
-	return pay.Cascade{Routes: routes, Budget: rules.Bounds(), Retry: rules.Retries()}
+	return routes, choice.Name
 }

@@ -83,6 +83,17 @@ func Decide(rule Rule, candidates []Candidate, payment string, rail accounts.Rai
 }
 
 func compare(rule Rule, a, b Candidate, rail accounts.Rail, usd money.Amount) int {
+	if len(rule.Weights) > 0 {
+		x, y := rule.Weights[a.ID] > 0, rule.Weights[b.ID] > 0
+		switch {
+		case x && y:
+			return cmp.Or(cmp.Compare(rule.drawn[a.ID], rule.drawn[b.ID]), cmp.Compare(a.ID, b.ID))
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+	}
 	cost := accounts.CompareCost(a.Account, b.Account, rail.Key, usd)
 	priority := cmp.Compare(a.Priority, b.Priority)
 	id := cmp.Compare(a.ID, b.ID)
@@ -99,7 +110,7 @@ func compare(rule Rule, a, b Candidate, rail accounts.Rail, usd money.Amount) in
 
 // explore returns which account goes first: 0 is the best one.
 func explore(rule Rule, n int, payment string) int {
-	if rule.Order != SuccessRate || n < 2 || payment == "" {
+	if rule.Order != SuccessRate || n < 2 || payment == "" || len(rule.Weights) > 0 {
 		return 0
 	}
 	h := fnv.New64a()
@@ -116,6 +127,9 @@ func reason(rule Rule, c Candidate, rail accounts.Rail, usd money.Amount) string
 	cost := "its price is not known"
 	if fee, known := c.Cost(rail.Key, usd); known {
 		cost = "it costs " + fee.String()
+	}
+	if of := rule.Weights[c.ID]; of > 0 {
+		return fmt.Sprintf("by weight: %d of %d, drawn by the payment's id; %s", of, rule.weight(), cost)
 	}
 	switch rule.Order {
 	case Listed:

@@ -2,14 +2,11 @@ package routing
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
@@ -20,13 +17,26 @@ type Rules struct {
 	Budget   pay.Budget      `json:"budget"`             // zeros mean DefaultBudget
 	Retry    Retry           `json:"retry,omitzero"`
 	Rails    map[string]Rule `json:"rails,omitempty"` // by catalog key
+	Zone     Zone            `json:"zone,omitzero"`   // of hours and weekdays; zero: UTC
+	// Conditional rules come before those of rails. The first that meets a payment decides (Choose).
+	Conditional []Conditional `json:"rules,omitempty"`
 }
 
-// Rule is the operator's rule for a rail. Unset fields come from the Rules.
+// Rule is the operator's rule for a rail, or for payments that meet conditions. Unset fields come from the Rules.
 type Rule struct {
 	Order    Order    `json:"order,omitempty"`
-	Accounts []string `json:"accounts,omitempty"` // only these, if one of them serves; none: all that serve
+	Accounts []string `json:"accounts,omitempty"` // only these and those of Weights, if one of them serves; none: all that serve
 	Explored *int     `json:"explored,omitempty"`
+	// Weights are the shares of accounts. They come before the others, in an order that is drawn by the payment's id (draw).
+	Weights map[string]int    `json:"weights,omitempty"`
+	drawn   map[string]uint64 // of one payment: the draws of Weights
+}
+
+// Conditional is a rule for payments that meet conditions.
+type Conditional struct {
+	Name string     `json:"name"`
+	When Conditions `json:"when,omitzero"`
+	Rule
 }
 
 // Retry is the rule for a shopper whose card was refused on a provider's page. Unset fields come from the defaults.
@@ -39,9 +49,6 @@ type Retry struct {
 // DefaultRetries is how often a payment moves to another provider after a refusal on a page.
 const DefaultRetries = 2
 
-// maxRetries is the most retries that rules can allow.
-const maxRetries = 5
-
 // DefaultExplored is how many payments of a hundred try an account other than the best
 // first, so that an improved account is noticed.
 const DefaultExplored = 5
@@ -49,16 +56,11 @@ const DefaultExplored = 5
 // DefaultBudget is a payment's default budget. A shopper waits for it.
 var DefaultBudget = pay.Budget{Attempts: 4, Time: 30 * time.Second}
 
-// The limits of a budget.
-const (
-	maxAttempts = 20
-	leastTime   = time.Second
-	longestTime = 5 * time.Minute
-)
-
 // For returns the complete rule of a rail.
-func (r Rules) For(rail string) Rule {
-	rule := r.Rails[rail]
+func (r Rules) For(rail string) Rule { return r.complete(r.Rails[rail]) }
+
+// complete sets what a rule leaves unset.
+func (r Rules) complete(rule Rule) Rule {
 	if rule.Order == "" && len(rule.Accounts) > 0 {
 		rule.Order = Listed
 	}
@@ -85,87 +87,8 @@ func (r Rules) Retries() pay.RetryLimits {
 	return limits
 }
 
-// Rates reports whether any rail is ordered by success rate.
+// Rates reports whether any payments are ordered by success rate.
 func (r Rules) Rates() bool {
-	return r.Order == SuccessRate || slices.ContainsFunc(slices.Collect(maps.Values(r.Rails)), func(of Rule) bool { return of.Order == SuccessRate })
-}
-
-// Choose returns the complete rule of a rail, and those of the serving accounts that it
-// lists. If none of them serves, such as in the other environment or for a merchant with
-// its own accounts, the list is ignored: a rule about some accounts must not take the rail
-// from a merchant whom other accounts serve.
-func (r Rules) Choose(rail string, serving accounts.Accounts) (rule Rule, chosen accounts.Accounts, passed []string) {
-	rule = r.For(rail)
-	if len(rule.Accounts) == 0 {
-		return rule, serving, nil
-	}
-	for _, a := range serving {
-		if slices.Contains(rule.Accounts, a.ID) {
-			chosen = append(chosen, a)
-			continue
-		}
-		passed = append(passed, a.ID+": the rules do not list it")
-	}
-	if len(chosen) > 0 {
-		return rule, chosen, passed
-	}
-	if rule.Order == Listed {
-		rule.Order = cmp.Or(r.Order, Priority)
-	}
-	return rule, serving, nil
-}
-
-// Check says what is wrong with rules, without knowing the accounts.
-func (r Rules) Check() error {
-	var wrong []error
-	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	if _, err := ParseOrder(string(r.Order)); err != nil {
-		bad("order: %w", err)
-	}
-	if r.Order == Listed {
-		bad("order: listed is for a rail that lists accounts")
-	}
-	checkExplored(r.Explored, "explored", bad)
-	if b := r.Budget.Attempts; b < 0 || b > maxAttempts {
-		bad("budget: %d attempts: want 1 to %d", b, maxAttempts)
-	}
-	if b := r.Budget.Time; b != 0 && (b < leastTime || b > longestTime) {
-		bad("budget: a time of %s: want %s to %s", b, leastTime, longestTime)
-	}
-	if n := r.Retry.Times; n != nil && (*n < 0 || *n > maxRetries) {
-		bad("retry: %d times: want 0 to %d", *n, maxRetries)
-	}
-	if b := r.Retry.Within; b < 0 || b != 0 && b < time.Minute {
-		bad("retry: within %s: want 1m or more", b)
-	}
-	for _, reason := range r.Retry.Reasons {
-		if !reason.Known() {
-			bad("retry: there is no reason %q: docs/DECLINES.md lists them", reason)
-		}
-	}
-	for _, rail := range slices.Sorted(maps.Keys(r.Rails)) {
-		of := r.Rails[rail]
-		if _, err := ParseOrder(string(of.Order)); err != nil {
-			bad("%s: order: %w", rail, err)
-		}
-		if of.Order == Listed && len(of.Accounts) == 0 {
-			bad("%s: order listed wants a list of accounts", rail)
-		}
-		checkExplored(of.Explored, rail+": explored", bad)
-		if of.Explored != nil && r.For(rail).Order != SuccessRate {
-			bad("%s: explored is for the order success_rate, but the rail is ordered by %s", rail, r.For(rail).Order)
-		}
-		for i, id := range of.Accounts {
-			if slices.Contains(of.Accounts[:i], id) {
-				bad("%s lists %s twice", rail, id)
-			}
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-func checkExplored(n *int, where string, bad func(string, ...any)) {
-	if n != nil && (*n < 0 || *n > 50) {
-		bad("%s: %d of 100 payments: want 0 to 50", where, *n)
-	}
+	return r.Order == SuccessRate || slices.ContainsFunc(slices.Collect(maps.Values(r.Rails)), func(of Rule) bool { return of.Order == SuccessRate }) ||
+		slices.ContainsFunc(r.Conditional, func(of Conditional) bool { return of.Order == SuccessRate })
 }

@@ -32,7 +32,10 @@ type apiError struct {
 	Advice  string `json:"advice_code"`
 	Charge  string `json:"charge"` // the try that failed; "" if the challenge failed
 	Method  struct {
-		ID string `json:"id"`
+		ID   string `json:"id"`
+		Card struct {
+			Country string `json:"country"` // ISO 3166 alpha-2
+		} `json:"card"`
 	} `json:"payment_method"`
 }
 

@@ -75,6 +75,6 @@ func (p *Provider) tries(i intent, at int64) []decline.Try {
 		return nil
 	}
 	try := provider.Try(i.ID+"/"+name, max(at, 0)*1_000_000, decline.Reason(o.Decline), i.Error.reason())
-	try.Soft = o.Soft
+	try.Soft, try.Country = o.Soft, provider.Country(i.Error.Method.Card.Country)
 	return []decline.Try{try}
 }

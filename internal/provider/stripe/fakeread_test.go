@@ -146,7 +146,7 @@ func (c *charge) intent() object {
 	if n := len(c.tries); n > 0 {
 		i["last_payment_error"] = object{
 			"type": "card_error", "code": "card_declined", "decline_code": c.tries[n-1], "message": "Stripe says why.", "charge": fmt.Sprintf("ch_%d_%d", c.number, n),
-			"payment_method": object{"id": fmt.Sprintf("pm_%d_%d", c.number, n), "object": "payment_method", "type": "card"},
+			"payment_method": object{"id": fmt.Sprintf("pm_%d_%d", c.number, n), "object": "payment_method", "type": "card", "card": object{"country": "US"}},
 		}
 	}
 	switch c.Ending {

@@ -232,6 +232,18 @@ func TestDeclinesByReason(t *testing.T) {
 	}
 }
 
+// A refused card's country is reported in our terms, if Stripe names one.
+func TestRefusedCardHasACountry(t *testing.T) {
+	b := connect(t)
+	for word, want := range map[string]string{"US": "USA", "br": "BRA", "": "", "XX": "", "<b>": ""} {
+		failed := apiError{Code: "card_declined", Decline: "do_not_honor", Charge: "ch_1"}
+		failed.Method.Card.Country = word
+		if tries := b.tries(intent{ID: "pi_1", Error: &failed}, 0); len(tries) != 1 || tries[0].Country != want {
+			t.Errorf("a card of %q: %+v, want the country %q", word, tries, want)
+		}
+	}
+}
+
 // A card error in the answer itself is a decline.
 func TestADeclineInTheAnswer(t *testing.T) {
 	b := connect(t)

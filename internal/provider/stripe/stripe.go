@@ -8,7 +8,9 @@
 //     boleto needs a street address, which we do not have. Stripe's page collects
 //     both, and runs the issuer's challenges. A shopper whose card is declined may
 //     try another one there until the session expires, so a decline is a try: each
-//     has an event, payment_intent.payment_failed, and the intent has the last one.
+//     has an event, payment_intent.payment_failed, and the intent has the last one, with
+//     the country of its card (last_payment_error.payment_method.card.country;
+//     PaymentMethodCard of stripe-dotnet 03f5550). *Unproved*: whether every refusal has it.
 //
 // The Dashboard's settings decide which payment methods an intent or a session has, and
 // allowed_payment_method_types narrows them to one. Stripe refuses payment_method_types,

@@ -39,6 +39,7 @@ type result struct {
 	Low, High    int64 // the probable bounds of All.Replayed
 	Estimated    int64 // payments whose end is estimated
 	Rails        []line
+	Rules        []line // by the rule with conditions that decides
 	Accounts     []accountLine
 	Examples     []replay.Example
 	Unpriced     bool // some were paid at accounts without a price
@@ -79,6 +80,9 @@ func newResult(o routing.PastRoutes, done routing.Rerouted) *result {
 	}
 	for _, s := range done.Rails {
 		told.Rails = append(told.Rails, newLine(s.Rail, s.Sums))
+	}
+	for _, s := range done.Report.Rules {
+		told.Rules = append(told.Rules, newLine(s.Decider, s.Sums))
 	}
 	for _, s := range done.Accounts {
 		one := accountLine{

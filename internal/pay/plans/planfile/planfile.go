@@ -168,37 +168,16 @@ func ReadExceptions(text []byte, of plans.Plan) (plans.Exceptions, error) {
 	return e, atLines(err, lines)
 }
 
-// decode reads YAML into a value, and returns the lines of its fields by their paths.
-func decode(text []byte, into any) (map[string]int, error) {
+// decode reads YAML into a value, and returns the lines of its fields.
+func decode(text []byte, into any) (*yamlfile.Lines, error) {
 	if err := yamlfile.Decode(text, MaxSize, into); err != nil {
 		return nil, err
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, err
+	lines := yamlfile.NewLines(text)
+	if lines.Alias > 0 {
+		return nil, fmt.Errorf("line %d: aliases are not read: write it out", lines.Alias)
 	}
-	lines := map[string]int{}
-	return lines, findLines(root.Content[0], "", lines)
-}
-
-// findLines collects the line of each field.
-func findLines(n *yaml.Node, path string, lines map[string]int) error {
-	if n.Kind == yaml.AliasNode {
-		return fmt.Errorf("line %d: aliases are not read: write it out", n.Line)
-	}
-	for i, below := range n.Content {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if n.Kind == yaml.MappingNode {
-			at = strings.TrimPrefix(path+"."+n.Content[i&^1].Value, ".") // a name and its value
-		}
-		if lines[at] == 0 {
-			lines[at] = below.Line
-		}
-		if err := findLines(below, at, lines); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lines, nil
 }
 
 // LineError is what is wrong with a line of a file.
@@ -216,7 +195,7 @@ func (e LineError) Error() string {
 func (e LineError) Unwrap() error { return e.Reason }
 
 // atLines is an error of Check with the lines of its fields.
-func atLines(err error, lines map[string]int) error {
+func atLines(err error, lines *yamlfile.Lines) error {
 	wrong, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err
@@ -227,11 +206,7 @@ func atLines(err error, lines map[string]int) error {
 		if path == "name" {
 			path = "plan"
 		}
-		at := path
-		for lines[at] == 0 && at != "" { // a field that is missing is wrong where its map begins
-			at = at[:max(0, strings.LastIndexAny(at, ".["))]
-		}
-		list = append(list, LineError{max(1, lines[at]), path, i.Reason})
+		list = append(list, LineError{lines.Of(path), path, i.Reason})
 	}
 	return errors.Join(list...)
 }

@@ -44,13 +44,14 @@ type Replay struct {
 	after    map[string]accounts.Account
 	report   Report
 	rails    map[string]*Sums
+	rules    map[string]*Sums // by the rule with conditions that decides
 	accounts map[string]*AccountSums
 }
 
 // New returns a Replay that estimates from a survey of the same payments.
 func New(c Config, s *Survey) *Replay {
 	r := &Replay{
-		config: c, survey: s, health: routing.NewHealth(), rails: map[string]*Sums{}, accounts: map[string]*AccountSums{},
+		config: c, survey: s, health: routing.NewHealth(), rails: map[string]*Sums{}, rules: map[string]*Sums{}, accounts: map[string]*AccountSums{},
 		before: byID(c.InForce.Accounts), after: byID(c.Changed.Accounts),
 	}
 	r.report.Unpriced.Real, r.report.Unpriced.Replayed = map[string]float64{}, map[string]float64{}
@@ -91,12 +92,11 @@ func (r *Replay) compare(p pay.Payment, rail accounts.Rail, now time.Time) {
 	if first(base) != began(p) {
 		r.report.Unexplained++
 	}
-	sums := r.rails[rail.Key]
-	if sums == nil {
-		sums = &Sums{}
-		r.rails[rail.Key] = sums
+	sums := []*Sums{&r.report.Sums, sumsOf(r.rails, rail.Key)}
+	if len(r.config.Changed.Rules.Conditional) > 0 {
+		sums = append(sums, sumsOf(r.rules, changed.Decider))
 	}
-	for _, s := range []*Sums{&r.report.Sums, sums} {
+	for _, s := range sums {
 		s.add(p, way, elsewhere)
 	}
 	r.spend(p, rail, way, sums)
@@ -108,6 +108,13 @@ func (r *Replay) compare(p pay.Payment, rail accounts.Rail, now time.Time) {
 	if elsewhere && len(r.report.Examples) < r.config.Examples {
 		r.report.Examples = append(r.report.Examples, example(p, rail, way))
 	}
+}
+
+func sumsOf(all map[string]*Sums, name string) *Sums {
+	if all[name] == nil {
+		all[name] = &Sums{}
+	}
+	return all[name]
 }
 
 func (r *Replay) plan(of Plan, p pay.Payment, rail accounts.Rail, now time.Time) pay.Cascade {
@@ -137,12 +144,11 @@ func same(a, b pay.Cascade) bool {
 }
 
 // spend sums what providers charged, or would have charged. They charge for paid payments.
-func (r *Replay) spend(p pay.Payment, rail accounts.Rail, way path, sums *Sums) {
-	both := []*Sums{&r.report.Sums, sums}
+func (r *Replay) spend(p pay.Payment, rail accounts.Rail, way path, sums []*Sums) {
 	if paid(p) {
 		account := p.Attempts[p.End.Captured-1].Provider
 		cost, priced := r.before[account].Cost(rail.Key, p.Price.Amount)
-		for _, s := range both {
+		for _, s := range sums {
 			s.Volume.Real += p.Price.Amount.Minor
 			s.Cost.Real += cost.Minor
 		}
@@ -166,7 +172,7 @@ func (r *Replay) spend(p pay.Payment, rail accounts.Rail, way path, sums *Sums) 
 			continue
 		}
 		cost, priced := r.after[at.account].Cost(rail.Key, p.Price.Amount)
-		for _, s := range both {
+		for _, s := range sums {
 			s.Volume.add(way.known, p.Price.Amount.Minor*likely)
 			s.Cost.add(way.known, cost.Minor*likely)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -344,5 +345,52 @@ func TestTimelineIsInOrderAndSmall(t *testing.T) {
 	}
 	if n := len(r.timeline.events); n > 4 {
 		t.Errorf("%d events are held", n)
+	}
+}
+
+// Conditions are applied to what past payments had: their amount and when they were made. The report says what each rule decides.
+func TestReplayAppliesConditions(t *testing.T) {
+	payments := past("a paid", "a paid", "a paid", "a paid", "a soft, b paid", "a hard") // at noon, one a minute
+	for i := range payments {
+		payments[i].Price.Local = money.New(int64(100_00*(i+1)), money.BRL)
+	}
+	list := accounts.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
+	rules := routing.Rules{Conditional: []routing.Conditional{
+		{Name: "large", When: routing.Conditions{Amounts: []routing.Span{{Currency: money.BRL, Min: 500_00}}}, Rule: routing.Rule{Accounts: []string{"b"}}},
+		{Name: "early", When: routing.Conditions{Hours: []routing.Hours{{From: 12 * 60, To: 12*60 + 2}}}, Rule: routing.Rule{Accounts: []string{"b"}}},
+		{Name: "never", When: routing.Conditions{Attempt: routing.LaterTry}, Rule: routing.Rule{Accounts: []string{"b"}}},
+	}}
+	r := run(Config{InForce: Plan{Accounts: list}, Changed: Plan{Rules: rules, Accounts: list}}, 0, payments)
+	if r.Payments != 6 || r.Elsewhere != 4 || r.Unexplained != 0 {
+		t.Errorf("%d payments, %d elsewhere, %d unexplained, want 6, 4 and 0", r.Payments, r.Elsewhere, r.Unexplained)
+	}
+	var got []string
+	for _, of := range r.Rules {
+		got = append(got, fmt.Sprintf("%s %d %d %d", of.Decider, of.Payments, of.Elsewhere, of.Real()))
+	}
+	if want := "[large 2 2 1 early 2 2 2 never 0 0 0  2 0 2]"; fmt.Sprint(got) != want {
+		t.Errorf("by rule (payments, elsewhere, approved): %v, want %s", got, want)
+	}
+	if e := r.Examples[0]; fmt.Sprint(e.Really) != "[a accepted it]" || !strings.HasPrefix(e.Replayed[0], "b would accept ") {
+		t.Errorf("the first is told as %+v", e)
+	}
+	// Where no rule has conditions, there is nothing to say of rules.
+	if r := run(Config{InForce: Plan{Accounts: list}, Changed: Plan{Accounts: list}}, 0, payments); r.Rules != nil {
+		t.Errorf("without conditions: %+v", r.Rules)
+	}
+}
+
+// Weights draw for a past payment what they draw for it now: a replay by the rules under which it was made explains each.
+func TestReplayDrawsAsPaymentsDid(t *testing.T) {
+	list := accounts.Accounts{bank("a", 1, 3), bank("b", 2, 1)}
+	rules := routing.Rules{Conditional: []routing.Conditional{{Name: "shares", Rule: routing.Rule{Weights: map[string]int{"a": 60, "b": 40}}}}}
+	var words []string
+	for i, p := range past(slices.Repeat([]string{"a paid"}, 200)...) {
+		p.Attempts = nil
+		words = append(words, routing.NewHealth().Plan(rules, list, p, pix, noon.Add(time.Duration(i)*time.Minute)).Routes[0].Provider+" paid")
+	}
+	r := run(Config{InForce: Plan{Rules: rules, Accounts: list}, Changed: Plan{Rules: rules, Accounts: list}}, 0, past(words...))
+	if n := r.Accounts[1].First.Real; n < 50 || n > 110 || r.Unexplained != 0 || r.Elsewhere != 0 {
+		t.Errorf("%d of 200 began at b, %d are unexplained, %d elsewhere", n, r.Unexplained, r.Elsewhere)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/routing"
 )
 
 // Report compares the replayed payments with the real ones.
@@ -17,6 +18,7 @@ type Report struct {
 	Unexplained int64                                       // payments that do not begin where they really did, even by the rules in force
 	Unpriced    struct{ Real, Replayed map[string]float64 } // paid at accounts without a price
 	Rails       []RailSums
+	Rules       []DeciderSums // of the changed rules, in their order; none if none has conditions
 	Accounts    []AccountSums
 	Examples    []Example
 }
@@ -41,6 +43,12 @@ type Sums struct {
 // RailSums are the sums of a rail.
 type RailSums struct {
 	Rail string
+	Sums
+}
+
+// DeciderSums are the sums of the payments about which a rule with conditions decides.
+type DeciderSums struct {
+	Decider string // its name; "" of the payments about which the rails' rules decide
 	Sums
 }
 
@@ -147,6 +155,11 @@ func (r *Replay) Report() Report {
 	told := r.report
 	for _, rail := range slices.Sorted(maps.Keys(r.rails)) {
 		told.Rails = append(told.Rails, RailSums{rail, *r.rails[rail]})
+	}
+	if rules := r.config.Changed.Rules.Conditional; len(rules) > 0 {
+		for _, of := range append(slices.Clone(rules), routing.Conditional{}) {
+			told.Rules = append(told.Rules, DeciderSums{of.Name, *sumsOf(r.rules, of.Name)})
+		}
 	}
 	for _, of := range r.accounts {
 		told.Accounts = append(told.Accounts, *of)

@@ -23,6 +23,11 @@ func FuzzRead(f *testing.F) {
 		"accounts:\n  acme-2: {price: 1.5%, limits: [BRL:1-50, \"pix.BRA=BRL:5-60\"], rails: [pix.BRA], priority: 3, enabled: false}\n",
 		"rails: {pix.BRA: {accounts: [b, a], explored: 1}}", "rails: {pix.BRA: }", "order: &a priority\nrails: {x: {order: *a}}", "a: &a [*a]", "order: priority\n---\norder: priority", "", "~", "[]",
 		"retry: {times: 0}", "retry: {times: 3, within: 20m, reasons: [do_not_honor, processing_error]}", "retry: {within: 1s}", "retry: {reasons: [moon]}", "explored: -1", "explored: 0x10", "budget: {time: -5s}", "rails: {\"\": {order: priority}}", "ordr: priority", "order: !!binary AA==",
+		"zone: America/Sao_Paulo\nrules:\n  - {name: night, when: {rail: pix.BRA, amount: [\"BRL:1000-\", USD:-20.5], currency: brl, hours: [22-6, 9:30-10], weekdays: [SAT], zone: UTC}, weights: {a: 70, b: 30}}\n",
+		"rules:\n  - {name: all, accounts: [a], order: least_cost}\n  - {name: more, when: {merchant: mer_1, shop: [shp_1], country: br, card_country: [US, BRA], installments: 2-, attempt: later}}\n",
+		"rules: [{name: x, when: {merchant: }}]", "rules: [{name: x, when: {shop: []}}]", "rules: [{}]", "rules: [~]", "rules: {}", "rules: [{name: x, when: ~}]", "rules: [{name: x, when: {hours: 9}}]",
+		"rules: [{name: x, weights: {a: 0}}]", "rules: [{name: x, weights: {}, accounts: []}]", "rules: [{name: x, when: {installments: 3}}, {name: x}]", "zone: Local", "zone: ~", "zone: a/../b",
+		"rules: [{name: &a x, when: &w {attempt: first}}, {name: y, when: *w}]", "rules: [{name: x, when: {amount: \"BRL:0.001-\"}}]",
 		"rails: {x: !own }", "rails: {x: {accounts: []}}", "rails: {x: !own y}", "explored: \"a\\nb\"", "\"a\\nb\": 1", "\"\":", "rails: !!map a into b", "text",
 	} {
 		f.Add([]byte(text))

@@ -4,9 +4,13 @@ package rulefile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -54,6 +58,8 @@ type Text struct {
 	Explored *int            `yaml:"explored,omitempty" json:"explored,omitempty"`
 	Budget   *Budget         `yaml:"budget,omitempty" json:"budget,omitempty"`
 	Retry    *Retry          `yaml:"retry,omitempty" json:"retry,omitempty"`
+	Zone     string          `yaml:"zone,omitempty" json:"zone,omitempty"`
+	Rules    []Conditional   `yaml:"rules,omitempty" json:"rules,omitempty"`
 	Rails    map[string]Rail `yaml:"rails,omitempty" json:"rails,omitempty"`
 }
 
@@ -72,9 +78,23 @@ type Budget struct {
 
 // Rail is the rule of a rail in the words of a file.
 type Rail struct {
-	Order    routing.Order `yaml:"order,omitempty" json:"order,omitempty"`
-	Accounts []string      `yaml:"accounts,omitempty,flow" json:"accounts,omitempty"`
-	Explored *int          `yaml:"explored,omitempty" json:"explored,omitempty"`
+	Order    routing.Order     `yaml:"order,omitempty" json:"order,omitempty"`
+	Accounts []string          `yaml:"accounts,omitempty,flow" json:"accounts,omitempty"`
+	Weights  map[string]Weight `yaml:"weights,omitempty,flow" json:"weights,omitempty"`
+	Explored *int              `yaml:"explored,omitempty" json:"explored,omitempty"`
+}
+
+// Weight is a whole number. A fraction is refused: YAML's numbers would lose it.
+type Weight int
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (w *Weight) UnmarshalYAML(n *yaml.Node) error {
+	value, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil {
+		return fmt.Errorf("line %d: %q is not a whole number", n.Line, n.Value)
+	}
+	*w = Weight(value)
+	return nil
 }
 
 // MaxSize is the most bytes of a file, far more than rules for all rails take.
@@ -98,54 +118,157 @@ func Read(text []byte) (File, error) {
 	if silent && len(file.Accounts) == 0 {
 		return File{}, fileEmpty
 	}
-	rules, err := file.Rules()
-	if err != nil {
-		return File{}, err
+	rules, err := file.Text.Read()
+	if err = errors.Join(err, unset(text, file.Text), rules.Check()); err != nil {
+		return File{}, AtLines(text, err)
 	}
-	return File{rules, silent, file.Accounts}, rules.Check()
+	return File{rules, silent, file.Accounts}, nil
 }
 
-// Rules returns the rules that the text says. It does not check them.
-func (t Text) Rules() (routing.Rules, error) {
+// LineError is what is wrong with a line of a file.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Err) }
+
+// Unwrap returns the error, so that it is shown as a sentence.
+func (e LineError) Unwrap() error { return e.Err }
+
+// mostMistakes is how many mistakes of a file an error lists.
+const mostMistakes = 20
+
+// AtLines returns an error about the rules of a file with the lines of the parts that are wrong. Any other error stays as it is.
+func AtLines(text []byte, err error) error {
+	var list []LineError
+	var lines *yamlfile.Lines
+	for _, one := range each(err) {
+		mistake, ok := errors.AsType[routing.Mistake](one)
+		if !ok {
+			return err
+		}
+		if lines == nil {
+			lines = yamlfile.NewLines(text)
+		}
+		list = append(list, LineError{lines.Of(mistake.Path), one})
+	}
+	slices.SortStableFunc(list, func(a, b LineError) int { return cmp.Compare(a.Line, b.Line) })
+	wrong := make([]error, 0, len(list))
+	for i, one := range list {
+		if i == mostMistakes {
+			wrong = append(wrong, fmt.Errorf("and %d mistakes more", len(list)-i))
+			break
+		}
+		wrong = append(wrong, one)
+	}
+	return errors.Join(wrong...)
+}
+
+// each is the errors of one that was joined, also of those that were joined before.
+func each(err error) (list []error) {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // not what it wraps
+	if !ok {
+		return []error{err}
+	}
+	for _, one := range joined.Unwrap() {
+		list = append(list, each(one)...)
+	}
+	return list
+}
+
+// unset finds conditions without a value: a rule with one would be for more payments than it seems.
+//
+// Errors: routing.Mistakes.
+func unset(text []byte, file Text) error {
+	if len(file.Rules) == 0 {
+		return nil
+	}
+	var wrong []error
+	for _, path := range yamlfile.NewLines(text).Nulls {
+		if strings.HasPrefix(path, "rules[") {
+			wrong = append(wrong, routing.Mistake{Path: path, Err: fmt.Errorf("%s has no value: write one, or remove it", path[strings.LastIndex(path, ".")+1:])})
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// Read returns the rules that the text says. It does not check them.
+//
+// Errors: routing.Mistakes.
+func (t Text) Read() (routing.Rules, error) {
+	r := &reader{}
 	rules := routing.Rules{Order: t.Order, Explored: t.Explored}
-	for rail, r := range t.Rails {
+	for rail, of := range t.Rails {
 		if rules.Rails == nil {
 			rules.Rails = map[string]routing.Rule{}
 		}
-		if len(r.Accounts) == 0 {
-			r.Accounts = nil // an empty list means the same as none
-		}
-		rules.Rails[rail] = routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
+		rules.Rails[rail] = of.read()
 	}
-	if r := t.Retry; r != nil {
-		if rules.Retry = (routing.Retry{Times: r.Times}); len(r.Reasons) > 0 {
-			rules.Retry.Reasons = r.Reasons
+	if t.Zone != "" {
+		rules.Zone = parsed(r, "zone", "zone", t.Zone, routing.ParseZone)
+	}
+	for i, of := range t.Rules {
+		rules.Conditional = append(rules.Conditional, r.conditional(i, of))
+	}
+	if of := t.Retry; of != nil {
+		if rules.Retry = (routing.Retry{Times: of.Times}); len(of.Reasons) > 0 {
+			rules.Retry.Reasons = of.Reasons
 		}
-		if r.Within != "" {
-			d, err := time.ParseDuration(r.Within)
-			if err != nil || d == 0 {
-				return rules, fmt.Errorf("retry: %q is not a duration: want such as 20m", r.Within)
+		rules.Retry.Within = r.duration("retry.within", "retry", of.Within, "20m")
+	}
+	if of := t.Budget; of != nil {
+		if of.Attempts != nil {
+			// In Rules, zero means that nothing is set.
+			if rules.Budget.Attempts = *of.Attempts; rules.Budget.Attempts == 0 {
+				r.bad("budget.attempts", errors.New("budget: 0 attempts: a payment needs at least one"))
 			}
-			rules.Retry.Within = d
 		}
+		rules.Budget.Time = r.duration("budget.time", "budget", of.Time, "30s")
 	}
-	if t.Budget == nil {
-		return rules, nil
+	return rules, errors.Join(r.wrong...)
+}
+
+func (t Rail) read() routing.Rule {
+	if len(t.Accounts) == 0 {
+		t.Accounts = nil // an empty list means the same as none
 	}
-	if t.Budget.Attempts != nil {
-		// In Rules, zero means that nothing is set.
-		if rules.Budget.Attempts = *t.Budget.Attempts; rules.Budget.Attempts == 0 {
-			return rules, errors.New("budget: 0 attempts: a payment needs at least one")
+	rule := routing.Rule{Order: t.Order, Accounts: t.Accounts, Explored: t.Explored}
+	for id, n := range t.Weights {
+		if rule.Weights == nil {
+			rule.Weights = make(map[string]int, len(t.Weights))
 		}
+		rule.Weights[id] = int(n)
 	}
-	if t.Budget.Time != "" {
-		d, err := time.ParseDuration(t.Budget.Time)
-		if err != nil || d == 0 {
-			return rules, fmt.Errorf("budget: %q is not a duration: want such as 30s", t.Budget.Time)
-		}
-		rules.Budget.Time = d
+	return rule
+}
+
+// reader turns words into values, and collects what is wrong.
+type reader struct{ wrong []error }
+
+func (r *reader) bad(path string, err error) {
+	r.wrong = append(r.wrong, routing.Mistake{Path: path, Err: err})
+}
+
+// duration reads an optional duration.
+func (r *reader) duration(path, of, text, such string) time.Duration {
+	if text == "" {
+		return 0
 	}
-	return rules, nil
+	d, err := time.ParseDuration(text)
+	if err != nil || d == 0 {
+		r.bad(path, fmt.Errorf("%s: %q is not a duration: want such as %s", of, text, such))
+	}
+	return d
+}
+
+// parsed reads a word.
+func parsed[T any](r *reader, path, of, text string, parse func(string) (T, error)) (value T) {
+	value, err := parse(text)
+	if err != nil {
+		r.bad(path, fmt.Errorf("%s: %w", of, err))
+	}
+	return value
 }
 
 // New returns rules in the words of a file.
@@ -170,7 +293,22 @@ func New(r routing.Rules) Text {
 		if t.Rails == nil {
 			t.Rails = map[string]Rail{}
 		}
-		t.Rails[rail] = Rail{Order: rule.Order, Accounts: rule.Accounts, Explored: rule.Explored}
+		t.Rails[rail] = newRail(rule)
+	}
+	t.Zone = r.Zone.String()
+	for _, of := range r.Conditional {
+		t.Rules = append(t.Rules, newConditional(of))
+	}
+	return t
+}
+
+func newRail(r routing.Rule) Rail {
+	t := Rail{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
+	for id, n := range r.Weights {
+		if t.Weights == nil {
+			t.Weights = make(map[string]Weight, len(r.Weights))
+		}
+		t.Weights[id] = Weight(n)
 	}
 	return t
 }
