@@ -101,6 +101,7 @@ func handle[I, O any](a *API, op huma.Operation, codes []problem.Code, handler f
 	op.BodyReadTimeout = -1       // when huma reads the body, it has arrived: a time for it would end a slow request
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes}
+	wire.BodyIn[I](&op)
 	missing := problem.NotFound
 	switch {
 	case strings.HasPrefix(op.Path, "/payments/"):
@@ -154,7 +155,10 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	if err := wire.NoBody(op, r); err != nil {
+	if err = wire.NoCard(op, r); err == nil {
+		err = wire.NoBody(op, r)
+	}
+	if err != nil {
 		refuse(err)
 		return
 	}
