@@ -388,6 +388,11 @@ func (a *API) permit(ctx huma.Context, call *Call) error {
 		return err
 	}
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
+	if ctx.Method() != http.MethodGet && need != orNone {
+		if err := a.uses.Sandboxes.MayWrite(ctx.Context(), call.Merchant); err != nil {
+			return err
+		}
+	}
 	if need != anyKey && call.Kind == merchants.Publishable {
 		return message.Refusal(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
 	}

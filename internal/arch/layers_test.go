@@ -118,6 +118,7 @@ var layers = map[string]layer{
 	"internal/app/mails":                       {"app/base mail/letter mail pay pay/... store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":                {"app/base pay pay/... store", "who a merchant is has nothing to do with what it sells"},
 	"internal/app/merchants":                   {"app/auth app/base app/mails mail pay pay/... store view app/plans", "a merchant is made and named, whatever it sells"},
+	"internal/app/leaving":                     {"app/auth app/base app/merchants app/payouts app/people app/plans app/webhooks ledger money pay pay/... statement store view", "how a merchant leaves is what the other use cases do, in order"},
 	"internal/app/privacy":                     {"app/base id pay pay/... store view", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/background":                  {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":                    {"pay/merchants", "what was asked is remembered, whatever it was"},
@@ -197,7 +198,7 @@ var layers = map[string]layer{
 	"internal/cli/people":                      {"cli message pay pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
 	"cmd/cascada":                              {"cli cli/... pay pay/... pay/reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
-	"internal/dashboard/console":           {"pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
+	"internal/dashboard/console":           {"money pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
 	"internal/dashboard/console/desk":      {"app/base message pay pay/... dashboard/frame store app/accounts", "the console's rooms show an error in a form in the same way"},
 	"internal/dashboard/console/accounts":  {"pay/... provider pay/routing admin/shape app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/routing":   {"message money pay/... pay/routing app/... dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},

@@ -261,10 +261,10 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 	return "", "", err
 }
 
-// paused reports whether a payment is refused because its merchant is paused.
+// paused reports whether a payment is refused because its merchant is paused, or leaves.
 func paused(err error) bool {
 	refused, ok := errors.AsType[*problem.Error](err)
-	return ok && refused.Details.Reason == merchants.ReasonPaused
+	return ok && (refused.Details.Reason == merchants.ReasonPaused || refused.Details.Reason == merchants.ReasonClosed)
 }
 
 // heldBy is the payment that holds money of the order, if that is why another payment is
