@@ -66,6 +66,9 @@ await call("replayPlan", {}, { from: "2026-01-01T00:00:00Z", environment: "sandb
 await call("changeMerchant", { id: merchant }, { plan: { name: "gold", exceptions: { refundFee: 0.5 } }, trustScore: 800, reason: "A contract" });
 await call("pauseMerchant", { id: merchant }, { reason: "We wait for your papers" });
 await call("resumeMerchant", { id: merchant });
+await call("closeMerchant", { id: merchant }, { reason: "You asked us to close the account" });
+await call("reopenMerchant", { id: merchant });
+for (const on of [false, true]) await call("switchSandbox", { id: merchant }, { on });
 
 // Why a payment went where it went, and what only the operator can end.
 const { transactionId } = await shop("POST", "/payments", { amount: 25.5, paymentMethodId: "sbx_card" });

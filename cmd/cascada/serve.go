@@ -34,6 +34,7 @@ type serveCmd struct {
 	Conns     cli.AtMost        `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"Largest number of open client connections, but never more than half of the process's file descriptors. One IP address may have half of them (${env}, default ${default})."`
 	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still accepted after SIGTERM while /readyz answers 503, so that the load balancer notices (${env}, default ${default})."`
 	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Save a production webhook only after its endpoint has answered a challenge (${env})."`
+	Sandbox   bool              `default:"true" negatable:"" env:"CASCADA_SANDBOX" help:"Give every merchant a sandbox. Without it test keys are refused, and the dashboard shows production alone (${env}, default ${default})."`
 	Demo      bool              `default:"true" negatable:"" env:"CASCADA_DEMO" help:"Create a demo merchant in an empty database and print its keys, unless the public URL is https (${env}, default ${default})."`
 	limitFlags
 	feedFlags
@@ -76,7 +77,7 @@ func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, int(c.Conns)
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
-	config.Retention = c.retentionFlags.config()
+	config.Retention, config.NoSandbox = c.retentionFlags.config(), !c.Sandbox
 	config.Mail, config.Version, config.DrainDelay = c.mailFlags.config(), buildVersion(), c.Drain
 	config.Traces, config.Demo, config.OIDC = c.Traces, c.Demo, c.oidcFlags.config()
 	return config

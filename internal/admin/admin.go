@@ -106,6 +106,7 @@ func handle[I, O any](a *API, right operators.Right, op huma.Operation, codes []
 	op.Security = []map[string][]string{{scheme: {}}}
 	op.Metadata = map[string]any{codesKey: codes, rightKey: right}
 	op.Extensions = map[string]any{"x-right": right}
+	wire.BodyIn[I](&op)
 	missing := problem.NotFound
 	switch {
 	case strings.HasPrefix(op.Path, "/payments/"):
@@ -160,7 +161,10 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		refuse(err)
 		return
 	}
-	if err := wire.NoBody(op, r); err != nil {
+	if err = wire.NoCard(op, r); err == nil {
+		err = wire.NoBody(op, r)
+	}
+	if err != nil {
 		refuse(err)
 		return
 	}

@@ -61,6 +61,28 @@ type PauseBody struct {
 	Reason string   `json:"reason" maxLength:"300" example:"We wait for your new bank account" doc:"The merchant's team reads it"`
 }
 
+type closeIn struct {
+	MerchantPath
+	Body CloseBody
+}
+
+// CloseBody closes a merchant.
+type CloseBody struct {
+	_      struct{} `additionalProperties:"false"`
+	Reason string   `json:"reason" maxLength:"300" example:"You asked us to close the account" doc:"The merchant's team reads it"`
+}
+
+type sandboxIn struct {
+	MerchantPath
+	Body SandboxBody
+}
+
+// SandboxBody switches a merchant's sandbox.
+type SandboxBody struct {
+	_  struct{} `additionalProperties:"false"`
+	On bool     `json:"on" doc:"Whether the merchant has a sandbox"`
+}
+
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchants"}
 	handle(a, operators.View, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
@@ -71,6 +93,24 @@ func (a *API) merchantRoutes() {
 		Summary: "Pause a merchant in production", Description: "New payments, checkouts, links and withdrawals are refused, on every node within 5 seconds. What is under way goes on, and so does the sandbox. A repeat changes the reason."}, nil, a.pauseMerchant)
 	handle(a, operators.Pause, huma.Operation{OperationID: "resumeMerchant", Method: http.MethodPost, Path: "/merchants/{id}/resume", Tags: tags,
 		Summary: "End the pause of a merchant", Description: "A repeat changes nothing."}, nil, a.resumeMerchant)
+	handle(a, operators.Pause, huma.Operation{OperationID: "closeMerchant", Method: http.MethodPost, Path: "/merchants/{id}/close", Tags: tags,
+		Summary: "Close a merchant's account", Description: "Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again."}, []problem.Code{problem.ConflictState}, a.closeMerchant)
+	handle(a, operators.Pause, huma.Operation{OperationID: "reopenMerchant", Method: http.MethodPost, Path: "/merchants/{id}/reopen", Tags: tags,
+		Summary: "Open a closed account again", Description: "Its keys work as before. A repeat changes nothing."}, []problem.Code{problem.ConflictState}, a.reopenMerchant)
+	handle(a, operators.Merchants, huma.Operation{OperationID: "switchSandbox", Method: http.MethodPut, Path: "/merchants/{id}/sandbox", Tags: tags,
+		Summary: "Switch a merchant's sandbox on or off", Description: "Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays."}, []problem.Code{problem.NotFound}, a.switchSandbox)
+}
+
+func (a *API) closeMerchant(ctx context.Context, by audit.Actor, in *closeIn) (*merchantOut, error) {
+	return a.shown(ctx)(a.Uses.Leaving.Close(ctx, by, in.ID, in.Body.Reason))
+}
+
+func (a *API) reopenMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
+	return a.shown(ctx)(a.Uses.Onboarding.Reopen(ctx, by, in.ID))
+}
+
+func (a *API) switchSandbox(ctx context.Context, by audit.Actor, in *sandboxIn) (*merchantOut, error) {
+	return a.shown(ctx)(a.Uses.Onboarding.SwitchSandbox(ctx, by, in.ID, in.Body.On))
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {

@@ -5,6 +5,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
@@ -20,6 +21,7 @@ type Uses struct {
 	Plans       *plans.Plans
 	Operators   *auth.Operators
 	Onboarding  *merchants.Onboarding
+	Leaving     *leaving.Leaving
 	Providers   *accounts.Providers
 	Rules       *routing.Rules
 	Accounts    *accounts.Accounts

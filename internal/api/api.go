@@ -239,6 +239,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	}
 	op.Metadata[accessKey], op.Metadata[withinKey] = need, cmp.Or(op.BodyReadTimeout, web.BodyWithin)
 	op.BodyReadTimeout = -1 // when huma reads the body, it has arrived: a time for it would end a slow request
+	wire.BodyIn[I](&op)
 	a.needs[op.OperationID] = need
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
@@ -304,7 +305,10 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 		a.refuse(ctx, err)
 		return
 	}
-	if err := wire.NoBody(ctx.Operation(), r); err != nil {
+	if err = wire.NoCard(ctx.Operation(), r); err == nil {
+		err = wire.NoBody(ctx.Operation(), r)
+	}
+	if err != nil {
 		a.refuse(ctx, err)
 		return
 	}
@@ -384,6 +388,11 @@ func (a *API) permit(ctx huma.Context, call *Call) error {
 		return err
 	}
 	need, _ := ctx.Operation().Metadata[accessKey].(access)
+	if ctx.Method() != http.MethodGet && need != orNone {
+		if err := a.uses.Sandboxes.MayWrite(ctx.Context(), call.Merchant); err != nil {
+			return err
+		}
+	}
 	if need != anyKey && call.Kind == merchants.Publishable {
 		return message.Refusal(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
 	}

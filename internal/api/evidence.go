@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/cascadapay/cascada/internal/cardnumber"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
@@ -63,6 +64,9 @@ func (f *EvidenceUpload) check(path string) (issues []error) {
 	}
 	if slices.Contains(evidence.Types(), f.ContentType) && !evidence.Is(f.ContentType, f.content) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+f.ContentType))
+	}
+	if f.ContentType == evidence.Text && cardnumber.In(f.content) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".content", message.Text(problem.CardNumber.With(strings.TrimPrefix(path, "body.")+".content"))))
 	}
 	return issues
 }

@@ -104,6 +104,8 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 			what = `must be a text: leave it out if there is none`
 		case !bytes.HasPrefix(values[key], []byte(`"`)) || json.Unmarshal(values[key], &value) != nil:
 			what = fmt.Sprintf("must be a text, such as %q", clip(strings.Trim(string(values[key]), `"`)))
+		case wire.CardCode(key, value) != "":
+			what = wire.CardCode(key, value)
 		case utf8.RuneCountInString(value) > pay.MaxMetadataValue:
 			what = fmt.Sprintf("must have at most %d characters", pay.MaxMetadataValue)
 		case m.pairs == nil:

@@ -26,7 +26,7 @@ type addWalletIn struct {
 		Type        string `json:"type,omitempty" maxLength:"40" example:"bank_account" doc:"bank_account or crypto"`
 		Currency    string `json:"currency,omitempty" maxLength:"10" example:"MXN" doc:"What arrives: ISO 4217, or a token such as USDT"`
 		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, ted, cbu, iban or account; tron, ethereum or bitcoin. Needed only if the currency has several; without it, BRL means pix"`
-		Destination string `json:"destination,omitempty" text:"number" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
+		Destination string `json:"destination,omitempty" text:"account" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
 		IsDefault   bool   `json:"isDefault,omitempty" doc:"The wallet of withdrawals that name none; a shop's first wallet is the default"`
 
 		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`

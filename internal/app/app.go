@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/methods"
@@ -143,6 +144,7 @@ type App struct {
 	Reconciliation *reconciliation.Reconciliation
 	Recovery       *recovery.Recovery
 	Privacy        *privacy.Privacy
+	Leaving        *leaving.Leaving
 	Mails          *mails.Mails
 	People         *people.People
 	Factors        *people.Factors
@@ -272,6 +274,9 @@ func (a *App) load(ctx context.Context) error {
 	a.Payouts = payouts.New(a.Base, a.Rates, a.Providers, a.Plans, a.Wallets, a.Floats, payouts.Config{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBatches(a.Payouts)
 	a.Settlements = settlements.New(a.Base, a.Plans, a.Payouts)
+	a.Leaving = leaving.New(a.Base, leaving.Parts{
+		Onboarding: a.Onboarding, Links: a.Links, Plans: a.Plans, Payouts: a.Payouts, Wallets: a.Wallets, Webhooks: a.Webhooks, Keys: a.Keys, Access: a.Access,
+	}, a.Config.Retention.Shoppers)
 	a.Adjustments = settlements.NewAdjustments(a.Base)
 	a.Reconciliation = reconciliation.New(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	a.Recovery = recovery.New(a.Base, a.Claims, a.Payouts)
@@ -400,6 +405,7 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("clocks", 0, a.ReadClocks),
 		base.TableByTable(a.Polled("sandboxes that are emptied", sandbox.ResetsEvery, a.Sandbox.EmptySandboxes)),
 		a.Polled("revocations", 0, a.Access.ReadRevoked),
+		base.RowByRow(a.Polled("merchants that leave", leaving.Every, a.Leaving.Step)),
 		a.Polled("recovery", recovery.Every, a.ReadRecovery),
 		a.Polled("secrets", auth.SecretsEvery, a.Secrets.ReadSecrets),
 		a.Polled("uses of keys", auth.UsesEvery, a.Access.WriteKeyUses),

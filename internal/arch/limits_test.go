@@ -59,7 +59,7 @@ var limits = map[string]int{
 	"PaymentResolution.note maxLength": pay.MaxNote, "WithdrawalResolution.note maxLength": pay.MaxNote, "ClaimResolution.note maxLength": pay.MaxNote,
 	"CarriedEvidence.note maxLength": pay.MaxNote, "RefundBooking.note maxLength": pay.MaxNote,
 	"AdjustmentOrder.about maxLength": pay.MaxAbout, "AdjustmentOrder.reference maxLength": pay.MaxReference, "WithdrawalResolution.reference maxLength": pay.MaxReference,
-	"ClaimResolution.byHand maxLength": pay.MaxReference, "RefundBooking.reference maxLength": pay.MaxRefundReference, "PauseBody.reason maxLength": merchants.MostReason, "TermsBody.reason maxLength": merchants.MostReason, "TermsBody.trustScore minimum": 0, "TermsBody.trustScore maximum": merchants.MostScore,
+	"ClaimResolution.byHand maxLength": pay.MaxReference, "RefundBooking.reference maxLength": pay.MaxRefundReference, "PauseBody.reason maxLength": merchants.MostReason, "CloseBody.reason maxLength": merchants.MostReason, "TermsBody.reason maxLength": merchants.MostReason, "TermsBody.trustScore minimum": 0, "TermsBody.trustScore maximum": merchants.MostScore,
 	"PlanGiven.name maxLength": plans.LongestPlanName, "PlanPath.name maxLength": plans.LongestPlanName, "PlanBody.currency maxLength": 3, "ReplayPlanBody.merchantIds maxItems": 100,
 
 	// Of the merchants' API.
@@ -92,7 +92,7 @@ var limits = map[string]int{
 	"link.html description": pay.MaxDescription, "link.html order": pay.MaxOrderID, "link.html name": people.MaxName, "profile.html name": people.MaxName,
 	"app.html code": aCredit, "_code.html code": aCode, "passkey.html name": people.MaxPasskeyName, "answer.html text": evidence.MaxText,
 	"invite.html email": pay.MaxEmail, "settings.html email": pay.MaxEmail, "newshop.html name": merchants.MaxShopName, "settings.html name": merchants.MaxShopName, "brand.html color": len("#000000"),
-	"newmerchant.html name": merchants.MaxName, "merchant.html installments": installment.MaxGrants, "_parts.html reason": merchants.MostReason, "verification.html message": merchants.MaxRejection,
+	"newmerchant.html name": merchants.MaxName, "merchant.html installments": installment.MaxGrants, "merchant.html closing": merchants.MostReason, "_parts.html reason": merchants.MostReason, "verification.html message": merchants.MaxRejection,
 	"operators.html name": operators.MaxName, "proposal.html note": pay.MaxNote,
 	"_adjustments.html note": pay.MaxNote, "adjustment.html note": pay.MaxNote, "_ruling.html note": pay.MaxNote, "claim.html note": pay.MaxNote, "withdrawal.html note": pay.MaxNote, "floats.html note": pay.MaxNote,
 	"claim.html keep": anAmountUS, "claim.html byHand": pay.MaxReference, "withdrawal.html reference": pay.MaxReference,

@@ -58,9 +58,6 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 
 // decide applies the chosen result and goes back to the payment's page.
 func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return message.Refusal(problem.InvalidRequest, "the form cannot be read")
-	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
 	action, count := sandbox.BankAction(r.PostForm.Get("action")), r.PostForm.Get("installments")

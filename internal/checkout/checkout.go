@@ -171,7 +171,7 @@ func secure(w http.ResponseWriter, policy string, b merchants.Brand) {
 	h.Set("Content-Security-Policy", policy+"; frame-ancestors "+frames)
 }
 
-// guard sets the common headers of every page, and shows errors as pages.
+// guard sets the common headers of every page, refuses card numbers, and shows errors as pages.
 func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -179,7 +179,11 @@ func (p *Pages) guard(serve func(http.ResponseWriter, *http.Request) error) http
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if err := serve(w, r); err != nil {
+		err := noCard(r)
+		if err == nil {
+			err = serve(w, r)
+		}
+		if err != nil {
 			p.problem(w, r, err)
 		}
 	}), p.log, func(w http.ResponseWriter, r *http.Request) { p.problem(w, r, errors.New("panic")) })
@@ -208,6 +212,9 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		case problem.RateLimited:
 			status, kind = http.StatusTooManyRequests, "busy"
 		}
+	}
+	if errors.Is(err, errCard) {
+		status, kind = http.StatusBadRequest, "card"
 	}
 	if errors.Is(err, errNoKey) {
 		status, kind = http.StatusForbidden, "key"

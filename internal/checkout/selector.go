@@ -16,7 +16,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/document"
-	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -160,9 +159,6 @@ func (v *selectorView) find(id string) (method, bool) {
 
 // selectMethod handles the shopper's choice. It redirects to a page that shows any mistake.
 func (p *Pages) selectMethod(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return message.Refusal(problem.InvalidRequest, "the form cannot be read")
-	}
 	s, token, err := p.visit(r)
 	if refused, ok := errors.AsType[*problem.Error](err); ok && refused.Code == problem.CheckoutSessionNotFound {
 		p.see(w, r, "/checkout/"+url.PathEscape(r.PathValue("token"))) // its page shows the mistake
@@ -265,10 +261,10 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 	return "", "", err
 }
 
-// paused reports whether a payment is refused because its merchant is paused.
+// paused reports whether a payment is refused because its merchant is paused, or leaves.
 func paused(err error) bool {
 	refused, ok := errors.AsType[*problem.Error](err)
-	return ok && refused.Details.Reason == merchants.ReasonPaused
+	return ok && (refused.Details.Reason == merchants.ReasonPaused || refused.Details.Reason == merchants.ReasonClosed)
 }
 
 // heldBy is the payment that holds money of the order, if that is why another payment is

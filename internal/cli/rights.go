@@ -20,7 +20,7 @@ var rightsOf = map[string]operators.Right{
 	"kyc": operators.Verifications, "kyc list": operators.View,
 	"login":      operators.Keys,
 	"master-key": operators.Machine, "master-key list": operators.View,
-	"merchant": operators.Merchants, "merchant list": operators.View, "merchant pause": operators.Pause, "merchant resume": operators.Pause,
+	"merchant": operators.Merchants, "merchant close": operators.Pause, "merchant reopen": operators.Pause, "merchant leaving": operators.View, "merchant export": operators.Privacy, "merchant list": operators.View, "merchant pause": operators.Pause, "merchant resume": operators.Pause,
 	"merchant terms": operators.Prices,
 	"migrate":        operators.Machine,
 	"notification":   operators.View, "notification close": operators.Cases,

@@ -77,6 +77,8 @@ type Config struct {
 	ProveWebhooks   bool // owners of production endpoints have to prove themselves
 	// WalletCoolDown is how long a new production wallet receives no payouts; 0 means pay.WalletCoolDown.
 	WalletCoolDown time.Duration
+	// NoSandbox switches every merchant's sandbox off.
+	NoSandbox bool
 	// Retention is how long personal data is kept; zero values: for ever.
 	Retention privacy.Retention
 	// Faults makes simulated providers misbehave, by account.
@@ -164,7 +166,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	return app.Open(ctx, c.Database, app.Config{
 		Config: base.Config{
 			Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New, CheckoutURL: c.PublicURL, Operator: c.Operator,
-			Meter: c.meter, Tracer: c.tracer, HashMemory: c.HashMemory,
+			Meter: c.meter, Tracer: c.tracer, HashMemory: c.HashMemory, NoSandbox: c.NoSandbox,
 		},
 		Schema: schema, Migrations: c.Migrations,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,

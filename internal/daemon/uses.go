@@ -39,6 +39,7 @@ func AdminUses(a *app.App) admin.Uses {
 		Base:        a.Base,
 		Operators:   a.Operators,
 		Onboarding:  a.Onboarding,
+		Leaving:     a.Leaving,
 		Plans:       a.Plans,
 		Providers:   a.Providers,
 		Rules:       a.Rules,

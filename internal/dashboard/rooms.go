@@ -80,7 +80,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 	return []func() error{
 		func() error {
 			return console.Register(site, console.Uses{
-				Base: a.Base, Plans: a.Plans, Service: a, Operators: a.Operators, Onboarding: a.Onboarding, Rates: a.Rates,
+				Base: a.Base, Plans: a.Plans, Service: a, Operators: a.Operators, Onboarding: a.Onboarding, Leaving: a.Leaving, Rates: a.Rates,
 				Providers: a.Providers, Payments: a.Payments, Claims: a.Claims, Notices: a.Notices,
 				Adjustments: a.Adjustments, Payouts: a.Payouts, Verifications: a.Verifications, People: a.People,
 				Links: a.Links, Team: a.Team,

@@ -97,3 +97,11 @@ func (b *arrived) Read(p []byte) (int, error) {
 
 // Close implements io.Closer. The server closes the connection's own body.
 func (b *arrived) Close() error { return nil }
+
+// Arrived returns the parts of a body that has arrived (Arrive) and was not read yet. They belong to the body: nobody may change them.
+func Arrived(r *http.Request) [][]byte {
+	if body, ok := r.Body.(*arrived); ok {
+		return body.parts
+	}
+	return nil
+}

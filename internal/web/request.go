@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/cascadapay/cascada/internal/cardnumber"
 )
 
 // Request is the data about a request for logs, metrics and traces. Its ids never change;
@@ -99,7 +101,7 @@ func Identify(next http.Handler, newID func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		known := &Request{ID: newID(), Caller: r.Header.Get("X-Request-Id")}
 		unfit := func(c rune) bool { return c <= ' ' || c > '~' }
-		if len(known.Caller) > longestCallerID || strings.ContainsFunc(known.Caller, unfit) {
+		if len(known.Caller) > longestCallerID || strings.ContainsFunc(known.Caller, unfit) || cardnumber.In(known.Caller) {
 			known.Caller = ""
 		}
 		w.Header()["X-Request-Id"] = []string{known.ID}

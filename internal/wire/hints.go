@@ -100,6 +100,9 @@ func (s stranger) meant() string { return meant(s.name, s.absent) }
 func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
 
 func (s stranger) issue() Issue {
+	if issue := cardField(clip(s.path()), s.name, s.value); issue.Path != "" {
+		return issue
+	}
 	message := "there is no field " + clip(s.path()) + ": "
 	if meant := s.meant(); meant != "" {
 		message += "did you mean " + meant + "?"

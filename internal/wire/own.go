@@ -87,6 +87,9 @@ type own struct{ harmless, refused map[string]bool }
 
 // check adds what is wrong with an unknown field, and with what is in it.
 func (o own) check(s stranger, issues []Issue) []Issue {
+	if issue := cardField(clip(s.path()), s.name, s.value); issue.Path != "" {
+		return append(issues, issue)
+	}
 	switch {
 	case s.inLine(): // nothing is computed from them
 		return issues
@@ -128,6 +131,10 @@ func (o own) below(path string, value any, issues []Issue) []Issue {
 func (o own) name(path, name string, value any, known []string) Issue {
 	if path = clip(path); o.refused[path] {
 		return Issue{}
+	}
+	if issue := cardField(path, name, value); issue.Path != "" {
+		o.refused[path] = true
+		return issue
 	}
 	m, sure := meansBy(name, value)
 	field := ""

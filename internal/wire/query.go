@@ -123,12 +123,14 @@ type Mux struct {
 	Refuse func(http.ResponseWriter, *http.Request, error)
 }
 
-// HandleFunc implements humago.Mux. It refuses an unreadable query string with invalid_request; in
+// HandleFunc implements humago.Mux. It refuses an unreadable query string, and a card's number (cardIn), with invalid_request; in
 // "?status&limit=5" the status is empty.
 func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	m.ServeMux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		var values url.Values
 		if r.URL.RawQuery != "" {
-			values, err := url.ParseQuery(r.URL.RawQuery)
+			var err error
+			values, err = url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
 				m.Refuse(w, r, message.Refusal(problem.InvalidRequest, "the query string cannot be read: % is written as %25 in it, and ; as %3B"))
 				return
@@ -143,6 +145,10 @@ func (m Mux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.
 				r = r.WithContext(r.Context()) // a copy: the server owns the request
 				r.URL = &address
 			}
+		}
+		if err := cardIn(r, values); err != nil {
+			m.Refuse(w, r, err)
+			return
 		}
 		handler(w, r)
 	})

@@ -148,8 +148,8 @@ func path(p jsontext.Pointer) string {
 }
 
 // findUnprintable returns the path of a text with an unprintable character (problem.Unprintable) in a
-// handler's struct. A field with the tag text:"lines" may have more than one line. One with text:"number" may have the marks of
-// copied numbers, which its reader cleans away.
+// handler's struct. A field with the tag text:"lines" may have more than one line. One with text:"number" or text:"account" may have the
+// marks of copied numbers, which its reader cleans away.
 func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -178,7 +178,7 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 		for i := range v.NumField() {
 			tag := v.Type().Field(i).Tag
 			of := v.Field(i)
-			if tag.Get("text") == "number" {
+			if kind := tag.Get("text"); kind == "number" || kind == "account" {
 				of = reflect.ValueOf(document.Clean(of.String()))
 			}
 			if below, found := findUnprintable(of, tag.Get("text") == "lines"); found {

@@ -30,6 +30,11 @@ type Merchant struct {
 
 	Paused   *string    `json:"paused" nullable:"true" doc:"Why the merchant begins no payment, checkout or withdrawal in production; its team reads it. null: it is not paused"`
 	PausedAt *view.Time `json:"pausedAt" nullable:"true"`
+
+	Closed   *string    `json:"closed" nullable:"true" doc:"Why the merchant's account is closed; its team reads it. null: it is open"`
+	ClosedAt *view.Time `json:"closedAt" nullable:"true" doc:"Nothing new begins from then on"`
+	ErasedAt *view.Time `json:"erasedAt" nullable:"true" doc:"When what is only the merchant's was erased: it cannot be opened again"`
+	Sandbox  bool       `json:"sandbox" doc:"Whether the merchant has a sandbox"`
 }
 
 // NewMerchant shows a merchant, with its terms, to operators.
@@ -38,7 +43,7 @@ func NewMerchant(m merchants.Merchant, t merchants.Terms, b *plans.Book) Merchan
 		ID: m.ID, Name: m.Name, Tier: m.Tier, TrustScore: m.TrustScore, Plan: t.Plan, RefundFees: m.RefundFees,
 		PlatformFeePct: view.Percent(t.Price.Bps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
 		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
-		Assignments: NewAssignments(m, b),
+		Assignments: NewAssignments(m, b), Sandbox: !m.SandboxOff,
 	}
 	told.Installments = []string{}
 	for _, g := range m.Installments.List() {
@@ -46,6 +51,12 @@ func NewMerchant(m merchants.Merchant, t merchants.Terms, b *plans.Book) Merchan
 	}
 	if m.Paused != "" {
 		told.Paused, told.PausedAt = &m.Paused, &view.Time{Time: m.PausedAt}
+	}
+	if m.Leaving.Closed() {
+		told.Closed, told.ClosedAt = &m.Leaving.Reason, &view.Time{Time: m.Leaving.ClosedAt}
+	}
+	if m.Leaving.Erased() {
+		told.ErasedAt = &view.Time{Time: m.Leaving.ErasedAt}
 	}
 	return told
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,7 +54,8 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(m
 	if err := n.check(); err != nil {
 		return "", key, err
 	}
-	if _, err := ks.AnyMerchant(ctx, scope.Merchant); err != nil {
+	m, err := ks.AnyMerchant(ctx, scope.Merchant)
+	if err = cmp.Or(err, m.MayAdd()); err != nil {
 		return "", key, err
 	}
 	if scope.Shop != "" {
@@ -164,6 +166,10 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key merchants.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
+		return "", key, err
+	}
+	m, err := ks.AnyMerchant(ctx, old.Merchant)
+	if err = cmp.Or(err, m.MayAdd()); err != nil {
 		return "", key, err
 	}
 	now := ks.Now()

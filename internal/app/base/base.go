@@ -34,6 +34,8 @@ type Config struct {
 	Together func(ctx context.Context)
 	// Look is how often the database is checked for what other processes wrote; 0 means one second.
 	Look time.Duration
+	// NoSandbox switches every merchant's sandbox off.
+	NoSandbox bool
 	// Meter gets the durations; Tracer makes spans. nil turns either off.
 	Meter  Meter
 	Tracer *trace.Tracer
@@ -67,7 +69,7 @@ func New(c Config) *Base {
 		Alarms:  newAlarms(),
 		Tenants: NewCache[Tenancy](&c),
 	}
-	b.Sandboxes = &Sandboxes{b, NewCache[bool](&c)}
+	b.Sandboxes = &Sandboxes{b, NewCache[doors](&c)}
 	b.Dual = newDualControls(b)
 	return b
 }

@@ -125,7 +125,7 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant me
 	if err != nil {
 		return err
 	}
-	if len(owners) == 0 {
+	if len(owners) == 0 && merchant.Email != "" { // one that has left has none
 		owners = []recipient{{merchant.ID, merchant.Email, merchant.Language}}
 	}
 	for _, to := range owners {

@@ -199,5 +199,6 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(merchan
 		ob.Tenants.Forget(id + "/" + s.ID)
 	}
 	ob.Tenants.Forget(id + "/") // of credentials of the whole merchant
+	ob.Sandboxes.Forget(id)
 	return done, err
 }

@@ -2,6 +2,7 @@ package merchants
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,6 +43,9 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
+	if err := m.MayAdd(); err != nil {
+		return Onboarded{}, err
+	}
 	o := Onboarded{Merchant: m}
 	change := ob.openShop(ob.Self(), &o, name, ob.Now())
 	return o, ob.Store.Commit(ctx, change)
@@ -63,7 +67,7 @@ func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, na
 	}
 	return base.Decide(func() (merchants.Shop, error) {
 		m, err := ob.Store.Merchants().Get(ctx, merchant)
-		if err != nil {
+		if err = cmp.Or(err, m.MayAdd()); err != nil {
 			return merchants.Shop{}, err
 		}
 		have, err := ob.Store.Merchants().Shops(ctx, merchant)

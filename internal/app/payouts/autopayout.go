@@ -76,7 +76,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 		return po.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
 	case amount < least:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsMoney, now), view.Cause{})
-	case merchant.MayBegin(s.Live) != nil:
+	case merchant.MayWithdraw(s.Live) != nil:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsPause, now), view.Cause{})
 	case !control.PayoutDay(now):
 		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
@@ -106,4 +106,16 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 	}
 	po.Quiet.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
 	return base.UnlessStale(po.Commit(ctx, s.Unpaid(why, now), view.Cause{}))
+}
+
+// PayOff withdraws an amount to the shop's default wallet by itself, for a merchant that leaves. The settlements that it pays are found as
+// those of any withdrawal.
+//
+// Errors: those of Withdraw, store.ErrInsufficient.
+func PayOff(ctx context.Context, po *Payouts, scope merchants.Scope, m merchants.Merchant, amount money.Amount) (pay.Withdrawal, error) {
+	if err := m.MayWithdraw(scope.Live); err != nil {
+		return pay.Withdrawal{}, err
+	}
+	mark := base.MarkAbout(po.Vault, "leaving|"+m.ID+"|"+amount.String())
+	return po.withdrawOnce(ctx, po.Self(), scope, m, NewWithdrawal{Amount: amount, Mark: mark})
 }

@@ -74,7 +74,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope mercha
 			return err
 		}
 		var made pay.Withdrawal
-		if err = merchant.MayBegin(scope.Live); err == nil {
+		if err = merchant.MayWithdraw(scope.Live); err == nil {
 			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant, n)
 		}
 		if _, refused := errors.AsType[*problem.Error](err); refused {
@@ -214,7 +214,7 @@ func (po *Payouts) agreed(ctx context.Context, w pay.Wallet, net, arrives money.
 // Errors: those of Withdraw.
 func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
-	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
+	if err = cmp.Or(err, merchant.MayWithdraw(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
 	terms, err := po.plans.Terms(ctx, scope, merchant)

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -103,7 +104,8 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 	}
 	var m merchants.Merchant
 	if n.Merchant != "" {
-		if m, err = ls.AnyMerchant(ctx, n.Merchant); err != nil {
+		m, err = ls.AnyMerchant(ctx, n.Merchant)
+		if err = cmp.Or(err, m.MayAdd()); err != nil {
 			return NewLink{}, err
 		}
 	}

@@ -27,6 +27,12 @@ type Merchant struct {
 	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
 	Pause  merchantPauseCmd  `cmd:"" help:"Keep a merchant from beginning payments, checkouts, payment links and withdrawals in production. What is under way goes on."`
 	Resume merchantResumeCmd `cmd:"" help:"End the pause of a merchant."`
+
+	Close   merchantCloseCmd   `cmd:"" help:"Close a merchant's account: nothing new begins, what is open runs to its end, and the balance is paid out."`
+	Reopen  merchantReopenCmd  `cmd:"" help:"Open a closed account again, until it is erased."`
+	Leaving merchantLeavingCmd `cmd:"" help:"Show what merchants that leave still have, and why it is not paid out."`
+	Export  merchantExportCmd  `cmd:"" help:"Write everything that is a merchant's to a ZIP archive, with a manifest and hashes."`
+	Sandbox merchantSandboxCmd `cmd:"" help:"Switch a merchant's sandbox on or off."`
 }
 
 type merchantCreateCmd struct {
@@ -220,6 +226,15 @@ func writeTerms(ctx context.Context, pl *plans.Plans, m merchants.Merchant) erro
 	}
 	if m.Paused != "" {
 		lines = append(lines, [2]string{"paused", m.PausedAt.UTC().Format(time.DateTime) + "  " + m.Paused})
+	}
+	if m.Leaving.Closed() {
+		lines = append(lines, [2]string{"closed", m.Leaving.ClosedAt.UTC().Format(time.DateTime) + "  " + m.Leaving.Reason})
+	}
+	if m.Leaving.Erased() {
+		lines = append(lines, [2]string{"erased", m.Leaving.ErasedAt.UTC().Format(time.DateTime)})
+	}
+	if m.SandboxOff {
+		lines = append(lines, [2]string{"sandbox", "off"})
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintf(cli.Stdout, "%-16s %s\n", line[0], line[1]); err != nil {

@@ -76,7 +76,7 @@ func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	case err != nil:
 		return err
 	case len(list) > 0:
-		a.Go(w, r, a.At("/"+list[0].Shop.ID+"/"+string(a.usual(list[0].Role))))
+		a.Go(w, r, a.At("/"+list[0].Shop.ID+"/"+string(a.usual(list[0].Role, list[0].Merchant))))
 	case v.User.Operator != "" && v.NoConsole:
 		a.Go(w, r, a.At("/profile"))
 	case v.User.Operator != "":
@@ -87,9 +87,9 @@ func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return nil
 }
 
-// usual is the environment that a role opens first.
-func (a *account) usual(r people.Role) merchants.Environment {
-	if r == people.Developer || !a.Secure() {
+// usual is the environment that a role opens first at a merchant.
+func (a *account) usual(r people.Role, m merchants.Merchant) merchants.Environment {
+	if (r == people.Developer || !a.Secure()) && !m.SandboxOff && !a.Uses.NoSandbox {
 		return merchants.Sandbox
 	}
 	return merchants.Production

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	use "github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/cardnumber"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
@@ -217,6 +218,9 @@ func load(part *multipart.Part, left *int64) (upload, string) {
 	}
 	if f.media = evidence.TypeOf(f.name, f.content); f.media == "" {
 		return f, "js_file_bad_type"
+	}
+	if f.media == evidence.Text && cardnumber.In(f.content) {
+		return f, "file_card"
 	}
 	return f, ""
 }

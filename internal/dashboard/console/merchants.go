@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
@@ -70,6 +71,9 @@ type merchantView struct {
 	Link     string // of a new invitation, shown once
 	LinkTo   string // to whom it is
 	Visiting bool
+	Rest     leaving.Rest // of production, of a merchant that leaves
+	Waits    string       // the end of the key of the text that says why its balance is not paid out
+	Left     []remainder
 	Opened   *appmerchants.Onboarded // keys of a new merchant, shown once
 }
 
@@ -94,6 +98,9 @@ func (c *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 	view.Seconds = int(base.CacheTTL.Seconds())
 	for _, role := range people.Roles() {
 		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
+	}
+	if view.Rest, view.Waits, view.Left, err = c.rest(ctx, m); err != nil {
+		return err
 	}
 	view.Visiting = v.SignIn.Visits == m.ID
 	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused,

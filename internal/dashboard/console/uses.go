@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -28,6 +29,7 @@ type Uses struct {
 	Service
 	Operators     *auth.Operators
 	Onboarding    *merchants.Onboarding
+	Leaving       *leaving.Leaving
 	Rates         *rates.Rates
 	Providers     *accounts.Providers
 	Payments      *payments.Payments

@@ -79,7 +79,9 @@ func (p *Page) layout(w http.ResponseWriter, r *http.Request, found *page) {
 	at := func(shop string, e merchants.Environment) string {
 		return p.To(strings.TrimSuffix("/dashboard/"+shop+"/"+string(e)+"/"+same, "/"))
 	}
-	l.Sandbox, l.Live = at(v.Shop.ID, merchants.Sandbox), at(v.Shop.ID, merchants.Production)
+	if !v.NoSandbox { // else there is nothing to switch to
+		l.Sandbox, l.Live = at(v.Shop.ID, merchants.Sandbox), at(v.Shop.ID, merchants.Production)
+	}
 	for _, shop := range v.Shops {
 		l.Shops = append(l.Shops, Choice{Label: shop.Name, URL: at(shop.ID, v.Environment()), Current: shop.ID == v.Shop.ID})
 	}

@@ -58,9 +58,10 @@ func (s *Site) arrive(w http.ResponseWriter, r *http.Request, how web.Arrival) e
 	return problem.New(problem.InvalidRequest, FormIncomplete)
 }
 
-// legible removes text that PostgreSQL cannot store from a request's query and the name of its browser.
+// legible removes text that PostgreSQL cannot store from a request's query and the name of its browser, and refuses a card's
+// number.
 //
-// Errors: not_found for an address that names nothing that is stored.
+// Errors: not_found for an address that names nothing that is stored; invalid_request for one with a card's number.
 func legible(r *http.Request) error {
 	if !base.Storable(r.URL.Path) {
 		return problem.New(problem.NotFound, base.NoPage)
@@ -69,7 +70,7 @@ func legible(r *http.Request) error {
 	if query := r.URL.Query(); clean(query) {
 		r.URL.RawQuery = query.Encode()
 	}
-	return nil
+	return noCard(r)
 }
 
 // legibleForm does the same with a form that has arrived. It refuses one that is too large: pages would see it without some
@@ -77,7 +78,11 @@ func legible(r *http.Request) error {
 //
 // Errors: invalid_request.
 func legibleForm(r *http.Request) error {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
+	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind {
+	case "application/x-www-form-urlencoded":
+	case "multipart/form-data":
+		return noCardInParts(r)
+	default:
 		return nil
 	}
 	err := r.ParseForm()
@@ -89,7 +94,7 @@ func legibleForm(r *http.Request) error {
 	}
 	clean(r.Form)
 	clean(r.PostForm)
-	return nil
+	return noCardAmong(r.PostForm)
 }
 
 // clean reports whether there was something to drop.

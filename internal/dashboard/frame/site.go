@@ -372,6 +372,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 	web.Owned(r.Context(), place.Merchant.ID)
 	v.Scope, v.Rights, v.Role = place.Scope, place.Rights, place.Role
 	v.Merchant, v.Shop, v.Shops, v.Others = place.Merchant, place.Shop, place.Shops, slices.DeleteFunc(place.Others, func(t store.Tenancy) bool { return t.Merchant.ID == place.Merchant.ID })
+	v.NoSandbox = v.Merchant.SandboxOff || s.Uses.NoSandbox
 	v.Path = strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, v.Home()), "/")
 	return nil
 }

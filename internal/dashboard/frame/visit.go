@@ -28,6 +28,8 @@ type Visit struct {
 	NoConsole bool
 	// Emptied: the page is of a sandbox that is being emptied.
 	Emptied bool
+	// NoSandbox: the merchant has none, or the service.
+	NoSandbox bool
 }
 
 // From is where the request comes from.

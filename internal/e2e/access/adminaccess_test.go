@@ -235,12 +235,15 @@ POST /adjustments/{id}/reject
 POST /adjustments/{id}/reverse
 POST /claims/{id}/carried
 POST /claims/{id}/resolution
+POST /merchants/{id}/close
 POST /merchants/{id}/pause
+POST /merchants/{id}/reopen
 POST /merchants/{id}/resume
 POST /payments/{id}/refunds
 POST /payments/{id}/resolution
 POST /plan-replays
 POST /withdrawals/{id}/resolution
+PUT /merchants/{id}/sandbox
 PUT /plans/{name}` {
 			t.Errorf("the document has other endpoints:\n%s", got)
 		}

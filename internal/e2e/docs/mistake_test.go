@@ -99,7 +99,7 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			{"merchantOrderID, strict", "", "/payments?strict=true", harness.With(`"merchantOrderID":"1"`), "", "400 invalid_request merchantOrderID", "did you mean merchantOrderId?"},
 			{"order_id, strict", "", "/payments?strict=true", harness.With(`"order_id":"1"`), "", "400 invalid_request order_id", "did you mean merchantOrderId?"},
 			{"success_url, strict", "", "/payments?strict=true", harness.With(`"success_url":"https://shop.example"`), "", "400 invalid_request success_url", "there is no field success_url: leave it out; the fields are "},
-			{"card, strict", "", "/payments?strict=true", harness.With(`"card":{"number":"4"}`), "", "400 invalid_request card", "leave it out; the fields are "},
+			{"card, strict", "", "/payments?strict=true", harness.With(`"card":{"number":"4"}`), "", "400 invalid_request card", "no card's data may come in here"},
 			{"first_name, strict", "", "/checkout/sessions?strict=true", `{"amount":5,"customer":{"first_name":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"}}`, "", "400 invalid_request customer.firstName", "you sent customer.first_name, which is ignored; did you mean customer.firstName?"},
 			{"a refund's value", "", "/payments/TXN-06H2BWTVCV1ETA0Y4Q7PZ09GWG/refund", `{"value":5}`, "", "400 invalid_request value", "there is no field value: did you mean amount?"},
 			{"a refund's moneda", "", "/payments/TXN-06H2BWTVCV1ETA0Y4Q7PZ09GWG/refund", `{"moneda":"COP"}`, "", "400 invalid_request moneda", "did you mean currency?"},

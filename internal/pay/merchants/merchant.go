@@ -2,9 +2,7 @@ package merchants
 
 import (
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -37,6 +35,8 @@ type Merchant struct {
 	Strict       bool      // its sandbox refuses what production refuses
 	Paused       string    // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
 	PausedAt     time.Time // zero if it is not paused
+	Leaving      Leaving
+	SandboxOff   bool // it has no sandbox
 	CreatedAt    time.Time
 }
 
@@ -95,11 +95,8 @@ const MostReason = 300
 //
 // Errors: invalid_request for no reason, a long one, or one with unreadable characters.
 func (m Merchant) Pause(reason string, now time.Time) (Merchant, error) {
-	switch {
-	case reason == "" || utf8.RuneCountInString(reason) > MostReason:
-		return m, problem.Field(problem.InvalidRequest, "reason", pauseReasonLength)
-	case strings.ContainsFunc(reason, problem.Unprintable):
-		return m, problem.Field(problem.InvalidRequest, "reason", pauseReasonUnreadable)
+	if err := readableReason(reason); err != nil {
+		return m, err
 	}
 	m.Version++
 	if m.Paused == "" {
@@ -122,8 +119,11 @@ const ReasonPaused = "merchant_paused"
 // MayBegin returns an error if the merchant may not begin a payment, a checkout or a withdrawal in an environment. The
 // reason of the pause is not in it: shops show errors to shoppers.
 //
-// Errors: forbidden with the reason ReasonPaused.
+// Errors: forbidden with the reason ReasonPaused or ReasonClosed.
 func (m Merchant) MayBegin(live bool) error {
+	if err := m.MayAdd(); err != nil {
+		return err
+	}
 	if !live || m.Paused == "" {
 		return nil
 	}

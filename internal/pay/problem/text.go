@@ -16,6 +16,9 @@ func Unprintable(r rune) bool {
 // its own.
 var TooLong = Define3("text.too_long", "field", "most", "sent")
 
+// CardNumber is the reason for a text that holds the number of a payment card (docs/PCI.md). The text is never repeated.
+var CardNumber = Define1("text.card_number", "field")
+
 // Text is a text that somebody sent, in a field, with the most characters that it may have.
 type Text struct {
 	Param, Text string

@@ -35,6 +35,10 @@ var Table = table.Describe(table.Table[merchants.Merchant]{
 		f.Flag("strict", &m.Strict)
 		f.Text("paused", &m.Paused)
 		f.Time("paused_at", &m.PausedAt)
+		f.Text("close_reason", &m.Leaving.Reason)
+		f.Time("closed_at", &m.Leaving.ClosedAt)
+		f.Time("erased_at", &m.Leaving.ErasedAt)
+		f.Flag("sandbox_off", &m.SandboxOff)
 		f.Time("created_at!", &m.CreatedAt)
 	},
 })
@@ -152,6 +156,13 @@ func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]
 		text = "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
 	}
 	return base.Many(ctx, s.b, findMerchants, Table.Scan(s.b.Personal), before, text, limit)
+}
+
+var leavingMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.closed_at > 0 AND m.erased_at = 0 AND m.id > $1 ORDER BY m.id LIMIT $2`)
+
+// Leaving lists merchants that are closed and not erased, by id, after one.
+func (s Merchants) Leaving(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
+	return base.Many(ctx, s.b, leavingMerchants, Table.Scan(s.b.Personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)

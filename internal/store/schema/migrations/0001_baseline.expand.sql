@@ -20,8 +20,14 @@ CREATE TABLE merchants (
   paused_at BIGINT NOT NULL,
   row_hash TEXT NOT NULL,
   installments TEXT NOT NULL, -- what it may offer its shoppers in installments, such as card.MEX:12/6; '': nothing
-  assignments TEXT NOT NULL -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
+  assignments TEXT NOT NULL, -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
+  close_reason TEXT NOT NULL, -- why it was closed, for its team
+  closed_at BIGINT NOT NULL, -- nothing new begins from then on; 0: it is open
+  erased_at BIGINT NOT NULL, -- what is only its own was removed; 0: it was not
+  sandbox_off BOOLEAN NOT NULL
 );
+
+CREATE INDEX merchants_leaving ON merchants (id) WHERE closed_at > 0 AND erased_at = 0;
 
 CREATE TABLE shops (
   id TEXT NOT NULL PRIMARY KEY,

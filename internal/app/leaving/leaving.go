@@ -1,0 +1,298 @@
+// Package leaving takes merchants to their end: it closes them, pays their balance out once nothing can change it, exports what is theirs,
+// and erases what is theirs alone once its retention is over (docs/decisions/leaving.md).
+package leaving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/app/plans"
+	"github.com/cascadapay/cascada/internal/app/webhooks"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
+	tenants "github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Every is the pause between two looks at the merchants that leave. What they wait for takes days.
+const Every = 10 * time.Minute
+
+// Leaving is the use case of merchants that leave.
+type Leaving struct {
+	*base.Base
+	Parts
+	keep time.Duration
+}
+
+// Parts are the use cases that Leaving calls.
+type Parts struct {
+	Onboarding *merchants.Onboarding
+	Links      *people.Links
+	Plans      *plans.Plans
+	Payouts    *payouts.Payouts
+	Wallets    *payouts.Wallets
+	Webhooks   *webhooks.Webhooks
+	Keys       *auth.Keys
+	Access     *auth.Access
+}
+
+// New returns the Leaving of a service. keep is how long personal data is kept; 0: for ever.
+func New(b *base.Base, p Parts, keep time.Duration) *Leaving { return &Leaving{b, p, keep} }
+
+// Close closes a merchant (LEAVE-1): nothing new begins, and its invitations are withdrawn.
+//
+// Errors: store.ErrNotFound, invalid_request, conflict_state for a merchant that is closed.
+func (l *Leaving) Close(ctx context.Context, by audit.Actor, id, reason string) (tenants.Merchant, error) {
+	m, err := l.Onboarding.Close(ctx, by, id, reason)
+	if err != nil {
+		return m, err
+	}
+	invited, err := l.Store.Links().Invitations(ctx, id, l.Now())
+	for _, one := range invited {
+		if failed := l.Links.Withdraw(ctx, by, "", id, one.ID); !errors.Is(failed, store.ErrNotFound) { // or it was used meanwhile
+			err = errors.Join(err, failed)
+		}
+	}
+	return m, err
+}
+
+// Rest is what a merchant that leaves still has in an environment.
+type Rest struct {
+	Payments int64 // that have not ended
+	Claims   int64 // that are open
+	Balances ledger.Balances
+	Waits    string // why the balance is not paid out now; "": there is none, or it is on its way
+}
+
+// Words of Rest.Waits.
+const (
+	WaitsOpen     = "open"     // payments, claims or unsettled money can still change it
+	WaitsMinimum  = "minimum"  // it is less than a withdrawal may be
+	WaitsNegative = "negative" // the merchant owes it
+	WaitsReserve  = "reserve"  // the rest is reserved until its time
+	WaitsWallet   = "wallet"   // no wallet takes it
+)
+
+// Part is a part of the balance, by the name of its account.
+type Part struct {
+	Account string
+	Amount  money.Amount
+}
+
+// owned are the accounts that are the merchant's.
+var owned = []ledger.Account{ledger.Pending, ledger.Available, ledger.Frozen, ledger.Reserve, ledger.Suspense, ledger.InTransit}
+
+// Parts are the parts of the balance.
+func (r Rest) Parts() (list []Part) {
+	for _, account := range owned {
+		list = append(list, Part{string(account), money.New(r.Balances[account], money.USD)})
+	}
+	return list
+}
+
+// Empty reports whether nothing is left that could change or be paid.
+func (r Rest) Empty() bool {
+	for _, account := range owned {
+		if r.Balances[account] != 0 {
+			return false
+		}
+	}
+	return r.Payments == 0 && r.Claims == 0
+}
+
+// Rest reads what is left of a merchant in an environment.
+//
+// Errors: store.ErrNotFound.
+func (l *Leaving) Rest(ctx context.Context, m tenants.Merchant, live bool) (r Rest, err error) {
+	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
+	if err != nil {
+		return r, err
+	}
+	for _, shop := range shops {
+		scope := tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: live}
+		for _, status := range []pay.Status{pay.Processing, pay.Pending} {
+			n, err := l.Store.Payments().Count(ctx, scope, lists.PaymentFilter{Status: status})
+			if err != nil {
+				return r, err
+			}
+			r.Payments += n
+		}
+		for _, status := range []pay.ClaimStatus{pay.ClaimPending, pay.ClaimNeedsEvidence, pay.ClaimUnderReview} {
+			_, n, err := l.Store.Claims().List(ctx, scope, lists.ClaimFilter{Status: status})
+			if err != nil {
+				return r, err
+			}
+			r.Claims += n
+		}
+	}
+	if r.Balances, err = l.Store.Books().Balances(ctx, tenants.Scope{Merchant: m.ID, Live: live}); err != nil {
+		return r, err
+	}
+	terms, err := l.Plans.Terms(ctx, tenants.Scope{Merchant: m.ID, Live: live}, m)
+	switch available := r.Balances[ledger.Available]; {
+	case err != nil:
+	case r.Payments+r.Claims > 0 || r.Balances[ledger.Pending] != 0 || r.Balances[ledger.Frozen] != 0:
+		r.Waits = WaitsOpen
+	case available < 0:
+		r.Waits = WaitsNegative
+	case available > 0 && available < terms.LeastWithdrawal():
+		r.Waits = WaitsMinimum
+	case available == 0 && r.Balances[ledger.Reserve] > 0:
+		r.Waits = WaitsReserve
+	case available > 0 && len(shops) > 0:
+		_, err = l.Store.Wallets().Default(ctx, tenants.Scope{Merchant: m.ID, Shop: shops[0].ID, Live: live})
+		if errors.Is(err, store.ErrNotFound) {
+			r.Waits, err = WaitsWallet, nil
+		}
+	}
+	return r, err
+}
+
+// page is how many merchants are read at a time.
+const page = 100
+
+// List lists all merchants that are closed and not erased.
+func (l *Leaving) List(ctx context.Context) (all []tenants.Merchant, err error) {
+	for after, more := "", true; more; {
+		list, err := l.Store.Merchants().Leaving(ctx, after, page)
+		if err != nil {
+			return nil, err
+		}
+		if all, more = append(all, list...), len(list) == page; more {
+			after = list[len(list)-1].ID
+		}
+	}
+	return all, nil
+}
+
+// Step takes all merchants that leave as far as they can go now. One that fails does not stop the others.
+func (l *Leaving) Step(ctx context.Context) error {
+	list, err := l.List(ctx)
+	failures := []error{err}
+	for _, m := range list {
+		if err := l.advance(ctx, m); err != nil {
+			failures = append(failures, fmt.Errorf("merchant %s, which leaves: %w", m.ID, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// advance pays out what a merchant has, and erases it if there is nothing left and its retention is over.
+func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
+	if l.MayMoveMoney() != nil { // the database was restored, and is not open yet
+		return nil
+	}
+	empty := true
+	for _, live := range []bool{true, false} {
+		r, err := l.Rest(ctx, m, live)
+		if err != nil {
+			return err
+		}
+		if live { // a sandbox holds no money that anybody waits for
+			empty = r.Empty()
+		}
+		if r.Waits != "" || r.Balances[ledger.Available] <= 0 {
+			continue
+		}
+		if err := l.payOut(ctx, m, live, r.Balances[ledger.Available]); err != nil {
+			return err
+		}
+	}
+	if !empty || l.keep <= 0 || l.Now().Before(m.Leaving.ClosedAt.Add(l.keep)) {
+		return nil
+	}
+	return l.erase(ctx, m)
+}
+
+// payOut withdraws all that is available to the wallet of the merchant's first shop. What refuses it, such as a missing wallet, is for a
+// person: it is on the operator's page.
+func (l *Leaving) payOut(ctx context.Context, m tenants.Merchant, live bool, amount int64) error {
+	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
+	if err != nil || len(shops) == 0 {
+		return err
+	}
+	scope := tenants.Scope{Merchant: m.ID, Shop: shops[0].ID, Live: live}
+	_, err = payouts.PayOff(ctx, l.Payouts, scope, m, money.New(amount, money.USD))
+	if _, refused := errors.AsType[*problem.Error](err); refused {
+		l.Quiet.WarnSometimes(ctx, "the balance of a merchant that leaves waits", m.ID, "merchant", m.ID, "live", live, "reason", err)
+		return nil
+	}
+	if errors.Is(err, store.ErrInsufficient) { // a claim or another withdrawal took it meanwhile
+		return nil
+	}
+	return base.UnlessStale(err)
+}
+
+// erase ends keys, logins, webhooks and wallets of a merchant that has nothing left, and removes what is its alone (LEAVE-4). Shoppers'
+// data was erased by the retention before: all payments are older than the closing. A repeat goes on where it stopped.
+func (l *Leaving) erase(ctx context.Context, m tenants.Merchant) error {
+	by := l.Self()
+	keys, err := l.Store.Keys().List(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if !k.Over(l.Now()) {
+			if _, err := l.Keys.Revoke(ctx, by, k.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := l.Access.RevokeLogins(ctx, by, m.ID, "", "the merchant has left"); err != nil {
+		return err
+	}
+	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	for _, shop := range shops {
+		for _, live := range []bool{true, false} {
+			if err := l.eraseShop(ctx, tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: live}); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = l.Onboarding.Erase(ctx, by, m.ID)
+	return err
+}
+
+// eraseShop deletes the wallets and the endpoints of a shop.
+func (l *Leaving) eraseShop(ctx context.Context, scope tenants.Scope) error {
+	by := base.Principal{Scope: scope}
+	for more := true; more; {
+		wallets, _, err := l.Store.Wallets().List(ctx, scope, pay.WalletActive, lists.Page{Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, w := range wallets {
+			if err := l.Wallets.Delete(ctx, by, scope, w.ID); err != nil {
+				return err
+			}
+		}
+		more = len(wallets) == page
+	}
+	for more := true; more; {
+		endpoints, _, err := l.Store.Subscriptions().List(ctx, scope, lists.Page{Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, e := range endpoints {
+			if err := l.Webhooks.Unsubscribe(ctx, by, scope, e.ID); err != nil {
+				return err
+			}
+		}
+		more = len(endpoints) == page
+	}
+	return nil
+}

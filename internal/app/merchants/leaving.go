@@ -1,0 +1,65 @@
+package merchants
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
+)
+
+// Close lets nothing new of a merchant begin, in both environments (LEAVE-1). What is open goes on. Running servers obey within
+// base.CacheTTL. It is a part of Leaving.Close.
+//
+// Errors: store.ErrNotFound, invalid_request, conflict_state for a merchant that is closed.
+func (ob *Onboarding) Close(ctx context.Context, by audit.Actor, id, reason string) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
+		next, err := m.Close(strings.TrimSpace(reason), ob.Now())
+		if err != nil {
+			return m, nil, err
+		}
+		return next, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantClosed, id, next.Leaving.Reason, nil), nil
+	})
+}
+
+// Reopen lets a closed merchant begin again. Its keys work as before. A repeat changes nothing.
+//
+// Errors: store.ErrNotFound, conflict_state for a merchant that was erased.
+func (ob *Onboarding) Reopen(ctx context.Context, by audit.Actor, id string) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
+		if !m.Leaving.Closed() {
+			return m, nil, nil
+		}
+		next, err := m.Reopen()
+		if err != nil {
+			return m, nil, err
+		}
+		return next, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantReopen, id, m.Leaving.Reason, nil), nil
+	})
+}
+
+// SwitchSandbox switches a merchant's sandbox on or off: its test keys and its sandbox's pages are refused (SBX-19). What is in it
+// stays. A repeat changes nothing.
+//
+// Errors: store.ErrNotFound.
+func (ob *Onboarding) SwitchSandbox(ctx context.Context, by audit.Actor, id string, on bool) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
+		if m.SandboxOff == !on {
+			return m, nil, nil
+		}
+		state := map[bool]string{true: "on", false: "off"}[on]
+		return m.SwitchSandbox(on), ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.SandboxSwitched, id, map[string]string{"sandbox": state}), nil
+	})
+}
+
+// Erase removes what is a merchant's alone, at the end of its leaving.
+//
+// Errors: store.ErrNotFound.
+func (ob *Onboarding) Erase(ctx context.Context, by audit.Actor, id string) (merchants.Merchant, error) {
+	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
+		if !m.Leaving.Closed() || m.Leaving.Erased() {
+			return m, nil, nil
+		}
+		return m.Erase(ob.Now()), ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantErased, id, nil), nil
+	})
+}
