@@ -320,9 +320,7 @@ func (d *DualControls) Reject(ctx context.Context, by audit.Actor, id, note stri
 	if err != nil {
 		return p, err
 	}
-	if role, err := d.RoleOf(ctx, by); err != nil {
-		return p, err
-	} else if err := role.Check(p.Right); err != nil {
+	if err := d.Check(ctx, by, p.Right); err != nil {
 		return p, err
 	}
 	err = d.end(ctx, by, id, func(present operators.Proposal) (operators.Proposal, audit.Act, error) {
@@ -352,11 +350,7 @@ func (d *DualControls) mayDecide(ctx context.Context, by audit.Actor, p operator
 	if AtTheMachine(by) {
 		return needsToken(p.Right)
 	}
-	role, err := d.RoleOf(ctx, by)
-	if err != nil {
-		return err
-	}
-	if err := role.Check(p.Right); err != nil {
+	if err := d.Check(ctx, by, p.Right); err != nil {
 		return err
 	}
 	return TwoPersons(ctx, d.b, by.ID, p.MadeBy)
@@ -368,6 +362,17 @@ func kindOf(id string) audit.ActorKind {
 		return audit.ByUser
 	}
 	return audit.ByOperator
+}
+
+// Check returns an error if the role of an operator lacks a right.
+//
+// Errors: forbidden.
+func (d *DualControls) Check(ctx context.Context, by audit.Actor, right operators.Right) error {
+	role, err := d.RoleOf(ctx, by)
+	if err != nil {
+		return err
+	}
+	return role.Check(right)
 }
 
 // RoleOf reads the role of an operator: of a user of the console, or of a token, which has no more rights than the person whose it is.

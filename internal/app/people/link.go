@@ -96,9 +96,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		return NewLink{}, err
 	}
 	if n.Merchant == "" {
-		if role, err := ls.Dual.RoleOf(ctx, by); err != nil {
-			return NewLink{}, err
-		} else if err := role.Check(operators.Manage); err != nil {
+		if err := ls.Dual.Check(ctx, by, operators.Manage); err != nil {
 			return NewLink{}, err
 		}
 	}
