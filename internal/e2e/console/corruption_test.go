@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -110,6 +111,10 @@ func lived(t *testing.T) (database string, key *vault.Vault) {
 			_, err = s.App.Adjustments.Reverse(ctx, s.App.Self(), made.ID, "it was another merchant's", false)
 			harness.Must(t, err)
 		}
+	}
+	require(t, s, operators.Limits)
+	if _, err = s.App.Payouts.LimitPayouts(ctx, audit.Actor{Kind: audit.ByOperator, ID: "carla"}, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily = 60_000 }); err == nil {
+		t.Fatal("one person changes limits that need two")
 	}
 	harness.Eventually(t, "what was committed is sealed, and added up", func() bool {
 		query, closeDB := s.Open(t)

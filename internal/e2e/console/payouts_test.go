@@ -41,7 +41,7 @@ func invitedBy(t *testing.T, op, by harness.Staff) harness.Staff {
 	t.Helper()
 	u, err := op.App.Store.Users().Get(ctx, op.User.ID)
 	harness.Must(t, err)
-	harness.Must(t, op.App.Store.Commit(ctx, pay.Change{Users: []people.User{u.Next().Appoint(people.Link{By: by.User.ID}, op.App.Now())}}))
+	harness.Must(t, op.App.Store.Commit(ctx, pay.Change{Users: []people.User{u.Next().Appoint(people.Link{By: by.User.ID, Operator: u.Operator}, op.App.Now())}}))
 	return op
 }
 
