@@ -203,6 +203,7 @@ var layers = map[string]layer{
 	"internal/dashboard/console":           {"money pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
 	"internal/dashboard/console/desk":      {"app/base message pay pay/... dashboard/frame store app/accounts", "the console's rooms show an error in a form in the same way"},
 	"internal/dashboard/console/accounts":  {"pay/... provider pay/routing admin/shape app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
+	"internal/dashboard/console/plans":     {"message money pay/... app/... dashboard/frame dashboard/console/desk", "a plan is a file, checked and applied by use cases"},
 	"internal/dashboard/console/routing":   {"message money pay/... pay/routing app/... dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/decisions": {"money pay pay/... admin/shape app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
 	"internal/dashboard/console/payouts":   {"message money pay pay/... app/... dashboard/frame dashboard/console/desk", "what leaves is limited and approved by the use cases of the command line"},

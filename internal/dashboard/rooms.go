@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
 	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
 	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/plans"
 	"github.com/cascadapay/cascada/internal/dashboard/console/routing"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -112,6 +113,9 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 			return payouts.Register(site, payouts.Uses{
 				Base: a.Base, Providers: a.Providers, Payouts: a.Payouts, Floats: a.Floats, Batches: a.Batches,
 			})
+		},
+		func() error {
+			return plans.Register(site, plans.Uses{Base: a.Base, Plans: a.Plans, Onboarding: a.Onboarding})
 		},
 		func() error {
 			return routing.Register(site, routing.Uses{

@@ -27,6 +27,7 @@ var icons = map[string]string{
 	"merchants":      "M4 20V6l7-3v17M11 9l8 2v9M3 20h18M7 9v.1M7 13v.1M15 14v.1M7 16.5v.1",
 	"attention":      "M6 10a6 6 0 0112 0c0 5 2 6 2 7H4c0-1 2-2 2-7zM10 20.5a2.200 2.200 0 004 0",
 	"providers":      "M4 7h16v4H4zM4 14h16v4H4zM7.5 9v.1M7.5 16v.1",
+	"plans":          "M6 3h9l4 4v14H6zM9 12h7M9 16h7M9 8h3",
 	"rules":          "M5 5v5a4 4 0 004 4h10M15 10l4 4-4 4M5 5h14",
 	"rates":          "M4 8h13M14 4.5L17.5 8 14 11.5M20 16H7M10 12.5L6.5 16l3.5 3.5",
 	"payouts":        "M12 20V9M7.5 13.5L12 9l4.5 4.5M4 4.5h16",

@@ -43,6 +43,7 @@ func ConsoleItems() []Item {
 		{"merchants", "merchants", "", ""},
 		{"attention", "decisions", "", ""},
 		{"analytics", "analytics", "", ""},
+		{"plans", "plans", "", ""},
 		{"providers", "accounts", "routing", ""},
 		{"rules", "routing", "routing", ""},
 		{"rates", "rates", "routing", ""},
