@@ -41,7 +41,7 @@ var rightsOf = map[string]operators.Right{
 	"settlement": operators.View, "settlement pay": operators.Settlements,
 	"shop":  operators.Merchants,
 	"story": operators.View,
-	"user":  operators.Manage, "user list": operators.View, "user invite": operators.Merchants, "user role": operators.Merchants,
+	"user":  operators.Manage, "user list": operators.View, "user invite": operators.Merchants, "user role": operators.Keys,
 	"withdrawal": operators.Payouts, "withdrawal list": operators.View, "withdrawal waiting": operators.View, "withdrawal show": operators.Reveal,
 }
 

@@ -41,7 +41,7 @@ type NewAccount struct {
 // Errors: invalid_request for invalid settings, conflict_state for an id that was used before; those of
 // base.DualControls.Require. No error contains a credential.
 func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (account accounts.Account, err error) {
-	now := ac.Now()
+	now, named := ac.Now(), n.ID
 	if n.ID == "" {
 		n.ID = ac.NewID(accounts.Prefix, now)
 	}
@@ -56,7 +56,9 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	if err := ac.check(ctx, fresh, n.Credentials); err != nil {
 		return fresh, err
 	}
-	if err := ac.propose(ctx, by, "account.open", fresh, n.Credentials); err != nil {
+	asked := fresh
+	asked.ID = named // one that is made differs each time
+	if err := ac.propose(ctx, by, "account.open", asked, n.Credentials); err != nil {
 		return fresh, err
 	}
 	if fresh.Credentials, err = ac.providers.encryptCredentials(fresh.ID, n.Credentials); err != nil {
@@ -99,6 +101,7 @@ func (ac *Accounts) propose(ctx context.Context, by audit.Actor, kind string, ac
 		details = map[string]string{}
 	}
 	details["credentials"] = strings.Join(named, " ")
+	details["environment"], details["merchant"] = string(account.Environment()), account.Merchant
 	return ac.Dual.Require(ctx, by, base.Ask{
 		Right: operators.Credentials, Kind: kind, Subject: account.ID, Details: details, Body: details, Secret: strings.Join(secret, "\x00"),
 	})
@@ -257,6 +260,11 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 		credentials, err := ac.providers.decryptCredentials(id, account.Credentials)
 		if err == nil {
 			err = ac.check(ctx, edited, credentials)
+		}
+		if err == nil && edited.BaseURL != account.BaseURL { // the credentials go there
+			if err = ac.Dual.Check(ctx, by, operators.Credentials); err == nil {
+				err = ac.propose(ctx, by, "account.address", edited, nil)
+			}
 		}
 		return next, terms(next), err
 	})

@@ -49,7 +49,7 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, n Newcomer) (token
 	}
 	if n.Person == "" || n.Person != by.ID { // one's own gives no right that its maker lacks
 		if err := os.Dual.Require(ctx, by, base.Ask{
-			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Details: map[string]string{"name": n.Name, "role": string(n.Role)}, Body: n, Secret: n.Name,
+			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Details: map[string]string{"name": n.Name, "role": string(n.Role), "person": n.Person}, Body: Newcomer{Name: n.Name, Role: n.Role, Person: n.Person}, Secret: n.Name,
 		}); err != nil {
 			return "", o, err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -17,6 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
+
+// appliedGrace is how long whoever does again what was approved may repeat it, if it was not written at first.
+const appliedGrace = time.Minute
 
 // mostProposals bounds the list of proposals, and how many can be open.
 const mostProposals = 500
@@ -64,8 +68,13 @@ func applies[T any](d *DualControls, kind string, apply func(ctx context.Context
 	}
 }
 
-// Required reports whether a right needs two persons.
+// Required reports whether a right needs two persons. To manage operators does as soon as any right does: otherwise one person could
+// make himself a second one.
 func (d *DualControls) Required(ctx context.Context, right operators.Right) (bool, error) {
+	if right == operators.Manage {
+		list, err := d.b.Store.DualControls().List(ctx)
+		return slices.ContainsFunc(list, func(c operators.DualControl) bool { return c.Required }), err
+	}
 	c, err := d.b.Store.DualControls().Get(ctx, right)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -95,16 +104,17 @@ func (d *DualControls) Set(ctx context.Context, by audit.Actor, right operators.
 	if !slices.Contains(operators.DualRights(), right) {
 		return problem.Field(problem.InvalidRequest, "right", unknownDualRight.With(dualWords()))
 	}
-	present, err := d.Required(ctx, right)
-	if err != nil || present == required {
-		return err
+	set, err := d.b.Store.DualControls().Get(ctx, right)
+	if err != nil && !errors.Is(err, store.ErrNotFound) || set.Required == required {
+		return OrRefuse(err, nil)
 	}
+	err = nil
 	details := map[string]string{"right": string(right), "required": fmt.Sprint(required)}
 	switch {
 	case emergency != "" && AtTheMachine(by):
 		details["emergency"] = emergency
 	case !required:
-		err = d.Require(ctx, by, Ask{Right: right, Kind: "dual_control.release", Subject: string(right), Details: details, Body: right})
+		err = d.Require(ctx, by, Ask{Right: operators.Manage, Kind: "dual_control.release", Subject: string(right), Details: details, Body: right})
 	}
 	if err != nil {
 		return err
@@ -156,18 +166,28 @@ func (d *DualControls) Require(ctx context.Context, by audit.Actor, ask Ask) err
 	}
 	sum := d.b.Vault.MAC("proposal", strings.Join([]string{ask.Kind, ask.Subject, string(body), ask.Secret}, "\x00"))
 	digest := hex.EncodeToString(sum[:])
-	if approved, _ := ctx.Value(approvedKey{}).(string); approved == digest {
-		return nil
+	if approved, is := ctx.Value(approvedKey{}).(string); is {
+		if approved == digest {
+			return nil
+		}
+		return problem.Conflict("changed_meanwhile", changedMeanwhile) // what it changes is not as it was when it was proposed
 	}
 	var made operators.Proposal
 	err = Again(func() error {
-		open, err := d.open(ctx)
+		open, err := d.b.Store.Proposals().List(ctx, mostProposals)
 		if err != nil {
 			return err
 		}
 		now := d.b.Now()
+		again := func(p operators.Proposal) bool {
+			return p.Status == operators.ProposalApplied && now.Before(p.AppliedAt.Add(appliedGrace))
+		}
+		open = slices.DeleteFunc(open, func(p operators.Proposal) bool { return !p.Open(now) && !again(p) })
 		i := slices.IndexFunc(open, func(p operators.Proposal) bool { return p.Digest == digest && p.MadeBy == by.ID })
 		switch {
+		case i >= 0 && again(open[i]): // it was not written: others were faster, or the database was away
+			made = open[i]
+			return nil
 		case i >= 0 && open[i].Status == operators.ProposalApproved:
 			made, err = d.use(ctx, by, open[i])
 			return err
@@ -284,12 +304,11 @@ func (d *DualControls) Approve(ctx context.Context, by audit.Actor, id string) (
 	}
 	maker := audit.Actor{Kind: kindOf(p.MadeBy), ID: p.MadeBy, IP: by.IP, Request: by.Request}
 	if err := apply(context.WithValue(ctx, approvedKey{}, p.Digest), maker, p.Body); err != nil {
-		if _, refused := errors.AsType[*problem.Error](err); !refused {
+		if !final(err) {
 			return p, err
 		}
 		return p, errors.Join(err, d.end(ctx, by, p.ID, func(p operators.Proposal) (operators.Proposal, audit.Act, error) {
-			next, err := p.Reject(by.ID, "it could not be applied", d.b.Now())
-			return next, audit.ProposalRejected, err
+			return p.Fail("it could not be applied"), audit.ProposalRejected, nil
 		}))
 	}
 	err = d.end(ctx, by, p.ID, func(present operators.Proposal) (operators.Proposal, audit.Act, error) {
@@ -304,6 +323,15 @@ func (d *DualControls) Approve(ctx context.Context, by audit.Actor, id string) (
 		err = nil
 	}
 	return p, err
+}
+
+// final reports whether what was approved can never be applied: what it changes is gone, or is not as it was.
+func final(err error) bool {
+	if errors.Is(err, store.ErrNotFound) {
+		return true
+	}
+	shown, refused := errors.AsType[*problem.Error](err)
+	return refused && shown.Code != problem.ServiceUnavailable && shown.Code != problem.Internal
 }
 
 // errApplied says that a proposal was applied already.
@@ -373,6 +401,16 @@ func (d *DualControls) Check(ctx context.Context, by audit.Actor, right operator
 		return err
 	}
 	return role.Check(right)
+}
+
+// AboutOperator asks for a second person for what lets its maker sign in as another operator.
+//
+// Errors: those of Require.
+func (d *DualControls) AboutOperator(ctx context.Context, by audit.Actor, u people.User, kind string) error {
+	if u.Operator == "" || by.ID == u.ID {
+		return nil
+	}
+	return d.Require(ctx, by, Ask{Right: operators.Manage, Kind: kind, Subject: u.ID, Details: map[string]string{"email": u.Email}, Secret: u.ID})
 }
 
 // RoleOf reads the role of an operator: of a user of the console, or of a token, which has no more rights than the person whose it is.

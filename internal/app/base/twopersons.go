@@ -20,13 +20,31 @@ func TwoPersons(ctx context.Context, b *Base, one, other string) error {
 	if one == other { // that is the decision's to refuse
 		return nil
 	}
-	one, other, err := persons(ctx, b, one, other)
+	firsts, err := persons(ctx, b, one)
 	if err != nil {
 		return err
 	}
-	if one == other {
-		return problem.Conflict("same_operator", samePerson)
+	seconds, err := persons(ctx, b, other)
+	if err != nil {
+		return err
 	}
+	for _, one := range firsts {
+		for _, other := range seconds {
+			if one == other {
+				return problem.Conflict("same_operator", samePerson)
+			}
+			if err := strangers(ctx, b, one, other); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// strangers returns an error if one of two persons made the other an operator not long ago, or somebody made both.
+//
+// Errors: conflict_state with the reason invited_operator.
+func strangers(ctx context.Context, b *Base, one, other string) error {
 	first, err := inviters(ctx, b, one)
 	if err != nil {
 		return err
@@ -44,12 +62,22 @@ func TwoPersons(ctx context.Context, b *Base, one, other string) error {
 // invited is from whom somebody has the rights of an operator: by directly, and root the first one of those whom nobody else confirmed.
 type invited struct{ by, root string }
 
-// persons replaces the names of tokens by the users whose tokens they are.
-func persons(ctx context.Context, b *Base, one, other string) (first, second string, err error) {
-	if first, err = person(ctx, b, one); err == nil {
-		second, err = person(ctx, b, other)
+// persons are who may stand behind an operator: the user whose token it is, and whoever made that token not long ago and has seen it.
+func persons(ctx context.Context, b *Base, id string) ([]string, error) {
+	whose, err := person(ctx, b, id)
+	if err != nil || whose == id {
+		return []string{id}, err
 	}
-	return first, second, err
+	o, err := b.Store.Operators().Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	maker := o.Maker(b.Now())
+	if maker == "" || strings.Contains(maker, "@") {
+		return []string{whose}, nil
+	}
+	maker, err = person(ctx, b, maker)
+	return []string{whose, maker}, err
 }
 
 // person is the user whose token a name is of, or the operator himself.

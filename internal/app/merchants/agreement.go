@@ -68,7 +68,7 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 		same := next.Tier == m.Tier && next.RefundFees == m.RefundFees && next.Installments == m.Installments && next.TrustScore == m.TrustScore
 		if !same || assigned != nil {
 			if err := ob.Dual.Require(ctx, by, base.Ask{
-				Right: operators.Prices, Kind: "merchant.terms", Subject: id, Details: a.details(), Body: agreed{id, a},
+				Right: operators.Prices, Kind: "merchant.terms", Subject: id, Details: a.details(), Body: agreed{id, a, m.Version},
 			}); err != nil {
 				return m, nil, err
 			}
@@ -98,6 +98,7 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 type agreed struct {
 	Merchant  string
 	Agreement Agreement
+	Version   int64 // of the merchant when it was proposed
 }
 
 // details are what an agreement changes, for people.

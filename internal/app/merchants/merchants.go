@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -75,6 +76,9 @@ func (ob *Onboarding) CreateMerchant(ctx context.Context, by audit.Actor, n NewM
 	if o, err := ob.earlierMerchant(ctx, n); err != nil || o.Repeated {
 		return o, err
 	}
+	if err := ob.mayAgree(ctx, by, n); err != nil {
+		return Onboarded{}, err
+	}
 	now := ob.Now()
 	o, change, err := ob.onboard(by, n, now)
 	if err != nil {
@@ -86,6 +90,21 @@ func (ob *Onboarding) CreateMerchant(ctx context.Context, by audit.Actor, n NewM
 		return ob.earlierMerchant(ctx, n)
 	}
 	return o, err
+}
+
+// mayAgree returns an error if an operator may not create a merchant with other terms than the usual ones: they are prices.
+//
+// Errors: forbidden; those of base.DualControls.Require.
+func (ob *Onboarding) mayAgree(ctx context.Context, by audit.Actor, n NewMerchant) error {
+	if by.Kind == audit.BySystem || (n.Tier == "" || n.Tier == merchants.Starter) && (n.RefundFees == "" || n.RefundFees == merchants.FeesKept) {
+		return nil
+	}
+	if err := ob.Dual.Check(ctx, by, operators.Prices); err != nil {
+		return err
+	}
+	return ob.Dual.Require(ctx, by, base.Ask{
+		Right: operators.Prices, Kind: "merchant.create", Subject: n.Name, Details: map[string]string{"tier": string(n.Tier), "refundFees": string(n.RefundFees)}, Secret: n.Name + n.Email,
+	})
 }
 
 // ofNoMerchant is the scope of the once-keys of requests that make merchants.

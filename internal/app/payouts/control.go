@@ -38,7 +38,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 		}
 		if !present.Stops(limits) {
 			if err := po.Dual.Require(ctx, by, base.Ask{
-				Right: operators.Limits, Kind: "payouts.limits", Subject: present.ID, Details: limitDetails(limits), Body: limited{merchant, live, limits},
+				Right: operators.Limits, Kind: "payouts.limits", Subject: present.ID, Details: limitDetails(limits), Body: limited{merchant, live, limits, present.PayoutLimits},
 			}); err != nil {
 				return err
 			}
@@ -64,6 +64,7 @@ type limited struct {
 	Merchant string
 	Live     bool
 	Limits   pay.PayoutLimits
+	Before   pay.PayoutLimits // when it was proposed
 }
 
 func limitDetails(l pay.PayoutLimits) map[string]string {

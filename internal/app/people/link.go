@@ -99,6 +99,10 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		if err := ls.Dual.Check(ctx, by, operators.Manage); err != nil {
 			return NewLink{}, err
 		}
+	} else if giver == "" {
+		if err := ls.mayLetIn(ctx, by, n); err != nil {
+			return NewLink{}, err
+		}
 	}
 	var m merchants.Merchant
 	if n.Merchant != "" {
@@ -144,7 +148,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 
 // vouches reports whether an address is proved by whom it was given a link: whoever has the machine gives it to the person himself. A
 // user of the dashboard, who sees the link if no e-mails are sent, proves nothing.
-func vouches(by audit.Actor) bool { return by.Kind != audit.ByUser }
+func vouches(by audit.Actor) bool { return by.Kind == audit.BySystem || base.AtTheMachine(by) }
 
 func mayGive(by audit.Actor, giver people.Role, n Invitee) error {
 	if n.Merchant == "" {
@@ -257,6 +261,9 @@ func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, giver people.Role
 func (ls *Links) LinkTo(ctx context.Context, by audit.Actor, email string, kind people.LinkKind) (NewLink, error) {
 	u, err := ls.people.byEmail(ctx, email)
 	if err != nil {
+		return NewLink{}, err
+	}
+	if err := ls.Dual.AboutOperator(ctx, by, u, "operator.link"); err != nil {
 		return NewLink{}, err
 	}
 	return ls.linkTo(ctx, by, u, kind, false)
@@ -390,17 +397,17 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 //
 // Errors: not_found.
 func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
-	if l.Kind != people.Invitation || !strings.HasPrefix(l.By, people.UserPrefix) {
+	if l.Kind != people.Invitation {
 		return nil
+	}
+	if !strings.HasPrefix(l.By, people.UserPrefix) {
+		return ls.stillHeld(ctx, l)
 	}
 	by, err := ls.Store.Users().Get(ctx, l.By)
 	if err != nil || !by.Active() {
 		return base.OrRefuse(err, people.NoLink())
 	}
-	if l.Merchant == "" && !by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operator != "" && !by.Operator.May(operators.Merchants) {
-		return people.NoLink()
-	}
-	if by.Operator != "" {
+	if l.Merchant == "" && by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operator.May(operators.Merchants) {
 		return nil
 	}
 	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -16,7 +17,7 @@ import (
 // waits reports whether another operator has to confirm a new invitation, and then adds e-mails to the other operators to its
 // change. No confirmation is needed if there is only one operator, or if the command line makes the invitation.
 func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, by audit.Actor) (bool, error) {
-	if l.Operator == "" || by.Kind != audit.ByUser {
+	if l.Operator == "" || vouches(by) {
 		return false, nil
 	}
 	list, err := ls.Store.Users().Operators(ctx)
@@ -24,6 +25,40 @@ func (ls *Links) waits(ctx context.Context, change *pay.Change, l people.Link, b
 		return false, err
 	}
 	return true, ls.people.tellOperators(ctx, change, people.News{What: people.OperatorWaits, By: by.ID, Merchant: l.Email}, by.ID)
+}
+
+// mayLetIn returns an error if an operator may not invite somebody to a merchant: whoever lets in somebody who makes keys, withdraws or
+// invites others needs the right to make keys himself, once the merchant has a team.
+//
+// Errors: forbidden.
+func (ls *Links) mayLetIn(ctx context.Context, by audit.Actor, n Invitee) error {
+	if by.Kind == audit.BySystem || !n.Role.May(merchants.RightKeys, true) && !n.Role.May(merchants.RightWithdrawals, true) && !n.Role.May(merchants.RightTeam, true) {
+		return nil
+	}
+	team, err := ls.Store.Users().Members(ctx, n.Merchant)
+	if err != nil || len(team) == 0 {
+		return err
+	}
+	return ls.Dual.Check(ctx, by, operators.Keys)
+}
+
+// stillHeld returns an error if a link was made with a token that may not make it any more.
+//
+// Errors: not_found.
+func (ls *Links) stillHeld(ctx context.Context, l people.Link) error {
+	by := audit.Actor{Kind: audit.ByOperator, ID: l.By}
+	if l.By == "" || base.AtTheMachine(by) {
+		return nil
+	}
+	role, err := ls.Dual.RoleOf(ctx, by)
+	right := operators.Merchants
+	if l.Merchant == "" {
+		right = operators.Manage
+	}
+	if err == nil && !role.May(right) {
+		err = people.NoLink()
+	}
+	return err
 }
 
 // Confirm lets an invitation of an operator go out (DASH-33): a second operator confirms whom the first one invited. Only now does the link

@@ -184,7 +184,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	switch p.Role = m.Role; {
 	case p.Role != "":
 		p.Rights = p.Role.Rights(live)
-	case u.Operator != "" && s.Visits == p.Shop.Merchant:
+	case u.Operator.May(operators.Merchants) && s.Visits == p.Shop.Merchant:
 		p.Rights = []merchants.Right{merchants.RightRead}
 	default:
 		return Place{}, store.ErrNotFound
@@ -343,6 +343,9 @@ func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, e
 func (tm *Team) Unlock(ctx context.Context, by audit.Actor, email string) error {
 	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
+		return err
+	}
+	if err := tm.Dual.AboutOperator(ctx, by, u, "operator.unlock"); err != nil {
 		return err
 	}
 	return base.Again(func() error {

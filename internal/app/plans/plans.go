@@ -163,8 +163,18 @@ func (pl *Plans) from(at time.Time) (time.Time, error) {
 
 // application is a plan that is applied from a time on.
 type application struct {
-	Plan plans.Plan
-	From time.Time
+	Plan  plans.Plan
+	From  time.Time
+	After int64 // the newest version when it was proposed; 0: there was none
+}
+
+// newest is the newest version of a plan, 0 if it has none.
+func (pl *Plans) newest(name string) int64 {
+	list := pl.Book().Versions(name)
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)-1].Number
 }
 
 // Apply makes a plan, or changes one, from a time on; a zero time is now. All nodes use it within base.CacheTTL. Payments that exist
@@ -179,9 +189,12 @@ func (pl *Plans) Apply(ctx context.Context, by audit.Actor, p plans.Plan, from t
 	if from, err = pl.from(from); err != nil {
 		return v, false, err
 	}
+	if err := pl.Read(ctx); err != nil { // another node may have changed it
+		return v, false, err
+	}
 	if err := pl.Dual.Require(ctx, by, base.Ask{
 		Right: operators.Prices, Kind: "plan.apply", Subject: p.Name, Details: map[string]string{"from": from.UTC().Format(time.RFC3339), "plan": p.Text()},
-		Body: application{p, wanted},
+		Body: application{p, wanted, pl.newest(p.Name)},
 	}); err != nil {
 		return v, false, err
 	}

@@ -65,18 +65,21 @@ func (o Operator) Maker(now time.Time) string {
 	return ""
 }
 
+// reserved begins the ids of users: an operator's name may not look like one.
+var reserved = regexp.MustCompile(`(?i)^usr_`)
+
 // Admit gives an operator a token: a new one (the zero Operator), one that was removed, or one
 // whose token has ended.
 //
-// Errors: invalid_request for the name and the role, conflict_state if the operator has a valid token.
+// Errors: invalid_request for the name and the role, conflict_state if the operator has a valid token, or was another person's.
 func (o Operator) Admit(t Token, now time.Time) (Operator, error) {
-	if len(t.Name) > MaxName || !operatorName.MatchString(t.Name) {
+	if len(t.Name) > MaxName || !operatorName.MatchString(t.Name) || reserved.MatchString(t.Name) {
 		return o, problem.Field(problem.InvalidRequest, "name", nameWrong)
 	}
 	if err := CheckRole(t.Role); err != nil {
 		return o, err
 	}
-	if o.Good(now) {
+	if o.Good(now) || o.Name != "" && o.Person != t.Person { // whoever has the name did what the audit log has of it
 		return o, problem.Conflict("name_taken", nameTaken.With(t.Name))
 	}
 	return Operator{

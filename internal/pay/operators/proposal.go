@@ -65,6 +65,7 @@ type Proposal struct {
 	Status    ProposalStatus
 	DecidedBy string // "" as long as it is pending
 	DecidedAt time.Time
+	AppliedAt time.Time
 	Note      string // why it was rejected
 }
 
@@ -90,16 +91,29 @@ func (p Proposal) Approve(by string, now time.Time) (Proposal, error) {
 	return p, nil
 }
 
+// applying is how long an approved proposal with a body may be about to be applied: nobody rejects it meanwhile.
+const applying = 5 * time.Minute
+
 // Reject ends the proposal. Its maker may reject it too. note says why.
 //
-// Errors: conflict_state if it has ended.
+// Errors: conflict_state if it has ended, or is being applied.
 func (p Proposal) Reject(by, note string, now time.Time) (Proposal, error) {
 	if !p.Open(now) {
 		return p, p.over()
 	}
+	if p.Status == ProposalApproved && p.Body != "" && now.Before(p.DecidedAt.Add(applying)) {
+		return p, problem.Conflict("applying", proposalApplying)
+	}
 	p.Version++
 	p.Status, p.DecidedBy, p.DecidedAt, p.Note = ProposalRejected, by, now, note
 	return p, nil
+}
+
+// Fail ends an approved proposal that can never be applied.
+func (p Proposal) Fail(note string) Proposal {
+	p.Version++
+	p.Status, p.Note = ProposalRejected, note
+	return p
 }
 
 // Apply uses an approved proposal up.
@@ -110,7 +124,7 @@ func (p Proposal) Apply(now time.Time) (Proposal, error) {
 		return p, p.over()
 	}
 	p.Version++
-	p.Status = ProposalApplied
+	p.Status, p.AppliedAt = ProposalApplied, now
 	return p, nil
 }
 

@@ -54,7 +54,7 @@ var ProposalsTable = table.Describe(table.Table[operators.Proposal]{
 		f.Text("decided_by", &p.DecidedBy)
 		f.Time("decided_at", &p.DecidedAt)
 		f.Converted("doc", func() string {
-			return table.Encode(proposalDoc{Right: p.Right, Details: p.Details, Body: p.Body, Note: p.Note})
+			return table.Encode(proposalDoc{Right: p.Right, Details: p.Details, Body: p.Body, Applied: table.Micros(p.AppliedAt), Note: p.Note})
 		}, func(text string) error {
 			var d proposalDoc
 			err := json.Unmarshal([]byte(text), &d)
@@ -62,6 +62,7 @@ var ProposalsTable = table.Describe(table.Table[operators.Proposal]{
 			p.Details = d.Details
 			p.Body = d.Body
 			p.Note = d.Note
+			p.AppliedAt = table.FromMicros(d.Applied)
 			return err
 		})
 	},
@@ -72,6 +73,7 @@ type proposalDoc struct {
 	Right   operators.Right   `json:"right"`
 	Details map[string]string `json:"details,omitempty"`
 	Body    string            `json:"body,omitempty"`
+	Applied int64             `json:"appliedAt,omitempty"`
 	Note    string            `json:"note,omitempty"`
 }
 
