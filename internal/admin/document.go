@@ -125,6 +125,9 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 		r.Headers["X-Request-Id"] = &huma.Param{
 			Description: "Names this request; the audit log has it, and an error's requestId is the same.", Schema: &huma.Schema{Type: huma.TypeString},
 		}
+		if may, _ := op.Metadata[onceKey].(bool); may {
+			r.Headers[repeatHeader] = &huma.Param{Description: "true if the reply is that of an earlier request with the same key.", Schema: &huma.Schema{Type: huma.TypeString}}
+		}
 	}
 }
 

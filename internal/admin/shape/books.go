@@ -48,8 +48,8 @@ func NewAuditEntry(e audit.Entry) AuditEntry {
 // BooksCheck is the check of the books on the node that answers, and the results of the newest checks of all nodes.
 type BooksCheck struct {
 	Node    string        `json:"node" doc:"The node that answers"`
-	Running *RunningCheck `json:"running" nullable:"true" doc:"null: none runs on this node"`
-	Last    *CheckResult  `json:"last" nullable:"true" doc:"The one that ended last on this node since it started"`
+	Running *RunningCheck `json:"running,omitempty" doc:"Absent: none runs on this node"`
+	Last    *CheckResult  `json:"last,omitempty" doc:"The one that ended last on this node since it started"`
 	Past    []PastCheck   `json:"past" doc:"Of all nodes, newest first, by the audit log"`
 }
 
@@ -217,8 +217,8 @@ type ReportDifference struct {
 	WithdrawalID  string                `json:"withdrawalId,omitempty"`
 	Reference     string                `json:"reference,omitempty" doc:"Ours"`
 	ProviderRef   string                `json:"providerReference,omitempty"`
-	Here          *AmountOf             `json:"here" nullable:"true" doc:"In our books; null: nothing"`
-	There         *AmountOf             `json:"there" nullable:"true" doc:"At the provider; null: nothing"`
+	Here          *AmountOf             `json:"here,omitempty" doc:"In our books; absent: nothing"`
+	There         *AmountOf             `json:"there,omitempty" doc:"At the provider; absent: nothing"`
 	AmountUSD     view.Money            `json:"amountUsd" doc:"The difference; 0: not known"`
 	Note          string                `json:"note,omitempty"`
 }

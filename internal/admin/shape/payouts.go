@@ -13,11 +13,11 @@ type PayoutLimits struct {
 	Environment   merchants.Environment `json:"environment" enum:"sandbox,production"`
 	MerchantID    *string               `json:"merchantId" doc:"null: of all merchants together"`
 	Stopped       *string               `json:"stopped" nullable:"true" doc:"Why nothing is sent; null: withdrawals are sent"`
-	ApprovalAbove string                `json:"approvalAbove" doc:"A larger withdrawal waits for an operator; 0: none waits" example:"5000.00"`
-	Hourly        string                `json:"hourly" doc:"The most that is sent in an hour (UTC); 0: no limit" example:"0.00"`
-	Daily         string                `json:"daily" doc:"The most that is sent in a day (UTC); 0: no limit" example:"20000.00"`
+	ApprovalAbove string                `json:"approvalAbove" doc:"A larger withdrawal waits for an operator; 0: none waits" example:"5000"`
+	Hourly        string                `json:"hourly" doc:"The most that is sent in an hour (UTC); 0: no limit" example:"0"`
+	Daily         string                `json:"daily" doc:"The most that is sent in a day (UTC); 0: no limit" example:"20000"`
 	Automatic     bool                  `json:"automatic" doc:"Of a merchant: the net of each settlement is paid out to the default wallet of the first shop"`
-	Minimum       string                `json:"minimum" doc:"Of automatic payouts: a smaller amount waits for the next settlement" example:"100.00"`
+	Minimum       string                `json:"minimum" doc:"Of automatic payouts: a smaller amount waits for the next settlement" example:"100"`
 	Days          string                `json:"days" doc:"Of automatic payouts: days of the week in UTC; empty: every day" example:"mon,thu"`
 	Version       int64                 `json:"version" doc:"0: none were ever set"`
 }

@@ -16,7 +16,7 @@ type User struct {
 	Email        string           `json:"email"`
 	Name         string           `json:"name"`
 	Role         *people.Role     `json:"role,omitempty" enum:"owner,admin,developer,support,finance,viewer" doc:"At the merchant whose users are listed"`
-	OperatorRole *operators.Role  `json:"operatorRole" enum:"admin,finance,risk,support,viewer" doc:"In the operator's console; null: the user is no operator"`
+	OperatorRole *operators.Role  `json:"operatorRole,omitempty" enum:"admin,finance,risk,support,viewer" doc:"In the operator's console; absent: the user is no operator"`
 	Factor       bool             `json:"secondFactor" doc:"The user has a second factor"`
 	Locked       bool             `json:"locked" doc:"No password is accepted for now, after wrong ones"`
 	CreatedAt    view.Time        `json:"createdAt"`
@@ -46,8 +46,8 @@ type UserInvitation struct {
 	ID           string             `json:"id" example:"lnk_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Email        string             `json:"email"`
 	MerchantID   *string            `json:"merchantId" doc:"null: it is for the operator's console"`
-	Role         *people.Role       `json:"role" enum:"owner,admin,developer,support,finance,viewer" doc:"At the merchant"`
-	OperatorRole *operators.Role    `json:"operatorRole" enum:"admin,finance,risk,support,viewer" doc:"In the operator's console"`
+	Role         *people.Role       `json:"role,omitempty" enum:"owner,admin,developer,support,finance,viewer" doc:"At the merchant"`
+	OperatorRole *operators.Role    `json:"operatorRole,omitempty" enum:"admin,finance,risk,support,viewer" doc:"In the operator's console"`
 	Language     merchants.Language `json:"language" doc:"Of the e-mail; empty: English" example:"es"`
 	Waits        bool               `json:"waits" doc:"Nobody has the link yet: another operator must confirm it"`
 	InvitedBy    string             `json:"invitedBy" doc:"A user's id, or an operator as in the audit log"`

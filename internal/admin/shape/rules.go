@@ -129,7 +129,7 @@ type ExchangeRate struct {
 	Source   string         `json:"source"`
 	At       *view.Time     `json:"at" nullable:"true" doc:"Time of the rate"`
 	State    string         `json:"state" enum:"built-in,fresh,stale,expired,none" doc:"built-in: for the sandbox only; expired: no new charges"`
-	Held     *HeldRate      `json:"held" nullable:"true" doc:"A reading that is too far from the rate in use: it waits for you"`
+	Held     *HeldRate      `json:"held,omitempty" doc:"A reading that is too far from the rate in use: it waits for you"`
 }
 
 // HeldRate is a reading that waits for the operator.
