@@ -49,7 +49,7 @@ func NewAuditEntry(e audit.Entry) AuditEntry {
 type BooksCheck struct {
 	Node    string        `json:"node" doc:"The node that answers"`
 	Running *RunningCheck `json:"running,omitempty" doc:"Absent: none runs on this node"`
-	Last    *CheckResult  `json:"last,omitempty" doc:"The one that ended last on this node since it started"`
+	Last    *EndedCheck   `json:"last,omitempty" doc:"The one that ended last on this node since it started"`
 	Past    []PastCheck   `json:"past" doc:"Of all nodes, newest first, by the audit log"`
 }
 
@@ -65,8 +65,8 @@ type RunningCheck struct {
 	Broken   int       `json:"broken" doc:"Found so far"`
 }
 
-// CheckResult is how a check ended.
-type CheckResult struct {
+// EndedCheck is how a check ended.
+type EndedCheck struct {
 	By      string            `json:"by"`
 	Began   view.Time         `json:"began"`
 	Ended   view.Time         `json:"ended"`
@@ -103,7 +103,7 @@ func NewBooksCheck(node string, s app.CheckState, past []audit.Entry) BooksCheck
 		shown.Running = &RunningCheck{s.By.ID, view.Time{Time: s.Began}, s.Stopping, s.Progress.Seals, now.Part, now.Done, now.Total, len(now.Broken)}
 	}
 	if l := s.Last; l != nil {
-		shown.Last = &CheckResult{By: l.By.ID, Began: view.Time{Time: l.Began}, Ended: view.Time{Time: l.At}, Stopped: l.Stopped, Failed: message.Sentence(l.Err), Count: len(l.Result.Broken), Broken: []BrokenInvariant{}}
+		shown.Last = &EndedCheck{By: l.By.ID, Began: view.Time{Time: l.Began}, Ended: view.Time{Time: l.At}, Stopped: l.Stopped, Failed: message.Sentence(l.Err), Count: len(l.Result.Broken), Broken: []BrokenInvariant{}}
 		for _, b := range l.Result.Broken[:min(len(l.Result.Broken), mostBroken)] {
 			shown.Last.Broken = append(shown.Last.Broken, BrokenInvariant{b.Invariant, b.ID, b.Note})
 		}
