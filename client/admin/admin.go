@@ -4360,9 +4360,7 @@ type OperatorSettlement struct {
 	NetAmount json.Number `json:"netAmount"`
 
 	// PaidAt Examples: 2026-11-21T12:00:00.000Z
-	PaidAt *time.Time `json:"paidAt"`
-
-	// Payout How far it is paid out; null while open
+	PaidAt *time.Time       `json:"paidAt"`
 	Payout SettlementPayout `json:"payout"`
 
 	// PayoutId The latest withdrawal that pays it out automatically, if that was agreed

@@ -87,6 +87,8 @@ func (a *API) publish() error {
 			}
 		}
 	}
+	nullable(doc, "OperatorSettlement", "payout")
+	nullable(doc, "Evidence", "file")
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("openapi document: %w", err)
@@ -96,6 +98,13 @@ func (a *API) publish() error {
 		_, _ = w.Write(text) // the client may have gone
 	})
 	return nil
+}
+
+// nullable says of a property that it may be null: huma cannot, if it is an object.
+func nullable(doc *huma.OpenAPI, schema, property string) {
+	if of := doc.Components.Schemas.Map()[schema]; of != nil {
+		of.Properties[property] = &huma.Schema{AnyOf: []*huma.Schema{of.Properties[property], {Type: "null"}}}
+	}
 }
 
 // complete adds to an operation what huma cannot: its errors, and the headers of its replies.

@@ -47,6 +47,10 @@ func exact(v any) {
 		if more, open := v["additionalProperties"].(bool); open && more { // a later version may reply with more fields
 			delete(v, "additionalProperties")
 		}
+		if forms, _ := v["anyOf"].([]any); len(forms) == 2 && forms[1].(map[string]any)["type"] == "null" { // nil says the same
+			delete(v, "anyOf")
+			v["$ref"] = forms[0].(map[string]any)["$ref"]
+		}
 		for _, below := range v {
 			exact(below)
 		}
