@@ -85,3 +85,29 @@ func TestAdminAPISetsLimitsRulesAndRates(t *testing.T) {
 		}
 	})
 }
+
+// Verifications are decided, and claims are read, over the admin API.
+func TestAdminAPIDecidesCases(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		v := o.Production().Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, created).Text(t, "verificationId")
+		decision := "/verifications/" + v + "/decision"
+		op.Post(t, decision, `{"outcome":"rejected"}`).Refused(t, "400 invalid_request invalid_request_error")
+		op.Post(t, decision, `{"outcome":"verified"}`).Want(t, fine)
+		op.Get(t, "/verifications/"+v).Want(t, fine)
+		if r := op.Post(t, decision, `{"outcome":"rejected","code":"x","message":"x"}`); !strings.HasPrefix(r.Problem(t), "409 conflict_state") {
+			t.Errorf("a second decision gets %s", r)
+		}
+		p := o.Post(t, "/payments", harness.Card).Want(t, created).Text(t, "transactionId")
+		o.Post(t, "/payments/"+p+"/simulate", `{"action":"chargeback"}`).Want(t, fine)
+		claim := op.Get(t, "/claims?transactionId="+p).Want(t, fine).Text(t, "data.0.id")
+		op.Get(t, "/claims/"+claim).Want(t, fine)
+		if r := op.Post(t, "/claims/"+claim+"/ask", `{"note":"who paid?"}`); !strings.HasPrefix(r.Problem(t), "409 ") {
+			t.Errorf("a question about a chargeback gets %s", r)
+		}
+		op.Post(t, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"the bank"}`).Want(t, fine)
+		if r := op.Post(t, "/claims/"+claim+"/ask", `{"note":"who paid?"}`); !strings.HasPrefix(r.Problem(t), "409 claim_already_resolved") {
+			t.Errorf("a question about a claim that has ended gets %s", r)
+		}
+	})
+}
