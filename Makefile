@@ -86,6 +86,10 @@ worlds: ## simulate bad days (docs/TESTING.md), and check the sources against th
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
 	./spec/check.sh
 
+.PHONY: client
+client: build ## generate the client of the admin API from the document that a service publishes
+	GO='$(GO)' ./client/admin/generate.sh
+
 .PHONY: conform
 conform: ## ask the providers' own libraries about all that adapters send and fakes answer and sign
 	GO='$(GO)' ./conform/check.sh
@@ -127,6 +131,7 @@ lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run w
 	cd conform && $(ALIKE) $(GO) vet ./...
 	$(ALIKE) $(STATICCHECK) ./...
 	cd client && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
+	cd client/admin && $(ALIKE) $(GO) vet ./...
 	cd client/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
 	@$(MAKE) --no-print-directory vulns
 

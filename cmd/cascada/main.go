@@ -43,7 +43,8 @@ type commands struct {
 	Plan       plans.Plan             `cmd:"" help:"List, show and apply price plans; assign them to merchants; compute what a plan would have earned."`
 	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"List, add, rotate and remove the keys that encrypt secrets in the database."`
 	User       people.User            `cmd:"" help:"Manage who signs in to the dashboard."`
-	Operator   people.Operator        `cmd:"" help:"Manage who may use the admin API."`
+	Operator   people.Operator        `cmd:"" help:"Manage who has a token, the roles of operators, and what needs two persons."`
+	Proposal   people.Proposal        `cmd:"" help:"List, show, approve and reject what needs two persons."`
 	FX         rates.FX               `cmd:"" name:"fx" help:"List, set and import exchange rates."`
 	KYC        merchants.KYC          `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`
 	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line. The exit code is 1 if they differ."`

@@ -22,12 +22,14 @@ type AccountPath struct {
 type accountOut struct{ Body shape.Account }
 
 type accountsIn struct {
+	PageQuery
 	All bool `query:"all" doc:"Include removed accounts"`
 }
 
 type accountsOut struct {
 	Body struct {
-		Data []shape.Account `json:"data"`
+		Data       []shape.Account `json:"data"`
+		Pagination Cursor          `json:"pagination"`
 	}
 }
 
@@ -87,9 +89,8 @@ func (a *API) accountRoutes() {
 	}
 	conflict := []problem.Code{problem.ConflictState}
 	handle(a, operators.View, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
-	open := op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
-		"This node uses it at once, the others within seconds. The provider is not called: check the account afterwards.")
-	open.DefaultStatus = http.StatusCreated
+	open := creates(op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
+		"This node uses it at once, the others within seconds. The provider is not called: check the account afterwards."))
 	handle(a, operators.Credentials, open, conflict, a.open)
 	handle(a, operators.View, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "A change must name its `version`. Only the names of its credentials are shown."), nil, a.account)
 	handle(a, operators.Accounts, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
@@ -107,12 +108,16 @@ func (a *API) accountRoutes() {
 
 func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*accountsOut, error) {
 	list, err := a.Uses.Providers.Accounts(ctx, in.All)
-	out := &accountsOut{}
-	out.Body.Data = make([]shape.Account, 0, len(list))
-	for _, s := range list {
-		out.Body.Data = append(out.Body.Data, shape.NewAccount(s))
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	id := func(s appaccounts.AccountStatus) string { return s.ID }
+	if list, err = cut(in.PageQuery, list, id); err != nil {
+		return nil, err
+	}
+	out := &accountsOut{}
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewAccount)
+	return out, nil
 }
 
 func (a *API) account(ctx context.Context, _ audit.Actor, in *AccountPath) (*accountOut, error) {

@@ -19,6 +19,7 @@ type adjustmentIn struct {
 }
 
 type adjustmentsIn struct {
+	PageQuery
 	Merchant string               `query:"merchantId" maxLength:"64" doc:"Only adjustments of this merchant"`
 	Status   pay.AdjustmentStatus `query:"status" enum:"pending,applied,rejected" doc:"Only adjustments with this status"`
 }
@@ -65,7 +66,8 @@ type adjustmentOut struct{ Body shape.Adjustment }
 
 type adjustmentsOut struct {
 	Body struct {
-		Data []shape.Adjustment `json:"data"`
+		Data       []shape.Adjustment `json:"data"`
+		Pagination Cursor             `json:"pagination"`
 	}
 }
 
@@ -74,26 +76,26 @@ func (a *API) adjustmentRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Adjustments"}}
 	}
 	none, decided := []problem.Code{problem.NotFound}, []problem.Code{problem.NotFound, problem.ConflictState, problem.BalanceInsufficient}
-	handle(a, operators.View, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first, at most 500."), nil, a.adjustments)
+	handle(a, operators.View, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first."), nil, a.adjustments)
 	handle(a, operators.View, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", "With the adjustment that reversed it, if one did."), none, a.adjustment)
-	handle(a, operators.Adjustments, op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
-		"For what no other operation books. Above the limit for approvals it waits for a second operator."),
+	handle(a, operators.Adjustments, repeatable(op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
+		"For what no other operation books. Above the limit for approvals it waits for a second operator.")),
 		[]problem.Code{problem.MerchantNotFound, problem.ConflictState, problem.BalanceInsufficient, problem.AmountInvalid, problem.MissingField}, a.createAdjustment)
 	handle(a, operators.Adjustments, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", "Its money moves at once. The operator who made it cannot approve it."), decided, a.approveAdjustment)
 	handle(a, operators.Adjustments, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. Its reference may be used again for exactly the same adjustment only."),
 		[]problem.Code{problem.NotFound, problem.ConflictState}, a.rejectAdjustment)
-	handle(a, operators.Adjustments, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
-		"It is the exact opposite and names the first. There is one at most."), decided, a.reverseAdjustment)
+	handle(a, operators.Adjustments, repeatable(op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
+		"It is the exact opposite and names the first. There is one at most.")), decided, a.reverseAdjustment)
 }
 
-// adjustmentsListed bounds the list.
-const adjustmentsListed = 500
-
 func (a *API) adjustments(ctx context.Context, _ audit.Actor, in *adjustmentsIn) (*adjustmentsOut, error) {
-	list, err := a.Uses.Adjustments.List(ctx, in.Merchant, in.Status, adjustmentsListed)
+	list, err := a.Uses.Lists.Adjustments(ctx, in.Merchant, in.Status, in.rows())
+	if err != nil {
+		return nil, err
+	}
 	out := &adjustmentsOut{}
-	out.Body.Data = shape.NewAdjustments(list)
-	return out, err
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, func(one pay.Adjustment) string { return one.ID }, func(one pay.Adjustment) shape.Adjustment { return shape.NewAdjustment(one, "") })
+	return out, nil
 }
 
 func (a *API) adjustment(ctx context.Context, _ audit.Actor, in *adjustmentIn) (*adjustmentOut, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/cascadapay/cascada/internal/work"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
@@ -47,8 +48,9 @@ type Config struct {
 // API serves operators.
 type API struct {
 	Config
-	huma huma.API
-	mux  *http.ServeMux
+	huma  huma.API
+	mux   *http.ServeMux
+	turns work.Turns // of requests with the same Idempotency-Key
 }
 
 // New returns the API as a handler.
@@ -63,12 +65,7 @@ func New(c Config) (http.Handler, error) {
 	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
 	a.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[planfile.Number](), reflect.TypeFor[float64]())
 	a.huma.UseMiddleware(a.admit)
-	a.accountRoutes()
-	a.merchantRoutes()
-	a.planRoutes()
-	a.readRoutes()
-	a.rulingRoutes()
-	a.adjustmentRoutes()
+	a.routes()
 	if err := a.publish(); err != nil {
 		return nil, err
 	}
@@ -81,6 +78,17 @@ func New(c Config) (http.Handler, error) {
 		}))
 	handler := web.Recover(web.Routed(a.mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
 	return private(handler), nil
+}
+
+// routes registers the operations of all nouns.
+func (a *API) routes() {
+	for _, of := range []func(){
+		a.accountRoutes, a.merchantRoutes, a.shopRoutes, a.keyRoutes, a.userRoutes, a.operatorRoutes, a.dualControlRoutes, a.planRoutes, a.readRoutes, a.rulingRoutes,
+		a.adjustmentRoutes, a.limitRoutes, a.withdrawalRoutes, a.batchRoutes, a.floatRoutes, a.claimRoutes, a.notificationRoutes, a.verificationRoutes,
+		a.settlementRoutes, a.ruleRoutes, a.rateRoutes, a.reconciliationRoutes, a.auditRoutes, a.checkRoutes, a.privacyRoutes,
+	} {
+		of()
+	}
 }
 
 // private keeps replies out of caches and stops browsers from reading them as pages.
@@ -101,21 +109,18 @@ const rightKey = "right"
 
 // handle registers an operation that needs a right (OPR-1), with its own error codes.
 func handle[I, O any](a *API, right operators.Right, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
-	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
-	op.BodyReadTimeout = -1       // when huma reads the body, it has arrived: a time for it would end a slow request
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
+	}
+	op.BodyReadTimeout = -1 // when huma reads the body, it has arrived: a time for it would end a slow request
 	op.Security = []map[string][]string{{scheme: {}}}
-	op.Metadata = map[string]any{codesKey: codes, rightKey: right}
+	if op.Metadata == nil {
+		op.Metadata = map[string]any{}
+	}
+	op.Metadata[codesKey], op.Metadata[rightKey] = codes, right
 	op.Extensions = map[string]any{"x-right": right}
 	wire.BodyIn[I](&op)
-	missing := problem.NotFound
-	switch {
-	case strings.HasPrefix(op.Path, "/payments/"):
-		missing = problem.TransactionNotFound
-	case strings.HasPrefix(op.Path, "/withdrawals/"):
-		missing = problem.WithdrawalNotFound
-	case strings.HasPrefix(op.Path, "/claims/"):
-		missing = problem.ClaimNotFound
-	}
+	missing := missingAt(op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		by, _ := ctx.Value(actorKey{}).(audit.Actor)
 		out, err := handler(ctx, by, in)
@@ -127,6 +132,21 @@ func handle[I, O any](a *API, right operators.Right, op huma.Operation, codes []
 		}
 		return nil, wire.Show(ctx, a.Log, err)
 	})
+}
+
+// missingAt is the code for an object that the path of an operation names and that does not exist.
+func missingAt(path string) problem.Code {
+	switch {
+	case strings.HasPrefix(path, "/payments/"):
+		return problem.TransactionNotFound
+	case strings.HasPrefix(path, "/withdrawals/"):
+		return problem.WithdrawalNotFound
+	case strings.HasPrefix(path, "/claims/"):
+		return problem.ClaimNotFound
+	case strings.HasPrefix(path, "/settlements/"):
+		return problem.SettlementNotFound
+	}
+	return problem.NotFound
 }
 
 // admit checks every request before its endpoint: the token and the content type. It waits for the body, whose own errors
@@ -172,7 +192,10 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	if body := op.RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
-	next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help))
+	err = a.once(ctx, by.ID, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
+	if err != nil {
+		refuse(err)
+	}
 }
 
 // identify returns the caller, the address and the request's id, if the caller's role has a right.

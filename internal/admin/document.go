@@ -19,9 +19,11 @@ import (
 // scheme names the credentials in the document.
 const scheme = "operator"
 
-const introduction = `Provider accounts, merchants' terms, the decisions about a payment, and the health of accounts.
+const introduction = `What the operator of the service does to it while it runs: all that the commands can do.
 
-Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. Every change is in the audit log, with the operator's name, address and request.`
+Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. Every change is in the audit log, with the operator's name, address and request.
+
+A list comes a page at a time: send ` + "`pagination.nextCursor`" + ` as ` + "`startingAfter`" + `. A request that creates something may have an Idempotency-Key: a repeat with the same body gets the same reply for 7 days, and creates nothing.`
 
 // meanings describe each code in the document.
 var meanings = map[problem.Code]string{
@@ -32,16 +34,22 @@ var meanings = map[problem.Code]string{
 	problem.MissingField:        "A required field is missing.",
 	problem.InvalidJSON:         "The body is not JSON.",
 	problem.ContentTypeRequired: "The body must be sent as application/json.",
-	problem.PayloadTooLarge:     "The body is larger than 256 KiB.",
-	problem.NotFound:            "There never was such an account, or there is no such merchant.",
+	problem.PayloadTooLarge:     "The body is larger than 256 KiB, or than the operation says.",
+	problem.NotFound:            "There is no such object, or none that the request names.",
 	problem.TransactionNotFound: "There is no such payment.",
 	problem.WithdrawalNotFound:  "There is no such withdrawal.",
 	problem.ClaimNotFound:       "There is no such claim.",
+	problem.SettlementNotFound:  "There is no such settlement.",
+	problem.IdempotencyConflict: "details.reason body_differs: the Idempotency-Key was used with another body. reply_lost: its first request was carried out, and its reply is not known.",
 
-	problem.ClaimAlreadyResolved: "The claim has ended.",
-	problem.ConflictState:        "Not possible in the current state. If the right needs two persons, details.reason is approval_needed and details.proposalId names the proposal. For an account it is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, call_on_its_way, changed_meanwhile or in_batch, or absent if the outcome is already known.",
-	problem.ServiceUnavailable:   "The service is busy: retry with backoff.",
-	problem.Internal:             "Something went wrong on our side.",
+	problem.ClaimAlreadyResolved:  "The claim has ended.",
+	problem.ConflictState:         "Not possible in the current state. If the right needs two persons, details.reason is approval_needed and details.proposalId names the proposal. For an account it is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, call_on_its_way, changed_meanwhile or in_batch, or absent if the outcome is already known.",
+	problem.MerchantNotFound:      "There is no such merchant.",
+	problem.AmountInvalid:         "The amount is no amount, or not one of this kind.",
+	problem.BalanceInsufficient:   "The merchant's available balance is too small.",
+	problem.SettlementAlreadyPaid: "The settlement is paid, or has nothing to be paid.",
+	problem.ServiceUnavailable:    "The service is busy: retry with backoff.",
+	problem.Internal:              "Something went wrong on our side.",
 }
 
 // publish serves the OpenAPI document. The document holds no secret, and tools fetch it without a token.
@@ -55,10 +63,22 @@ func (a *API) publish() error {
 	}
 	doc.Tags = []*huma.Tag{
 		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
-		{Name: "Merchants", Description: "Merchants' terms."},
+		{Name: "Merchants", Description: "Merchants, their terms and their sandboxes."},
+		{Name: "Shops", Description: "Merchants' shops, with their brands and the schemes of their apps."},
+		{Name: "Keys", Description: "Merchants' API keys and logins."},
+		{Name: "Users", Description: "People who sign in to the dashboard, and invitations."},
+		{Name: "Operators", Description: "Tokens of this API, what needs two persons, and what they propose to each other."},
 		{Name: "Plans", Description: "Price plans: what merchants pay, and when they get their money."},
 		{Name: "Routing", Description: "Why payments go where they go."},
 		{Name: "Adjustments", Description: "Credits and debits of a merchant's balance by hand."},
+		{Name: "Claims", Description: "Refunds, chargebacks and inquiries of all merchants."},
+		{Name: "Notifications", Description: "Notifications of providers that need a person."},
+		{Name: "Verifications", Description: "Who merchants are."},
+		{Name: "Settlements", Description: "What merchants earned, and what is owed to them."},
+		{Name: "Payouts", Description: "Withdrawals, their limits, batches for banks, and floats."},
+		{Name: "Rates", Description: "Exchange rates."},
+		{Name: "Books", Description: "The audit log, stories, comparisons with reports, checks and seals."},
+		{Name: "Privacy", Description: "Shoppers' personal data."},
 		{Name: "Endings", Description: "What only the operator can end."},
 	}
 	for path, item := range doc.Paths {
@@ -68,6 +88,8 @@ func (a *API) publish() error {
 			}
 		}
 	}
+	nullable(doc, "OperatorSettlement", "payout")
+	nullable(doc, "Evidence", "file")
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("openapi document: %w", err)
@@ -77,6 +99,13 @@ func (a *API) publish() error {
 		_, _ = w.Write(text) // the client may have gone
 	})
 	return nil
+}
+
+// nullable says of a property that it may be null: huma cannot, if it is an object.
+func nullable(doc *huma.OpenAPI, schema, property string) {
+	if of := doc.Components.Schemas.Map()[schema]; of != nil {
+		of.Properties[property] = &huma.Schema{AnyOf: []*huma.Schema{of.Properties[property], {Type: "null"}}}
+	}
 }
 
 // complete adds to an operation what huma cannot: its errors, and the headers of its replies.
@@ -106,6 +135,9 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 		r.Headers["X-Request-Id"] = &huma.Param{
 			Description: "Names this request; the audit log has it, and an error's requestId is the same.", Schema: &huma.Schema{Type: huma.TypeString},
 		}
+		if may, _ := op.Metadata[onceKey].(bool); may {
+			r.Headers[repeatHeader] = &huma.Param{Description: "true if the reply is that of an earlier request with the same key.", Schema: &huma.Schema{Type: huma.TypeString}}
+		}
 	}
 }
 
@@ -117,15 +149,11 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 	if op.RequestBody != nil {
 		codes = append(codes, problem.InvalidJSON, problem.MissingField, problem.PayloadTooLarge, problem.ContentTypeRequired)
 	}
-	switch {
-	case strings.HasPrefix(path, "/payments/{"):
-		codes = append(codes, problem.TransactionNotFound)
-	case strings.HasPrefix(path, "/withdrawals/{"):
-		codes = append(codes, problem.WithdrawalNotFound)
-	case strings.HasPrefix(path, "/claims/{"):
-		codes = append(codes, problem.ClaimNotFound)
-	case strings.Contains(path, "{") && op.Method != http.MethodPut: // a PUT makes what is missing
-		codes = append(codes, problem.NotFound)
+	if strings.Contains(path, "{") && op.Method != http.MethodPut { // a PUT makes what is missing
+		codes = append(codes, missingAt(path))
+	}
+	if may, _ := op.Metadata[onceKey].(bool); may {
+		codes = append(codes, problem.IdempotencyConflict)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)
 	if right, _ := op.Metadata[rightKey].(operators.Right); op.Method != http.MethodGet && slices.Contains(operators.DualRights(), right) && !slices.Contains(own, problem.ConflictState) {

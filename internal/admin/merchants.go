@@ -82,9 +82,59 @@ type SandboxBody struct {
 	_  struct{} `additionalProperties:"false"`
 	On bool     `json:"on" doc:"Whether the merchant has a sandbox"`
 }
+type merchantsIn struct {
+	PageQuery
+	Text string `query:"text" maxLength:"100" doc:"Only merchants whose name or e-mail address contains it"`
+}
+
+type merchantsOut struct {
+	Body struct {
+		Data       []shape.Merchant `json:"data"`
+		Pagination Cursor           `json:"pagination"`
+	}
+}
+
+type createMerchantIn struct{ Body NewMerchantBody }
+
+// NewMerchantBody is a merchant to be made.
+type NewMerchantBody struct {
+	_          struct{}             `additionalProperties:"false"`
+	Name       string               `json:"name" minLength:"1" maxLength:"100" example:"Acme" doc:"Of the merchant, and of its first shop"`
+	Email      string               `json:"email" maxLength:"254" example:"ops@acme.example"`
+	Industry   string               `json:"industry,omitempty" maxLength:"100" doc:"What it sells"`
+	Tier       merchants.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"starter by default"`
+	Language   merchants.Language   `json:"language,omitempty" enum:"es,pt,en" doc:"Of receipts and reports; en by default"`
+	RefundFees merchants.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"kept by default"`
+}
+
+type openedMerchantOut struct{ Body shape.OpenedMerchant }
+
+type contactIn struct {
+	MerchantPath
+	Body ContactBody
+}
+
+// ContactBody changes how a merchant is written to.
+type ContactBody struct {
+	_        struct{}           `additionalProperties:"false"`
+	Email    string             `json:"email,omitempty" maxLength:"254" doc:"The old address and the owners get an e-mail"`
+	Language merchants.Language `json:"language,omitempty" enum:"es,pt,en" doc:"Of receipts and reports"`
+}
+
+type resetOut struct{ Body shape.SandboxReset }
 
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchants"}
+	handle(a, operators.View, huma.Operation{OperationID: "listMerchants", Method: http.MethodGet, Path: "/merchants", Tags: tags,
+		Summary: "List merchants", Description: "Newest first."}, nil, a.merchants)
+	handle(a, operators.Merchants, creates(huma.Operation{OperationID: "createMerchant", Method: http.MethodPost, Path: "/merchants", Tags: tags,
+		Summary: "Create a merchant with a shop and keys", Description: "The keys are shown once: a repeat with the same Idempotency-Key shows them again for 7 days."}), nil, a.createMerchant)
+	handle(a, operators.Merchants, huma.Operation{OperationID: "changeContact", Method: http.MethodPatch, Path: "/merchants/{id}/contact", Tags: tags,
+		Summary: "Change a merchant's e-mail address and language", Description: "Fields that are not given stay the same."}, nil, a.changeContact)
+	handle(a, operators.Merchants, huma.Operation{OperationID: "emptySandbox", Method: http.MethodPost, Path: "/merchants/{id}/sandbox/reset", Tags: tags,
+		Summary: "Delete everything in a merchant's sandbox", Description: "The sandbox is closed at once, and open again when it is empty, in a minute or so. Its keys and settings stay."}, nil, a.emptySandbox)
+	handle(a, operators.View, huma.Operation{OperationID: "getSandboxReset", Method: http.MethodGet, Path: "/merchants/{id}/sandbox/reset", Tags: tags,
+		Summary: "Read how far the emptying of a merchant's sandbox is", Description: "Of the last one."}, nil, a.sandboxReset)
 	handle(a, operators.View, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
 		Summary: "Read a merchant's terms", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
 	handle(a, operators.Prices, huma.Operation{OperationID: "changeMerchant", Method: http.MethodPatch, Path: "/merchants/{id}", Tags: tags,
@@ -115,6 +165,75 @@ func (a *API) switchSandbox(ctx context.Context, by audit.Actor, in *sandboxIn) 
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
 	return a.shown(ctx)(a.Uses.AnyMerchant(ctx, in.ID))
+}
+
+func (a *API) merchants(ctx context.Context, _ audit.Actor, in *merchantsIn) (*merchantsOut, error) {
+	list, err := a.Uses.Lists.Merchants(ctx, in.Text, in.rows())
+	if err != nil {
+		return nil, err
+	}
+	out := &merchantsOut{}
+	some, at := paged(in.PageQuery, list, func(m merchants.Merchant) string { return m.ID }, func(m merchants.Merchant) merchants.Merchant { return m })
+	out.Body.Data, out.Body.Pagination = make([]shape.Merchant, 0, len(some)), at
+	for _, m := range some {
+		one, err := a.shown(ctx)(m, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Data = append(out.Body.Data, one.Body)
+	}
+	return out, nil
+}
+
+func (a *API) createMerchant(ctx context.Context, by audit.Actor, in *createMerchantIn) (*openedMerchantOut, error) {
+	b := in.Body
+	o, err := a.Uses.Onboarding.CreateMerchant(ctx, by, appmerchants.NewMerchant{
+		Name: b.Name, Email: b.Email, Industry: b.Industry, Tier: b.Tier, Language: b.Language, RefundFees: b.RefundFees,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.shown(ctx)(o.Merchant, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &openedMerchantOut{shape.OpenedMerchant{Merchant: m.Body, OpenedShop: shape.NewOpenedShop(o)}}, nil
+}
+
+func (a *API) changeContact(ctx context.Context, by audit.Actor, in *contactIn) (*merchantOut, error) {
+	if in.Body.Email == "" && in.Body.Language == "" {
+		return nil, message.Refusal(problem.InvalidRequest, "name what changes: email or language")
+	}
+	if in.Body.Email != "" {
+		if err := a.Uses.Onboarding.SetEmail(ctx, by, in.ID, in.Body.Email); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.Language != "" {
+		if err := a.Uses.Onboarding.SetLanguage(ctx, by, in.ID, in.Body.Language); err != nil {
+			return nil, err
+		}
+	}
+	return a.merchant(ctx, by, &in.MerchantPath)
+}
+
+func (a *API) emptySandbox(ctx context.Context, by audit.Actor, in *MerchantPath) (*resetOut, error) {
+	r, err := a.Uses.Sandbox.Reset(ctx, by, merchants.Scope{Merchant: in.ID})
+	if err != nil {
+		return nil, err
+	}
+	return &resetOut{shape.NewSandboxReset(r)}, nil
+}
+
+func (a *API) sandboxReset(ctx context.Context, _ audit.Actor, in *MerchantPath) (*resetOut, error) {
+	r, err := a.Uses.Sandbox.ResetOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if r.Version == 0 {
+		return nil, message.Refusal(problem.NotFound, "the sandbox was never emptied")
+	}
+	return &resetOut{shape.NewSandboxReset(r)}, nil
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {

@@ -90,9 +90,12 @@ type resolvedPaymentOut struct{ Body shape.ResolvedPayment }
 
 type resolvedWithdrawalOut struct{ Body shape.ResolvedWithdrawal }
 
+type unsureIn struct{ PageQuery }
+
 type unsureOut struct {
 	Body struct {
-		Data []shape.UnsurePayment `json:"data"`
+		Data       []shape.UnsurePayment `json:"data"`
+		Pagination Cursor                `json:"pagination"`
 	}
 }
 
@@ -109,8 +112,8 @@ func (a *API) rulingRoutes() {
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
 	handle(a, operators.Cases, op("carryEvidence", http.MethodPost, "/claims/{id}/carried", "Say that you submitted the evidence of a dispute in the provider's panel",
 		"It calls nobody. What the service would still send is not sent."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.carryEvidence)
-	handle(a, operators.Claims, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
-		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero."), []problem.Code{problem.ConflictState}, a.bookRefund)
+	handle(a, operators.Claims, repeatable(op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
+		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero.")), []problem.Code{problem.ConflictState}, a.bookRefund)
 	handle(a, operators.Payouts, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
 		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance, and `returned` books what came back of a completed one, in one or more parts."), conflict, a.resolveWithdrawal)
 }
@@ -118,14 +121,18 @@ func (a *API) rulingRoutes() {
 // unsureLimit bounds the list.
 const unsureLimit = 500
 
-func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOut, error) {
+func (a *API) unsure(ctx context.Context, _ audit.Actor, in *unsureIn) (*unsureOut, error) {
 	list, err := a.Uses.Payments.Unsure(ctx, unsureLimit)
-	out := &unsureOut{}
-	out.Body.Data = make([]shape.UnsurePayment, 0, len(list))
-	for _, p := range list {
-		out.Body.Data = append(out.Body.Data, shape.NewUnsurePayment(p))
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	id := func(p pay.Payment) string { return p.ID }
+	if list, err = cut(in.PageQuery, list, id); err != nil {
+		return nil, err
+	}
+	out := &unsureOut{}
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewUnsurePayment)
+	return out, nil
 }
 
 func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *resolvePaymentIn) (*resolvedPaymentOut, error) {

@@ -26,6 +26,7 @@ type (
 	CheckOptions = store.CheckOptions
 	Progress     = store.Progress
 	CheckProof   = store.Proof
+	SealHead     = store.Newest
 )
 
 // Books is a database that is only read, to check it. Nothing is started or changed, and the server

@@ -17,11 +17,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/installment"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/rates"
+	"github.com/cascadapay/cascada/internal/pay/routing/rulefile"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -37,6 +39,7 @@ const (
 	aWord      = 40 // one of a list, or a duration
 	aCode      = 20 // of a second factor, or a recovery code
 	aKey       = 200
+	aRow       = 300 // the id of any row, also one of a provider's notification
 	aList      = 50
 	aRailsList = 500
 )
@@ -61,6 +64,36 @@ var limits = map[string]int{
 	"AdjustmentOrder.about maxLength": pay.MaxAbout, "AdjustmentOrder.reference maxLength": pay.MaxReference, "WithdrawalResolution.reference maxLength": pay.MaxReference,
 	"ClaimResolution.byHand maxLength": pay.MaxReference, "RefundBooking.reference maxLength": pay.MaxRefundReference, "PauseBody.reason maxLength": merchants.MostReason, "CloseBody.reason maxLength": merchants.MostReason, "TermsBody.reason maxLength": merchants.MostReason, "TermsBody.trustScore minimum": 0, "TermsBody.trustScore maximum": merchants.MostScore,
 	"PlanGiven.name maxLength": plans.LongestPlanName, "PlanPath.name maxLength": plans.LongestPlanName, "PlanBody.currency maxLength": 3, "ReplayPlanBody.merchantIds maxItems": 100,
+
+	"BatchBody.account maxLength": adminID, "BatchPath.id maxLength": adminID, "BrandBody.color maxLength": len("#000000"), "BrandBody.frames maxItems": 10,
+	"BrandBody.logo maxLength": 32 << 10, "ClaimPath.id maxLength": adminID, "ClosedNotification.note maxLength": pay.MaxNote, "ContactBody.email maxLength": pay.MaxEmail,
+	"EvidenceQuestion.note maxLength": pay.MaxNote, "FloatBody.account maxLength": adminID, "FloatBody.amount maxLength": anAmountUS,
+	"FloatBody.currency maxLength": aCurrency, "FloatBody.note maxLength": pay.MaxNote, "FloatBody.reference maxLength": pay.MaxReference, "HeadsBody.lines maxItems": 1000,
+	"InvitationBody.email maxLength": pay.MaxEmail, "InvitationBody.merchantId maxLength": adminID, "InvitationPath.id maxLength": adminID, "KeyPath.id maxLength": adminID,
+	"LimitsBody.approvalAbove maxLength": anAmountUS, "LimitsBody.daily maxLength": anAmountUS, "LimitsBody.days maxLength": aWord,
+	"LimitsBody.hourly maxLength": anAmountUS, "LimitsBody.minimum maxLength": anAmountUS, "LimitsPath.merchantId maxLength": adminID, "NewKeyBody.rights maxItems": aList,
+	"NewKeyBody.shopId maxLength": adminID, "NewMerchantBody.email maxLength": pay.MaxEmail, "NewMerchantBody.industry maxLength": merchants.MaxIndustry,
+	"NewMerchantBody.name maxLength": merchants.MaxName, "NewOperatorBody.name maxLength": adminID, "NewOperatorBody.person maxLength": adminID,
+	"NewShopBody.name maxLength": merchants.MaxShopName, "NotificationPath.id maxLength": aRow, "OperatorPath.name maxLength": adminID,
+	"PageQuery.limit maximum": lists.MostPageRows, "PageQuery.limit minimum": 1, "PageQuery.startingAfter maxLength": aRow, "ProposalPath.id maxLength": adminID,
+	"ProposalRejection.note maxLength": pay.MaxNote, "RateBody.rate maxLength": anAmount, "RateBody.source maxLength": rates.MaxSource,
+	"RatePath.currency maxLength": aCurrency, "RatesFile.content maxLength": 200_000, "RatesFile.source maxLength": rates.MaxSource,
+	"ReplayRoutingBody.examples maximum": 50, "ReplayRoutingBody.examples minimum": 0, "ReplayRoutingBody.file maxLength": rulefile.MaxSize,
+	"ReplayRoutingBody.rail maxLength": 100, "ReportFile.name maxLength": 200, "ReportFormat.currency maxLength": aCurrency, "ReportFormat.dateFormat maxLength": aWord,
+	"ReportFormat.paid maxItems": aList, "ReportFormat.zone maxLength": aWord, "ReportsBody.reports maxItems": aList, "RevokeKeyBody.key maxLength": aKey,
+	"RevokeLoginsBody.keyId maxLength": adminID, "RevokeLoginsBody.loginId maxLength": adminID, "RevokeLoginsBody.merchantId maxLength": adminID,
+	"RevokeLoginsBody.reason maxLength": merchants.MostReason, "RotateKeyBody.grace maxLength": aWord, "RulesBody.file maxLength": rulefile.MaxSize,
+	"SettlementPath.id maxLength": adminID, "SettlementPayment.amount maxLength": anAmountUS, "SettlementPayment.note maxLength": pay.MaxNote,
+	"SettlementPayment.reference maxLength": pay.MaxReference, "SettlementPayment.walletId maxLength": adminID, "ShopBody.name maxLength": merchants.MaxShopName,
+	"ShopBody.schemes maxItems": merchants.MaxSchemes, "ShopPath.id maxLength": adminID, "ShopperFields.document maxLength": 100,
+	"ShopperFields.email maxLength": pay.MaxEmail, "ShopperFields.merchantId maxLength": adminID, "ShopperFields.phone maxLength": 100,
+	"ShopperFields.transactionId maxLength": adminID, "StopBody.reason maxLength": pay.MaxStopReason, "TeamQuery.merchantId maxLength": adminID,
+	"UserPath.id maxLength": adminID, "UserRoleBody.merchantId maxLength": adminID, "VerificationDecision.code maxLength": adminID,
+	"VerificationDecision.message maxLength": merchants.MaxRejection, "VerificationPath.id maxLength": adminID, "WithdrawalApproval.note maxLength": pay.MaxNote,
+	"WithdrawalPath.id maxLength": adminID, "auditIn.action maxLength": adminID, "auditIn.merchantId maxLength": adminID, "auditIn.object maxLength": aRow,
+	"batchesIn.account maxLength": adminID, "claimsIn.transactionId maxLength": adminID, "comparisonsIn.account maxLength": adminID,
+	"merchantsIn.text maxLength": merchants.MaxName, "notificationsIn.transactionId maxLength": adminID, "removeUserIn.merchantId maxLength": adminID,
+	"settlementsIn.merchantId maxLength": adminID, "storyIn.id maxLength": adminID, "verificationsIn.merchantId maxLength": adminID,
 
 	// Of the merchants' API.
 	"tokenIn.apiKey maxLength": aKey, "tokenIn.secretKey maxLength": aKey, "refreshIn.refreshToken maxLength": 2 * aKey, "logoutIn.refreshToken maxLength": 2 * aKey,

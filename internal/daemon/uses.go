@@ -4,6 +4,7 @@ import (
 	"github.com/cascadapay/cascada/internal/admin"
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/overview"
 	"github.com/cascadapay/cascada/internal/checkout"
 )
 
@@ -36,19 +37,36 @@ func APIUses(a *app.App) api.Uses {
 // AdminUses are the use cases of a service that package admin calls.
 func AdminUses(a *app.App) admin.Uses {
 	return admin.Uses{
-		Base:        a.Base,
-		Operators:   a.Operators,
-		Onboarding:  a.Onboarding,
-		Leaving:     a.Leaving,
-		Plans:       a.Plans,
-		Providers:   a.Providers,
-		Rules:       a.Rules,
-		Accounts:    a.Accounts,
-		Payments:    a.Payments,
-		Claims:      a.Claims,
-		Adjustments: a.Adjustments,
-		Payouts:     a.Payouts,
-		Adapters:    a.Config.Adapters,
+		Base:           a.Base,
+		Access:         a.Access,
+		Accounts:       a.Accounts,
+		Adapters:       a.Config.Adapters,
+		Adjustments:    a.Adjustments,
+		Batches:        a.Batches,
+		Checks:         a.Checks,
+		Claims:         a.Claims,
+		Floats:         a.Floats,
+		Keys:           a.Keys,
+		Leaving:        a.Leaving,
+		Links:          a.Links,
+		Lists:          overview.New(a.Base),
+		Notices:        a.Notices,
+		Onboarding:     a.Onboarding,
+		Operators:      a.Operators,
+		Payments:       a.Payments,
+		Payouts:        a.Payouts,
+		People:         a.People,
+		Plans:          a.Plans,
+		Privacy:        a.Privacy,
+		Providers:      a.Providers,
+		Rates:          a.Rates,
+		Reconciliation: a.Reconciliation,
+		Rules:          a.Rules,
+		Sandbox:        a.Sandbox,
+		Settlements:    a.Settlements,
+		Stories:        a.Story,
+		Team:           a.Team,
+		Verifications:  a.Verifications,
 	}
 }
 

@@ -72,7 +72,7 @@ func (w *world) fileBatches(tag string, chance *rand.Rand) {
 			return err
 		})
 	}
-	list, err := w.eye.Batches().List(context.Background(), filed, 1000)
+	list, err := w.eye.Batches().List(context.Background(), filed, "", 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 	}

@@ -128,7 +128,7 @@ func (w *world) handPays(chance *rand.Rand) {
 		if w.over {
 			return
 		}
-		list, err := w.eye.Settlements().All(context.Background(), "", pay.BatchClosed, 20)
+		list, err := w.eye.Settlements().All(context.Background(), "", pay.BatchClosed, "", 20)
 		if err != nil {
 			w.find(operatorWorks, "", "%v", err)
 			return

@@ -28,7 +28,7 @@ import (
 // files.
 func (p *prepared) openSibling(w *world, a *app.App) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.Onboarding.CreateShop(ctx, p.shops[0].by.Merchant, "sibling")
+	o, err := a.Onboarding.CreateShop(ctx, a.Self(), p.shops[0].by.Merchant, "sibling")
 	if err != nil {
 		return m, err
 	}

@@ -76,7 +76,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			}
 		}
 		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
-		if list, err := s.Notices().Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
+		if list, err := s.Notices().Unclosed(ctx, "", 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
 			t.Errorf("the operator sees %d open notices (%v), want 5", len(list), err)
 		}
 		broken := func() (found []string) {

@@ -95,7 +95,7 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 		expect("after the second is clean", 1, 200, 1)
 		run(6, 0, 31, nil)
 		expect("after a clean month", 0, 0, 0)
-		list, err := s.Reconciliations().List(ctx, "bank", 2)
+		list, err := s.Reconciliations().List(ctx, "bank", "", 2)
 		must(t, err)
 		if len(list) != 2 || list[0].ID != "rec_6" || list[1].ID != "rec_5" || !list[0].To.Equal(noon.AddDate(0, 0, 31)) {
 			t.Errorf("the last two are %+v", list)

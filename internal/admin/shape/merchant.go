@@ -12,6 +12,9 @@ import (
 type Merchant struct {
 	ID         string               `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Name       string               `json:"name" example:"Acme"`
+	Email      string               `json:"email"`
+	Industry   string               `json:"industry"`
+	Language   merchants.Language   `json:"language" enum:"es,pt,en" doc:"Of receipts and reports"`
 	Tier       merchants.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
 	TrustScore int                  `json:"trustScore" doc:"0 to 1000"`
 	Plan       string               `json:"plan" doc:"Its price plan, and the version of it that is in force" example:"gold/3"`
@@ -40,7 +43,7 @@ type Merchant struct {
 // NewMerchant shows a merchant, with its terms, to operators.
 func NewMerchant(m merchants.Merchant, t merchants.Terms, b *plans.Book) Merchant {
 	told := Merchant{
-		ID: m.ID, Name: m.Name, Tier: m.Tier, TrustScore: m.TrustScore, Plan: t.Plan, RefundFees: m.RefundFees,
+		ID: m.ID, Name: m.Name, Email: m.Email, Industry: m.Industry, Language: m.Language, Tier: m.Tier, TrustScore: m.TrustScore, Plan: t.Plan, RefundFees: m.RefundFees,
 		PlatformFeePct: view.Percent(t.Price.Bps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
 		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
 		Assignments: NewAssignments(m, b), Sandbox: !m.SandboxOff,

@@ -41,8 +41,25 @@ type NewKey struct {
 // Errors: store.ErrNotFound if the merchant does not exist, or the shop is not the merchant's;
 // invalid_request for rights that this kind of key cannot have.
 func (ks *Keys) Create(ctx context.Context, by audit.Actor, n NewKey) (string, error) {
-	raw, _, err := ks.create(ctx, by, n, func(merchants.Right) bool { return true })
+	raw, _, err := ks.Issue(ctx, by, n)
 	return raw, err
+}
+
+// Issue is Create, with the key.
+func (ks *Keys) Issue(ctx context.Context, by audit.Actor, n NewKey) (raw string, key merchants.Key, err error) {
+	return ks.create(ctx, by, n, func(merchants.Right) bool { return true })
+}
+
+// Get reads a key with its use. name is the key's id or preview.
+//
+// Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
+func (ks *Keys) Get(ctx context.Context, name string) (merchants.Key, store.KeyUsage, error) {
+	key, err := ks.key(ctx, name)
+	if err != nil {
+		return key, store.KeyUsage{}, err
+	}
+	uses, err := ks.Store.Keys().Usages(ctx, key.Merchant)
+	return key, uses[key.ID], err
 }
 
 // create is Create for somebody who may give only some rights. The right withdrawals, which some secret

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,22 @@ type Newcomer struct {
 	Ends   time.Time // when the token ends; zero: never
 }
 
+// newToken is a token that is asked for. Whoever does it again after an approval asks for the same number of days, and another time.
+type newToken struct {
+	Name, Person string
+	Role         operators.Role
+	Days         int // how long it is valid; 0: until it is removed
+}
+
+func (os *Operators) asked(n Newcomer) newToken {
+	t := newToken{Name: n.Name, Person: n.Person, Role: n.Role}
+	if !n.Ends.IsZero() {
+		const day = 24 * time.Hour
+		t.Days = int((n.Ends.Sub(os.Now()) + day - 1) / day)
+	}
+	return t
+}
+
 // Add gives a person or a program a token. The token is returned once and cannot be read again.
 //
 // Errors: invalid_request for the name and the role, conflict_state if the operator has a valid token; those of
@@ -48,8 +65,10 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, n Newcomer) (token
 		return "", o, err
 	}
 	if n.Person == "" || n.Person != by.ID { // one's own gives no right that its maker lacks
+		asked := os.asked(n)
 		if err := os.Dual.Require(ctx, by, base.Ask{
-			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Details: map[string]string{"name": n.Name, "role": string(n.Role), "person": n.Person}, Body: Newcomer{Name: n.Name, Role: n.Role, Person: n.Person}, Secret: n.Name,
+			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Body: asked, Secret: n.Name,
+			Details: map[string]string{"name": n.Name, "role": string(n.Role), "person": n.Person, "days": strconv.Itoa(asked.Days)},
 		}); err != nil {
 			return "", o, err
 		}

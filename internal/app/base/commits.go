@@ -13,12 +13,25 @@ type database struct {
 	Around func(ctx context.Context, change *pay.Change, commit func() error) error // nil: nothing
 }
 
-// Commit commits in the store.
+// Commit commits in the store. The first change of a Repeatable has its key.
 func (d database) Commit(ctx context.Context, change pay.Change) error {
+	if r := guarded(ctx, &change); r != nil {
+		return d.once(ctx, r, change)
+	}
 	if d.Around == nil {
 		return d.Store.Commit(ctx, change)
 	}
 	return d.within(ctx, change)
+}
+
+// once is separate to keep the large change off the heap.
+func (d database) once(ctx context.Context, r *Repeatable, change pay.Change) error {
+	return r.commit(ctx, &change, func() error {
+		if d.Around == nil {
+			return d.Store.Commit(ctx, change)
+		}
+		return d.within(ctx, change)
+	})
 }
 
 // within is separate to keep the large change off the heap.

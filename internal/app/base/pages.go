@@ -70,3 +70,16 @@ func Settled(ctx context.Context, b *Base, p pay.Payment) (pay.Payment, error) {
 	err := b.SettledAs(ctx, one)
 	return one[0], err
 }
+
+// OfStore reports whether an error is the database's or the request's own, and not about what was sent.
+func OfStore(err error) bool {
+	for _, fault := range []error{store.ErrNotFound, store.ErrStale, store.ErrDuplicate, store.ErrDown, store.ErrUnknown, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
+}
+
+// NoRow is the error for a cursor that is no row of a list.
+func NoRow() error { return OrNotBehind(store.ErrNotFound) }

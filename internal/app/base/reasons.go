@@ -30,6 +30,7 @@ var (
 	isWithdrawal          = problem.Define1("id.of_withdrawal", "id")
 	bodyDiffers           = problem.Define("idempotency.body_differs")
 	headerDiffers         = problem.Define1("idempotency.header_differs", "headers")
+	replyLost             = problem.Define("idempotency.reply_lost")
 	DaysBackwards         = problem.Define("list.days_backwards")
 	noRowToContinue       = problem.Define1("list.no_such_row", "parameter")
 	merchantNotCovered    = problem.Define("login.merchant_not_covered")

@@ -183,5 +183,5 @@ func (rf *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) 
 
 // Carrying lists open disputes of all tenants whose evidence the operator has to submit, oldest first.
 func (l *Lists) Carrying(ctx context.Context, limit int) ([]pay.Claim, error) {
-	return l.Store.Claims().Carrying(ctx, limit)
+	return l.Store.Claims().Carrying(ctx, "", limit)
 }

@@ -196,7 +196,8 @@ func (n NewMerchant) Check() error {
 	if strings.TrimSpace(n.Name) == "" {
 		return problem.Field(problem.InvalidRequest, "name", nameRequired)
 	}
-	if err := cmp.Or(readable("name", n.Name), problem.Fit(problem.Text{Param: "name", Text: n.Name, Most: merchants.MaxName})); err != nil {
+	if err := cmp.Or(readable("name", n.Name), problem.Fit(problem.Text{Param: "name", Text: n.Name, Most: merchants.MaxName},
+		problem.Text{Param: "industry", Text: n.Industry, Most: merchants.MaxIndustry})); err != nil {
 		return err
 	}
 	return checkEmail(n.Email)

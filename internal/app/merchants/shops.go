@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // a logo may be one
@@ -28,15 +27,12 @@ const (
 	maxLogoSide = 1024
 )
 
-// CreateShop adds a shop to a merchant, with a key pair for each environment.
+// CreateShop adds a shop to a merchant, with a key pair for each environment. by is who adds it, for the audit log.
 //
-// Errors: store.ErrNotFound if the merchant does not exist, invalid_request for an unreadable name.
-func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (Onboarded, error) {
-	name = strings.TrimSpace(name)
-	if name == "" {
-		return Onboarded{}, errors.New("a shop needs a name")
-	}
-	if err := readable("name", name); err != nil {
+// Errors: store.ErrNotFound if the merchant does not exist, invalid_request for the name.
+func (ob *Onboarding) CreateShop(ctx context.Context, by audit.Actor, merchant, name string) (Onboarded, error) {
+	named, err := merchants.Shop{}.Rename(name)
+	if err != nil {
 		return Onboarded{}, err
 	}
 	m, err := ob.Store.Merchants().Get(ctx, merchant)
@@ -47,7 +43,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 		return Onboarded{}, err
 	}
 	o := Onboarded{Merchant: m}
-	change := ob.openShop(ob.Self(), &o, name, ob.Now())
+	change := ob.openShop(by, &o, named.Name, ob.Now())
 	return o, ob.Store.Commit(ctx, change)
 }
 

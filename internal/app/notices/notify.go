@@ -216,13 +216,13 @@ func (l *Notices) Notifications(ctx context.Context, payment string, limit int) 
 	if payment != "" {
 		return l.Store.Notices().Of(ctx, payment)
 	}
-	return l.Store.Notices().Unclosed(ctx, limit)
+	return l.Store.Notices().Unclosed(ctx, "", limit)
 }
 
 // Unknown lists notices about objects that the books do not have, newest first; those of other systems
 // as well, which need nobody. One that was closed has the verdict pay.Closed.
 func (l *Notices) Unknown(ctx context.Context, limit int) (list []pay.KeptNotice, err error) {
-	kept, err := l.Store.Notices().Unknown(ctx, limit)
+	kept, err := l.Store.Notices().Unknown(ctx, "", limit)
 	closed := map[string]bool{}
 	for _, n := range kept { // the record of a closing is newer than the notice
 		switch {

@@ -165,7 +165,7 @@ func checksum(file []byte) string {
 
 // List lists batches of payouts without their files, of one account or of all, newest first.
 func (bf *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return bf.Store.Batches().List(ctx, account, limit)
+	return bf.Store.Batches().List(ctx, account, "", limit)
 }
 
 // Get reads a batch of payouts, with its withdrawals in the order of its lines.

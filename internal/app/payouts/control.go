@@ -147,7 +147,7 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, oldest first.
 func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals().Waiting(ctx, limit)
+	return po.Store.Withdrawals().Waiting(ctx, "", limit)
 }
 
 // errHeld says that the gate holds a withdrawal.

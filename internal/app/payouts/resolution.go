@@ -195,5 +195,5 @@ func (po *Payouts) HoldByHand(ctx context.Context, w pay.Withdrawal) (pay.Unpaya
 // Unpaid lists withdrawals that were sent and whose end is not known, oldest first, for the
 // operator.
 func (po *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals().Sent(ctx, limit)
+	return po.Store.Withdrawals().Sent(ctx, "", limit)
 }

@@ -235,5 +235,5 @@ func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account 
 
 // Reconciliations lists the newest comparisons with providers' reports, of one account or of all.
 func (rc *Reconciliation) Reconciliations(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
-	return rc.Store.Reconciliations().List(ctx, account, limit)
+	return rc.Store.Reconciliations().List(ctx, account, "", limit)
 }

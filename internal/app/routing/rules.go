@@ -142,7 +142,14 @@ func (ru *Rules) ApplyOver(ctx context.Context, by audit.Actor, seen int64, rule
 
 // Reset withdraws the rules: each node uses its configuration.
 func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, changed bool, err error) {
-	return ru.change(ctx, by, anyVersion, nil, audit.RoutingReset, nil)
+	return ru.ResetOver(ctx, by, anyVersion)
+}
+
+// ResetOver is Reset for somebody who has read a version of the rules; below zero: whatever is in force.
+//
+// Errors: conflict_state if another version is in force.
+func (ru *Rules) ResetOver(ctx context.Context, by audit.Actor, seen int64) (v RulesVersion, changed bool, err error) {
+	return ru.change(ctx, by, max(seen, anyVersion), nil, audit.RoutingReset, nil)
 }
 
 func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {

@@ -346,5 +346,5 @@ func (ad *Adjustments) ReversedBy(ctx context.Context, a pay.Adjustment) (string
 
 // List lists adjustments of every merchant or of one, of every status or of one, newest first.
 func (ad *Adjustments) List(ctx context.Context, merchant string, status pay.AdjustmentStatus, limit int) ([]pay.Adjustment, error) {
-	return ad.Store.Adjustments().All(ctx, merchant, status, limit)
+	return ad.Store.Adjustments().All(ctx, merchant, status, "", limit)
 }

@@ -250,7 +250,7 @@ func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id 
 
 // AnySettlements lists settlements of all merchants, newest first, for the operator.
 func (e *Settlements) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return e.Store.Settlements().All(ctx, merchant, status, limit)
+	return e.Store.Settlements().All(ctx, merchant, status, "", limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for the operator.

@@ -147,7 +147,7 @@ func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, 
 
 // List lists the newest verifications of all merchants for the operator.
 func (po *Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
-	return po.Store.Verifications().List(ctx, status, merchant, limit)
+	return po.Store.Verifications().List(ctx, status, merchant, "", limit)
 }
 
 func (po *Verifications) move(ctx context.Context, by audit.Actor, v merchants.Verification, to merchants.VerificationStatus, code, message string) error {

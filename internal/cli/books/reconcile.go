@@ -9,16 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/reconcile"
 )
 
@@ -96,8 +91,8 @@ func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliatio
 	if err != nil {
 		return done, err
 	}
-	if format, err = c.format(format); err != nil {
-		return done, err
+	if format, err = c.changes().Apply(format); err != nil {
+		return done, fmt.Errorf("--%w", err)
 	}
 	comparison := reconciliation.Comparison{Account: c.Provider, Format: format, Shared: c.Shared, DryRun: c.DryRun}
 	if comparison.From, err = cli.Instant("--from", c.From, format.Zone); err != nil {
@@ -141,79 +136,9 @@ func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliatio
 	return done, errors.Join(failed, err, out.Flush())
 }
 
-// format returns the report's format. With --columns it is that of the flags alone; otherwise it is
-// the account's own, with the changes of the other flags.
-func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
-	if len(f.Columns) > 0 {
-		words := reconcile.Words()
-		if own.Payouts {
-			words = reconcile.PayoutWords()
-		}
-		own = reconcile.Format{Payouts: own.Payouts, Kinds: words}
-		for _, word := range slices.Sorted(maps.Keys(f.Columns)) {
-			if err := own.Columns.Set(word, f.Columns[word]); err != nil {
-				return own, fmt.Errorf("--columns: %w", err)
-			}
-		}
+// changes are what the flags say of the report's format.
+func (f reportFlags) changes() reconciliation.FormatChanges {
+	return reconciliation.FormatChanges{
+		Columns: f.Columns, Types: f.Types, Paid: f.Paid, Separator: f.Separator, Decimal: f.Decimal, Units: f.Units, Currency: f.Currency, DateFormat: f.DateFormat, Zone: f.Zone,
 	}
-	own.Kinds = maps.Clone(own.Kinds)
-	for word, kind := range f.Types {
-		may := []reconcile.Kind{reconcile.Charge, reconcile.Refund, reconcile.Chargeback, reconcile.Other}
-		if own.Payouts {
-			may = []reconcile.Kind{reconcile.Payout, reconcile.Return, reconcile.Other}
-		}
-		if !slices.Contains(may, reconcile.Kind(kind)) {
-			return own, fmt.Errorf("--types: %q is not one of %s", kind, kindWords(may))
-		}
-		maps.DeleteFunc(own.Kinds, func(known string, _ reconcile.Kind) bool { return strings.EqualFold(known, word) })
-		own.Kinds[word] = reconcile.Kind(kind)
-	}
-	if len(f.Paid) > 0 {
-		own.Counts = f.Paid
-	}
-	if (own.Columns.Status == "") != (len(own.Counts) == 0) {
-		return own, errors.New("a status column and --paid, which gives its words, must be used together")
-	}
-	if separator, given := map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t', "bar": '|'}[f.Separator]; given {
-		own.Separator = separator
-	}
-	own.Comma, own.Minor = own.Comma || f.Decimal == "comma", own.Minor || f.Units == "minor"
-	if f.Currency != "" {
-		currency, err := money.ParseCurrency(f.Currency)
-		if err != nil {
-			return own, fmt.Errorf("--currency %q: %w", f.Currency, err)
-		}
-		own.Currency = currency
-	}
-	if f.DateFormat != "" {
-		layout, err := reconcile.Layout(f.DateFormat)
-		if err != nil {
-			return own, fmt.Errorf("--date-format %w", err)
-		}
-		own.Dates = append([]string{layout}, own.Dates...)
-	}
-	zone, err := zoneOf(f.Zone)
-	own.Zone = zone
-	return own, err
-}
-
-func kindWords(list []reconcile.Kind) string {
-	var words []string
-	for _, kind := range list {
-		words = append(words, string(kind))
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// zoneOf returns a time zone by its name or by its offset from UTC.
-func zoneOf(name string) (*time.Location, error) {
-	if at, err := time.Parse("-07:00", name); err == nil {
-		_, seconds := at.Zone()
-		return time.FixedZone(name, seconds), nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" { // the local zone can differ between nodes
-		return time.UTC, fmt.Errorf("--zone %q: want a name such as America/Sao_Paulo, or an offset such as -03:00", name)
-	}
-	return zone, nil
 }

@@ -127,7 +127,7 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		if err != nil {
 			return err
 		}
-		if format, err = c.format(format); err != nil {
+		if format, err = c.changes().Apply(format); err != nil {
 			return err
 		}
 		listing := recovery.Listing{Account: c.Provider, Format: format}

@@ -31,7 +31,7 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	o, err := a.Onboarding.CreateShop(ctx, c.Merchant, c.Name)
+	o, err := a.Onboarding.CreateShop(ctx, a.Self(), c.Merchant, c.Name)
 	if err != nil {
 		return err
 	}

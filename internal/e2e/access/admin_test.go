@@ -21,7 +21,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 			{"name":"apiKey","doc":"Settings, API keys","required":true,"secret":true},
 			{"name":"webhookSecret","doc":"Settings, Notifications","required":true,"secret":true},
 			{"name":"merchantNumber","doc":"Settings, Profile","required":false,"secret":false}]}]}`)
-		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[]}`)
+		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[],"pagination":{"limit":50,"nextCursor":null}}`)
 
 		// An account accepts payments as soon as the reply is sent.
 		opened := op.Post(t, "/accounts", harness.PlainAccount("bank", u, `,"rails":["pix.BRA"],"priority":7,"terms":[{"price":"2%+0.30","limits":["BRL:1-500"]}],"merchantId":"`+o.Merchant.ID+`"`))
@@ -34,7 +34,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		op.Did(t, audit.ProviderAdded, "bank", opened)
 		paid := live.Create(t, live.PixOrder(t))
 		op.Get(t, "/accounts/bank").Is(t, http.StatusOK, bank(1, asOpened))
-		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[`+bank(1, asOpened)+`]}`)
+		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[`+bank(1, asOpened)+`],"pagination":{"limit":50,"nextCursor":null}}`)
 		op.Post(t, "/accounts/bank/check", "").Is(t, http.StatusOK, `{"account":"bank","result":"works"}`)
 
 		changed := op.Patch(t, "/accounts/bank", `{"version":1,"priority":3,"rails":[],"terms":[]}`)
@@ -80,7 +80,7 @@ func TestOperatorRunsAnAccountFromItsFirstDayToItsLast(t *testing.T) {
 		}
 		op.Did(t, audit.ProviderRemoved, "second", removed)
 		op.Remove(t, "/accounts/bank?force=true").Want(t, http.StatusOK)
-		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[]}`)
+		op.Get(t, "/accounts").Is(t, http.StatusOK, `{"data":[],"pagination":{"limit":50,"nextCursor":null}}`)
 		if r := op.Get(t, "/accounts?all=true").Want(t, http.StatusOK); strings.Count(string(r.Body), `"status":"removed"`) != 2 {
 			t.Errorf("with all=true the list does not have both removed accounts: %s", r)
 		}

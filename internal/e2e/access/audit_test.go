@@ -53,7 +53,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("the entry of the disabled endpoint is %+v, want the system and 410", e)
 		}
 
-		shop, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
+		shop, err := s.App.Onboarding.CreateShop(ctx, s.App.Self(), o.Merchant.ID, "Second")
 		harness.Must(t, err)
 		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), shop.Shop.ID, func(b merchants.Brand) merchants.Brand { b.Color = "#1a2b3c"; return b }, nil)
 		harness.Must(t, err)

@@ -201,7 +201,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"a shop": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.Onboarding.CreateShop(ctx, b.shop.Merchant.ID, "Second"); return err }
+			return func() error {
+				_, err := b.Onboarding.CreateShop(ctx, b.Self(), b.shop.Merchant.ID, "Second")
+				return err
+			}
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {

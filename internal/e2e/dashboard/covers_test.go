@@ -85,7 +85,7 @@ func TestSettlementLeadsToAnotherShopsWithdrawal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
+	second, err := s.App.Onboarding.CreateShop(ctx, s.App.Self(), o.Merchant.ID, "Second")
 	harness.Must(t, err)
 	settlement, withdrawal := paidFrom(t, o)
 	owner := o.Staff(t, people.Owner)

@@ -21,7 +21,7 @@ func Pair(t *testing.T, o Client) Reply {
 // Sibling is another shop of the same merchant, with a sandbox key that may withdraw.
 func Sibling(t *testing.T, o Client) Client {
 	t.Helper()
-	made, err := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Twin")
+	made, err := o.App.Onboarding.CreateShop(ctx, o.App.Self(), o.Merchant.ID, "Twin")
 	Must(t, err)
 	return Client{Onboarded: made, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightWithdrawals}})
 }

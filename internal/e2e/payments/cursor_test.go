@@ -290,7 +290,7 @@ func TestPaymentsAreExported(t *testing.T) {
 func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
-		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
+		second, err := s.App.Onboarding.CreateShop(ctx, s.App.Self(), o.Merchant.ID, "Second")
 		harness.Must(t, err)
 		whole := o.Whole(t, false)
 		want := func(r harness.Reply, status string, n int) {

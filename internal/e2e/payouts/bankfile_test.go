@@ -35,7 +35,9 @@ var (
 // that the bank-file account banco pays.
 func fileShop(t *testing.T, database string, credentials map[string]string) harness.Client {
 	t.Helper()
-	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+		c.WalletCoolDown, c.Admin = time.Millisecond, "127.0.0.1:0"
+	})
 	s.Rate(t, "MXN 18.35", "BRL 5.4")
 	s.PayOutBy(t, "bank-file", accounts.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.NewShop(t).Production()

@@ -29,7 +29,7 @@ func eachSettled(t *testing.T, test func(t *testing.T, o harness.Client, b *harn
 		b := harness.NewPayer()
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
 			c.Adapters, c.WalletCoolDown = append(c.Adapters, providertest.Plain(), b.Adapter()), time.Millisecond
-			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.FX, c.Admin = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}, "127.0.0.1:0"
 		})
 		s.PayOutBy(t, "bank", accounts.NewAccount{ID: "bank-1"})
 		s.Rate(t, "BRL 5.4", "MXN 18.35")

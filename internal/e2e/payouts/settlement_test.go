@@ -122,7 +122,7 @@ func settlement(id, status string, lines int, more ...string) string {
 func TestEveryShopIsToldOfASettlement(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		second, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Acme Two")
+		second, err := s.App.Onboarding.CreateShop(ctx, s.App.Self(), o.Merchant.ID, "Acme Two")
 		harness.Must(t, err)
 		two := harness.Client{Onboarded: second, Instance: s, Credential: second.Sandbox.Secret}
 		ends := map[string]*harness.Receiver{o.Shop.ID: s.Receive(t), two.Shop.ID: s.Receive(t)}

@@ -17,6 +17,9 @@ const (
 // MaxName is the longest name of a merchant, in characters.
 const MaxName = 100
 
+// MaxIndustry is the longest text that says what a merchant sells, in characters.
+const MaxIndustry = 100
+
 // Merchant is a tenant (SVC-14).
 type Merchant struct {
 	ID         string // mer_…

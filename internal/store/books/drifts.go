@@ -98,7 +98,7 @@ var DriftsTable = table.Describe(table.Table[comparison.Drift]{
 var (
 	selectReconciliations = engine.Statement(`
 SELECT ` + ReconciliationsTable.List + ` FROM reconciliations
-WHERE ($1 = '' OR account = $1) ORDER BY id DESC LIMIT $2`)
+WHERE ($1 = '' OR account = $1) AND id < $2 ORDER BY id DESC LIMIT $3`)
 
 	selectOpenDrifts = engine.Statement(`
 SELECT ` + DriftsTable.List + ` FROM drifts
@@ -110,8 +110,8 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
 // List lists the newest comparisons with providers' reports, of one account or of all.
-func (s Reconciliations) List(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
-	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, limit)
+func (s Reconciliations) List(ctx context.Context, account, after string, limit int) ([]comparison.Result, error) {
+	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, base.Before(after), limit)
 }
 
 // OpenDrifts lists an account's drifts that no later comparison replaced.

@@ -168,7 +168,7 @@ var (
 	countClaims = engine.Statement(`SELECT count(*)` + claimsOfShop)
 
 	listAnyClaims = engine.Statement(`SELECT ` + Table.List + ` FROM claims
-WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) ORDER BY id DESC LIMIT $4 OFFSET $5`)
+WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR payment = $3) AND id < $4 ORDER BY id DESC LIMIT $5 OFFSET $6`)
 )
 
 // List lists a shop's claims, newest first, and counts the filter's matches.
@@ -184,7 +184,7 @@ func (s Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFi
 
 // ListAny lists claims of all tenants, newest first, for the operator.
 func (s Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listAnyClaims, Table.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
+	return base.Many(ctx, s.b, listAnyClaims, Table.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, base.Before(f.After), f.Limit, f.Offset)
 }
 
 // An open dispute's claim always has a due time, so the index of due claims has it.
@@ -207,11 +207,11 @@ func (s Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]p
 }
 
 var listCarrying = engine.Statement(`SELECT ` + Table.ListOf("d") + ` FROM claims AS d
-WHERE d.status IN ('pending', 'needs_evidence', 'under_review') AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 ORDER BY d.id LIMIT $1`)
+WHERE d.status IN ('pending', 'needs_evidence', 'under_review') AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 AND d.id > $1 ORDER BY d.id LIMIT $2`)
 
-// Carrying lists the open disputes of all tenants whose evidence the operator has to submit, oldest first.
-func (s Claims) Carrying(ctx context.Context, limit int) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listCarrying, Table.Scan(s.b.Personal), limit)
+// Carrying lists the open disputes of all tenants whose evidence the operator has to submit, oldest first, after the one with an id.
+func (s Claims) Carrying(ctx context.Context, after string, limit int) ([]pay.Claim, error) {
+	return base.Many(ctx, s.b, listCarrying, Table.Scan(s.b.Personal), after, limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files

@@ -69,8 +69,8 @@ SELECT ` + VerificationsTable.List + ` FROM verifications
 WHERE merchant = $1 AND live = $2 AND status IN ('requires_input', 'processing')`)
 	selectLevels      = engine.Statement(`SELECT DISTINCT level FROM verifications WHERE merchant = $1 AND live = $2 AND status = 'verified'`)
 	listVerifications = engine.Statement(`
-SELECT ` + VerificationsTable.List + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2)
-ORDER BY id DESC LIMIT $3`)
+SELECT ` + VerificationsTable.List + ` FROM verifications WHERE ($1 = '' OR status = $1) AND ($2 = '' OR merchant = $2) AND id < $3
+ORDER BY id DESC LIMIT $4`)
 )
 
 // Get reads a merchant's verification, whichever shop started it.
@@ -98,8 +98,8 @@ func (s Verifications) Levels(ctx context.Context, scope merchants.Scope) ([]mer
 
 // List lists the newest verifications of all tenants, for the operator. An empty status or merchant selects
 // all.
-func (s Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
-	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
+func (s Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant, after string, limit int) ([]merchants.Verification, error) {
+	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, base.Before(after), limit)
 }
 
 // Lease leases verifications that were not finished in time.

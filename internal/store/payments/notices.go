@@ -35,8 +35,10 @@ var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 var (
 	selectNotice   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE id = $1`)
 	selectUnclosed = engine.Statement(`
-SELECT ` + NoticesTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
-	selectUnknown   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = '' ORDER BY at DESC, id LIMIT $1`)
+SELECT ` + NoticesTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id
+WHERE $1 = '' OR (m.at, m.id) > (SELECT c.at, c.id FROM receipts AS c WHERE c.id = $1) ORDER BY m.at, m.id LIMIT $2`)
+	selectUnknown = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts
+WHERE payment = '' AND ($1 = '' OR (at, id) < (SELECT c.at, c.id FROM receipts AS c WHERE c.id = $1)) ORDER BY at DESC, id DESC LIMIT $2`)
 	countUnknown    = engine.Statement(`SELECT count(*) FROM misfits AS m JOIN receipts AS r ON r.id = m.id WHERE m.payment = '' AND r.account = $1`)
 	selectNoticesOf = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
@@ -66,8 +68,8 @@ func (s Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, erro
 }
 
 // Unknown reads notices about objects that the books do not have, newest first.
-func (s Notices) Unknown(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
-	return base.Many(ctx, s.b, selectUnknown, listedNotice(s.b), limit)
+func (s Notices) Unknown(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, s.b, selectUnknown, listedNotice(s.b), after, limit)
 }
 
 // UnknownWaits reports whether a notice about an object that the books do not have waits for the operator, of an account.
@@ -77,8 +79,8 @@ func (s Notices) UnknownWaits(ctx context.Context, account string) (bool, error)
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
-func (s Notices) Unclosed(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
-	return base.Many(ctx, s.b, selectUnclosed, listedNotice(s.b), limit)
+func (s Notices) Unclosed(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, s.b, selectUnclosed, listedNotice(s.b), after, limit)
 }
 
 // Notices that wait for the operator have a row in misfits, so that neither a merchant's balance nor the

@@ -49,7 +49,7 @@ var (
 	// Without the files, which a list does not need.
 	listBatches = engine.Statement(`
 SELECT ` + strings.Replace(BatchesTable.List, ", file,", ", '',", 1) + `
-FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
+FROM payout_batches WHERE ($1 = '' OR account = $1) AND ($2 = '' OR (created_at, id) < (SELECT c.created_at, c.id FROM payout_batches AS c WHERE c.id = $2)) ORDER BY created_at DESC, id DESC LIMIT $3`)
 	selectBatchable = engine.Statement(`
 SELECT ` + Table.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2
   AND ` + merchants.NotEmptied("merchant", "live") + ` ORDER BY id LIMIT $3`)
@@ -72,9 +72,9 @@ func (s Batches) Last(ctx context.Context, account string) (int, error) {
 	return int(n), err
 }
 
-// List lists batches without their files, of one account or of all, newest first.
-func (s Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return base.Many(ctx, s.b, listBatches, BatchesTable.Scan(s.b.Personal), account, limit)
+// List lists batches without their files, of one account or of all, newest first, after the one with an id.
+func (s Batches) List(ctx context.Context, account, after string, limit int) ([]pay.Batch, error) {
+	return base.Many(ctx, s.b, listBatches, BatchesTable.Scan(s.b.Personal), account, after, limit)
 }
 
 // Batchable lists withdrawals that wait for an account's next batch, with ids after one. It leaves out those of a sandbox

@@ -206,27 +206,27 @@ func (s Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may have, oldest first.
-func (s Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectSentWithdrawals, Table.Scan(s.b.Personal), limit)
+func (s Withdrawals) Sent(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectSentWithdrawals, Table.Scan(s.b.Personal), after, limit)
 }
 
 // Waiting lists withdrawals that are not sent, or not sent again, and wait for something, and those that were set aside, of all
 // tenants, oldest first.
-func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Waiting(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, Table, func(w *pay.Withdrawal, aside int64) {
 		if aside > 0 {
 			w.Waiting = string(pay.WaitsProof)
 		}
-	}), limit)
+	}), after, limit)
 }
 
 var (
 	selectWaitingWithdrawals = engine.Statement(`
 SELECT ` + Table.ListOf("w") + `, CASE WHEN q.id IS NULL THEN 0 ELSE 1 END FROM withdrawals AS w
 LEFT JOIN quarantined AS q ON q.work = 'withdrawals' AND q.id = w.id AND q.due_at = w.due_at
-WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status IN ('pending', 'processing') AND coalesce({json w.doc waiting}, '') <> '') ORDER BY w.id LIMIT $1`)
+WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status IN ('pending', 'processing') AND coalesce({json w.doc waiting}, '') <> '') AND w.id > $1 ORDER BY w.id LIMIT $2`)
 	selectAnyWithdrawal   = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE id = $1`)
-	selectSentWithdrawals = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
+	selectSentWithdrawals = engine.Statement(`SELECT ` + Table.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' AND id > $1 ORDER BY id LIMIT $2`)
 )
 
 // uncovering is the condition of the index withdrawals_uncovering, word for word.

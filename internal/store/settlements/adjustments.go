@@ -43,7 +43,8 @@ var (
 	selectAdjustments = engine.Statement(`SELECT ` + AdjustmentsTable.ListOf("a") + ` FROM {rows: id TEXT} AS r JOIN adjustments AS a ON a.id = r.id`)
 	listAdjustments   = engine.Statement(`
 SELECT ` + AdjustmentsTable.List + ` FROM adjustments
-WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
+WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) AND ($3 = '' OR (created_at, id) < (SELECT c.created_at, c.id FROM adjustments AS c WHERE c.id = $3))
+ORDER BY created_at DESC, id DESC LIMIT $4`)
 )
 
 // Adjustments are what operators booked by hand.
@@ -71,7 +72,7 @@ func (s Adjustments) ByID(ctx context.Context, ids []string) (map[string]pay.Adj
 	return found, err
 }
 
-// All lists adjustments of every merchant or of one, of every status or of one, newest first.
-func (s Adjustments) All(ctx context.Context, merchant string, status pay.AdjustmentStatus, limit int) ([]pay.Adjustment, error) {
-	return base.Many(ctx, s.b, listAdjustments, AdjustmentsTable.Scan(s.b.Personal), merchant, string(status), limit)
+// All lists adjustments of every merchant or of one, of every status or of one, newest first, after the one with an id.
+func (s Adjustments) All(ctx context.Context, merchant string, status pay.AdjustmentStatus, after string, limit int) ([]pay.Adjustment, error) {
+	return base.Many(ctx, s.b, listAdjustments, AdjustmentsTable.Scan(s.b.Personal), merchant, string(status), after, limit)
 }

@@ -281,7 +281,8 @@ SELECT ` + Table.List + ` FROM settlements
 WHERE merchant = $1 AND live = $2 AND status <> 'open' AND last_at <= $3 ORDER BY number DESC LIMIT 1`)
 	allSettlements = engine.Statement(`
 SELECT ` + Table.List + ` FROM settlements
-WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_at DESC, id DESC LIMIT $3`)
+WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) AND ($3 = '' OR (created_at, id) < (SELECT c.created_at, c.id FROM settlements AS c WHERE c.id = $3))
+ORDER BY created_at DESC, id DESC LIMIT $4`)
 )
 
 // Get reads a merchant's settlement. ErrNotFound also for another merchant's or the other environment's.
@@ -316,9 +317,9 @@ func (s Settlements) List(ctx context.Context, scope merchants.Scope, f lists.Se
 	return list, total, err
 }
 
-// All lists settlements of every tenant, newest first, for the operator.
-func (s Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return base.Many(ctx, s.b, allSettlements, Table.Scan(s.b.Personal), merchant, string(status), limit)
+// All lists settlements of every tenant, newest first, after the one with an id, for the operator.
+func (s Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, after string, limit int) ([]pay.Settlement, error) {
+	return base.Many(ctx, s.b, allSettlements, Table.Scan(s.b.Personal), merchant, string(status), after, limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or before.

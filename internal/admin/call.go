@@ -1,0 +1,182 @@
+package admin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// onceKey is the metadata key of an operation that may be repeated with an Idempotency-Key.
+const onceKey = "once"
+
+// keyHeader is the header of the key, and repeatHeader the one that a repeat's reply has.
+const (
+	keyHeader    = "Idempotency-Key"
+	repeatHeader = "Idempotency-Replayed"
+	longestKey   = 255
+)
+
+// PageQuery is the part of a list that a request asks for.
+type PageQuery struct {
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"The most rows of the page"`
+	After string `query:"startingAfter" maxLength:"300" doc:"The nextCursor of the page before"`
+}
+
+// Cursor says where the next page begins.
+type Cursor struct {
+	Limit int     `json:"limit"`
+	Next  *string `json:"nextCursor" doc:"The startingAfter of the next page; null on the last one"`
+}
+
+// rows is the page to read: one row more than shown, to tell whether it is the last page.
+func (p PageQuery) rows() lists.Page { return lists.Page{Limit: p.Limit + 1, After: p.After} }
+
+// paged shows a page of the rows that were read. id is the cursor for the page after a row.
+func paged[R, V any](p PageQuery, rows []R, id func(R) string, show func(R) V) ([]V, Cursor) {
+	at := Cursor{Limit: p.Limit}
+	if len(rows) > p.Limit {
+		rows = rows[:p.Limit]
+		last := id(rows[p.Limit-1])
+		at.Next = &last
+	}
+	shown := make([]V, 0, len(rows))
+	for _, r := range rows {
+		shown = append(shown, show(r))
+	}
+	return shown, at
+}
+
+// cut takes the rows of a page, and one more, out of a list that is read whole, because it has few.
+//
+// Errors: invalid_request for an unknown cursor.
+func cut[R any](p PageQuery, list []R, id func(R) string) ([]R, error) {
+	if p.After != "" {
+		at := slices.IndexFunc(list, func(r R) bool { return id(r) == p.After })
+		if at < 0 {
+			return nil, base.NoRow()
+		}
+		list = list[at+1:]
+	}
+	return list[:min(len(list), p.Limit+1)], nil
+}
+
+// about turns an error that a use case wrote for the command line into one about a field. Those of the database, and those that are shown
+// already, stay as they are.
+func about(field string, err error) error {
+	if _, shown := errors.AsType[*problem.Error](err); err == nil || shown || base.OfStore(err) {
+		return err
+	}
+	return message.FieldRefusal(problem.InvalidRequest, field, message.Sentence(err))
+}
+
+// creates lets an operation be repeated with an Idempotency-Key (IDEM-13).
+func creates(op huma.Operation) huma.Operation {
+	op.DefaultStatus = http.StatusCreated
+	return repeatable(op)
+}
+
+// repeatable is creates for an operation that answers 200.
+func repeatable(op huma.Operation) huma.Operation {
+	op.Metadata = map[string]any{onceKey: true}
+	longest, shortest := longestKey, 1
+	op.Parameters = append(op.Parameters, &huma.Param{
+		Name: keyHeader, In: "header", Description: "1 to 255 printable characters; a repeat within 7 days gets the first reply, and does nothing",
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &shortest, MaxLength: &longest},
+	})
+	return op
+}
+
+// once carries out a request that may be repeated, or answers with the first reply. Requests with the same key take turns.
+func (a *API) once(ctx huma.Context, owner string, next func(huma.Context)) error {
+	r, w := humago.Unwrap(ctx)
+	key, err := onceOf(r)
+	if may, _ := ctx.Operation().Metadata[onceKey].(bool); !may || err != nil || key.Key == "" {
+		if err == nil {
+			next(ctx)
+		}
+		return err
+	}
+	done, err := a.turns.Lock(ctx.Context(), owner+"|"+key.Route+"|"+key.Key)
+	if err != nil {
+		return err
+	}
+	defer done()
+	within, repeatable, reply, err := a.Uses.Repeatable(ctx.Context(), owner, key)
+	if err != nil {
+		return err
+	}
+	if reply != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(repeatHeader, "true")
+		w.WriteHeader(reply.Status)
+		_, _ = w.Write(reply.Body) // the client may have gone
+		return nil
+	}
+	kept := &recorder{ResponseWriter: w, status: http.StatusOK}
+	next(humago.NewContext(ctx.Operation(), r.WithContext(within), kept))
+	if err := repeatable.Store(within, base.Reply{Status: kept.status, Body: kept.body.Bytes()}); err != nil {
+		a.Log.ErrorContext(within, "the reply of an operator's request is not stored: a repeat will not get it", "error", err)
+	}
+	w.WriteHeader(kept.status)
+	_, _ = w.Write(kept.body.Bytes())
+	return nil
+}
+
+// onceOf reads the key of a request, and the hash of what it asks for. A body that cannot be read has no key: its reader refuses it.
+//
+// Errors: invalid_request for the header.
+func onceOf(r *http.Request) (base.Idempotency, error) {
+	sent := r.Header.Values(keyHeader)
+	if len(sent) == 0 {
+		return base.Idempotency{}, nil
+	}
+	if key := sent[0]; len(sent) > 1 || key == "" || len(key) > longestKey || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
+		return base.Idempotency{}, message.FieldRefusal(problem.InvalidRequest, keyHeader, keyHeader+" must have 1 to 255 printable characters, once: send a UUID, for one")
+	}
+	var body []byte
+	if r.Body != nil {
+		var err error
+		body, err = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+		if err != nil {
+			return base.Idempotency{}, nil //nolint:nilerr // whoever reads the body gets the error
+		}
+	}
+	sum := sha256.Sum256(slices.Concat(wire.Canonical(body), []byte{'\n'}, []byte(r.URL.RawQuery)))
+	return base.Idempotency{Route: r.Method + " " + r.URL.Path, Key: sent[0], Hash: base64.RawURLEncoding.EncodeToString(sum[:])}, nil
+}
+
+// failing fails as a reader did before.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil || errors.Is(f.err, io.EOF) {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+// recorder keeps a reply until it is stored.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader is for http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }

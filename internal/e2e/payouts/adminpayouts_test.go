@@ -1,0 +1,113 @@
+package payouts
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+// office are two operators of a service with the admin API.
+func office(t *testing.T, s *harness.Instance) (carla, bruno harness.Operator) {
+	t.Helper()
+	harness.PublishedForOperators.Do(func() { harness.PublishedForOperators.Spec = harness.ReadOperatorsDocument(t, s) })
+	return s.Operator(t, "carla", &harness.Diary{}), s.Operator(t, "bruno", &harness.Diary{})
+}
+
+// refusedState fails the test unless a request is refused because of the state of its object.
+func refusedState(t *testing.T, r harness.Reply) {
+	t.Helper()
+	if !strings.HasPrefix(r.Problem(t), "409 conflict_state") {
+		t.Errorf("want a conflict with the state, got %s", r)
+	}
+}
+
+// Withdrawals are approved, put into files and answered over the admin API.
+func TestAdminAPIPaysOutInFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		o := fileShop(t, database, map[string]string{"layout": "csv"})
+		carla, bruno := office(t, o.Instance)
+		const fine, created = http.StatusOK, http.StatusCreated
+		carla.Patch(t, "/payout-limits/production", `{"approvalAbove":"100"}`).Want(t, fine)
+		large := o.Withdraw(t, "150")
+		list := waitingPayouts(t, o, "53", "23")
+		if r := carla.Get(t, "/withdrawals/waiting").Want(t, fine); r.Text(t, "data.0.id") != large || r.Text(t, "data.0.waiting") != "approval_required" {
+			t.Errorf("what waits is %s", r)
+		}
+		carla.Post(t, "/withdrawals/"+large+"/approve", `{"note":"confirmed by phone"}`).Want(t, fine)
+		refusedState(t, carla.Post(t, "/withdrawals/"+list[0]+"/approve", `{"note":"confirmed by phone"}`))
+		first := carla.Get(t, "/withdrawals/sent?limit=1").Want(t, fine)
+		carla.Get(t, "/withdrawals/sent?limit=1&startingAfter="+first.Text(t, "pagination.nextCursor")).Want(t, fine)
+		if r := carla.Get(t, "/withdrawals/"+list[0]).Want(t, fine); r.Text(t, "destination") != harness.CLABE {
+			t.Errorf("a withdrawal to pay is %s", r)
+		}
+		carla.Get(t, "/withdrawals/"+list[0]+"/explanation").Want(t, fine)
+
+		key := "Idempotency-Key: 1"
+		made := carla.Ask(t, http.MethodPost, "/batches", `{"account":"banco"}`, key).Want(t, created)
+		again := carla.Ask(t, http.MethodPost, "/batches", `{"account":"banco"}`, key).Want(t, created)
+		if string(made.Body) != string(again.Body) {
+			t.Errorf("a repeat makes %s, want %s", again, made)
+		}
+		id := made.Text(t, "data.0.id")
+		at := "/batches/" + id
+		carla.Post(t, at+"/dissolve", "").Want(t, fine)
+		refusedState(t, carla.Post(t, at+"/dissolve", ""))
+		id = carla.Post(t, "/batches", `{"account":"banco"}`).Want(t, created).Text(t, "data.0.id")
+		at = "/batches/" + id
+		refusedState(t, carla.Post(t, at+"/export", ""))
+		refusedState(t, carla.Post(t, at+"/approve", ""))
+		bruno.Post(t, at+"/approve", "").Want(t, fine)
+		carla.Get(t, at).Want(t, fine)
+		file := carla.Post(t, at+"/export", "").Want(t, fine)
+		if text, err := base64.StdEncoding.DecodeString(file.Text(t, "content")); err != nil || !strings.Contains(string(text), harness.CLABE) {
+			t.Errorf("the file is %q, %v", text, err)
+		}
+		if r := carla.Get(t, "/batches?limit=1").Want(t, fine); r.Text(t, "data.0.id") != id || r.Text(t, "pagination.nextCursor") != id {
+			t.Errorf("the newest batch is %s", r)
+		}
+		if r := carla.Get(t, "/batches?startingAfter="+id).Want(t, fine); r.Text(t, "data.0.status") != "dissolved" {
+			t.Errorf("the older batches are %s", r)
+		}
+		lines := carla.Get(t, at).Want(t, fine)
+		answer := "reference,status,bank_reference\n" + lines.Text(t, "payouts.0.line") + ",paid,E1\n"
+		carla.Post(t, "/accounts/banco/answers", `{"content":"`+base64.StdEncoding.EncodeToString([]byte(answer))+`"}`).Want(t, fine)
+		carla.Post(t, "/accounts/banco/answers", `{"content":"eA=="}`).Refused(t, "400 invalid_request invalid_request_error param=file")
+		enter := `{"account":"banco","amount":"10000","currency":"MXN","reference":"TED 1"}`
+		carla.Post(t, "/floats", enter).Want(t, created)
+		refusedState(t, carla.Post(t, "/floats", enter))
+		carla.Get(t, "/floats").Want(t, fine)
+		o.Clock.Advance(time.Second)
+	})
+}
+
+// A settlement is paid by hand over the admin API, once.
+func TestAdminAPIPaysASettlement(t *testing.T) {
+	t.Parallel()
+	eachSettled(t, func(t *testing.T, o harness.Client, _ *harness.Payer, id, _ string) {
+		carla, _ := office(t, o.Instance)
+		const fine = http.StatusOK
+		if r := carla.Get(t, "/settlements?status=closed").Want(t, fine); r.Text(t, "data.0.id") != id {
+			t.Errorf("the closed settlements are %s", r)
+		}
+		carla.Get(t, "/settlements/"+id).Want(t, fine)
+		first := carla.Get(t, "/settlements/"+id+"/lines?limit=1").Want(t, fine)
+		if r := carla.Get(t, "/settlements/"+id+"/lines?limit=1&startingAfter="+first.Text(t, "pagination.nextCursor")).Want(t, fine); r.Text(t, "data.0.number") != "2" {
+			t.Errorf("the second page of lines is %s", r)
+		}
+		pay := "/settlements/" + id + "/payments"
+		available := carla.Get(t, "/settlements/"+id).Text(t, "available")
+		debit := carla.Post(t, "/adjustments", `{"merchantId":"`+o.Merchant.ID+`","amount":"-`+available+`","reason":"other","note":"a debt","reference":"d1"}`).Want(t, fine).Text(t, "id")
+		carla.Post(t, pay, `{"reference":"TED 0"}`).Refused(t, "422 balance_insufficient balance_error param=amount")
+		carla.Post(t, "/adjustments/"+debit+"/reverse", `{"note":"it was paid in"}`).Want(t, fine)
+		carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`).Want(t, http.StatusCreated)
+		refusedState(t, carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`))
+		carla.Post(t, pay, `{"reference":"TED 2"}`).Want(t, http.StatusCreated)
+		carla.Post(t, pay, `{"reference":"TED 3"}`).Refused(t, "409 settlement_already_paid conflict_error")
+	})
+}
