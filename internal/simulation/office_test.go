@@ -156,7 +156,7 @@ func (w *world) ruleRefunds(chance *rand.Rand) {
 
 // ruleWithdrawals resolves open withdrawals by the bank's books.
 func (w *world) ruleWithdrawals(chance *rand.Rand) {
-	sent, err := w.eye.Withdrawals().Sent(context.Background(), 1000)
+	sent, err := w.eye.Withdrawals().Sent(context.Background(), "", 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return

@@ -71,7 +71,7 @@ func TestAdminAPIManagesOperators(t *testing.T) {
 		op.Patch(t, "/operators/bot", `{"role":"viewer"}`).Refused(t, conflict+" reason=removed")
 
 		// Two persons.
-		mate := op.Instance.OperatorWith(t, auth.Newcomer{Name: "ben", Role: operators.Admin}, op.Log)
+		mate := harness.OperatorToken(t, op.Instance, auth.Newcomer{Name: "ben", Role: operators.Admin}, op.Log)
 		op.Get(t, "/dual-controls").Want(t, fine)
 		op.Ask(t, http.MethodPut, "/dual-controls/limits", `{"required":true}`).Want(t, fine)
 		key := "Idempotency-Key: 41"

@@ -163,7 +163,7 @@ func nothingBegins(t *testing.T, o harness.Client, session string) {
 	}
 	by := o.App.Self()
 	_, keyed := o.App.Keys.Create(ctx, by, auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID}, Kind: merchants.Secret})
-	_, opened := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Another")
+	_, opened := o.App.Onboarding.CreateShop(ctx, by, o.Merchant.ID, "Another")
 	_, invited := o.App.Links.Invite(ctx, by, "", users.Invitee{Email: "new@shop.example", Merchant: o.Merchant.ID, Role: people.Developer})
 	for what, err := range map[string]error{"a key": keyed, "a shop": opened, "an invitation": invited} {
 		if err == nil || !strings.Contains(err.Error(), "closed") {

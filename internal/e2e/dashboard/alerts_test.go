@@ -313,7 +313,7 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		_, err = s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "op@host"}, "", users.Invitee{Email: "late@example.com", Merchant: o.Merchant.ID, Role: people.Owner})
 		harness.Must(t, err)
 		op := harness.OperatorUser(t, o)
-		for path, role := range map[string]string{"operators": "", "merchants/" + o.Merchant.ID: "owner"} {
+		for path, role := range map[string]string{"operators": "admin", "merchants/" + o.Merchant.ID: "owner"} {
 			a := op.Ask(t, http.MethodPost, "/dashboard/console/"+path+"/invite", url.Values{"email": {"boss@psp.example"}, "role": {role}})
 			if a.Status != http.StatusSeeOther || !strings.HasSuffix(a.Header.Get("Location"), "/dashboard/console/"+path) || strings.Contains(a.Body, "/dashboard/link/") {
 				t.Errorf("%s: an operator gets with %d the link that an e-mail brings, which proves the address: %s", path, a.Status, a.Text())

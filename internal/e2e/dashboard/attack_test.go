@@ -168,6 +168,7 @@ var calm = map[string]string{
 	"/console/merchants/{id}/visit": "reads, and the merchant's audit log has it", "/console/visit/end": "ends that",
 	"/console/accounts/{id}/check": "asks the provider, and changes nothing", "/console/accounts/{id}/disable": "stops charges, and must be quick",
 	"/console/reconciliation": "compares, and moves nothing", "/console/routing/edit": "reads and tries rules; applying them asks in the form",
+	"/console/operators/tokens/remove": "ends a token, and must be quick", "/console/proposals/{id}/reject": "changes nothing",
 	"/console/claims/{id}/ask": "asks the merchant for evidence", "/console/payouts/stop": "holds payouts back, and must be quick",
 }
 

@@ -26,7 +26,7 @@ import (
 var keptByReset = []string{
 	"keys", "logins", "subscriptions", "audit", "blocks", "provider_accounts", "payout_controls", // of the sandbox
 	"merchants", "shops", "logos", "key_uses", "audit_addresses", "audit_notes", "clocks", "resets",
-	"users", "memberships", "signins", "links", "operators", "secrets", "rail_ids", "rates", "rate_history", "rate_feeds", "routing_rules", "plans", "reconciliations",
+	"users", "memberships", "signins", "links", "operators", "secrets", "rail_ids", "rates", "rate_history", "rate_feeds", "routing_rules", "plans", "dual_controls", "proposals", "reconciliations",
 	"recoveries", "found", "payout_batches", "quarantined", "retention", "watermarks", "recounts", "nodes", "processes", "committers", "unsealed", "facts", "schema_version",
 }
 
