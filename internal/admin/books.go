@@ -51,7 +51,7 @@ type compareHeadsIn struct{ Body HeadsBody }
 // HeadsBody is heads of chains of seals that were kept elsewhere.
 type HeadsBody struct {
 	_     struct{} `additionalProperties:"false"`
-	Lines []string `json:"lines" minItems:"1" maxItems:"1000" doc:"As /seals/heads shows them, and cascada seal head"`
+	Lines []string `json:"lines" minItems:"1" maxItems:"500" doc:"As /seals/heads shows them, and cascada seal head"`
 }
 
 type comparedHeadsOut struct{ Body shape.ComparedSeals }

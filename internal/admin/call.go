@@ -114,7 +114,7 @@ func (a *API) once(ctx huma.Context, owner string, next func(huma.Context)) erro
 		return err
 	}
 	defer done()
-	within, repeatable, reply, err := a.Uses.Repeatable(ctx.Context(), owner, key)
+	within, repeatable, reply, err := base.NewRepeatable(ctx.Context(), a.Uses.Base, owner, key)
 	if err != nil {
 		return err
 	}

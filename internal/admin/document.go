@@ -156,8 +156,5 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 		codes = append(codes, problem.IdempotencyConflict)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)
-	if right, _ := op.Metadata[rightKey].(operators.Right); op.Method != http.MethodGet && slices.Contains(operators.DualRights(), right) && !slices.Contains(own, problem.ConflictState) {
-		codes = append(codes, problem.ConflictState) // it may need two persons
-	}
 	return append(codes, own...)
 }

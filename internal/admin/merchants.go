@@ -138,7 +138,7 @@ func (a *API) merchantRoutes() {
 	handle(a, operators.View, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
 		Summary: "Read a merchant's terms", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
 	handle(a, operators.Prices, huma.Operation{OperationID: "changeMerchant", Method: http.MethodPatch, Path: "/merchants/{id}", Tags: tags,
-		Summary: "Change a merchant's terms", Description: "Existing payments keep the terms that they were made with. Fields that are not given stay the same."}, nil, a.changeMerchant)
+		Summary: "Change a merchant's terms", Description: "Existing payments keep the terms that they were made with. Fields that are not given stay the same."}, []problem.Code{problem.ConflictState}, a.changeMerchant)
 	handle(a, operators.Pause, huma.Operation{OperationID: "pauseMerchant", Method: http.MethodPost, Path: "/merchants/{id}/pause", Tags: tags,
 		Summary: "Pause a merchant in production", Description: "New payments, checkouts, links and withdrawals are refused, on every node within 5 seconds. What is under way goes on, and so does the sandbox. A repeat changes the reason."}, nil, a.pauseMerchant)
 	handle(a, operators.Pause, huma.Operation{OperationID: "resumeMerchant", Method: http.MethodPost, Path: "/merchants/{id}/resume", Tags: tags,

@@ -63,7 +63,7 @@ func (a *API) planRoutes() {
 	handle(a, operators.View, op("listPlanVersions", http.MethodGet, "/plans/{name}/versions", "List the versions of a price plan", "Newest first."), nil, a.planVersions)
 	handle(a, operators.View, op("getPlan", http.MethodGet, "/plans/{name}", "Read a price plan", "The version that is in force now."), nil, a.plan)
 	handle(a, operators.Prices, op("applyPlan", http.MethodPut, "/plans/{name}", "Make or change a price plan",
-		"Payments that exist keep the terms that they were made with. All nodes use the plan within 5 seconds. A repeat changes nothing."), nil, a.applyPlan)
+		"Payments that exist keep the terms that they were made with. All nodes use the plan within 5 seconds. A repeat changes nothing."), []problem.Code{problem.ConflictState}, a.applyPlan)
 	handle(a, operators.View, op("replayPlan", http.MethodPost, "/plan-replays", "Compute what a plan would have earned",
 		"Computes the fees of past payments under a plan. Nothing is changed, and the plan need not exist."), nil, a.replayPlan)
 }

@@ -130,7 +130,7 @@ func (a *API) userRoutes() {
 	handle(a, operators.View, op("getUser", http.MethodGet, "/users/{id}", "Read a user", "With the roles at merchants."), nil, a.user)
 	handle(a, operators.Merchants, op("changeUserRole", http.MethodPut, "/users/{id}/role", "Change the role of a user at a merchant", "It applies from the user's next request on."), []problem.Code{problem.NotFound, problem.ConflictState}, a.changeUserRole)
 	handle(a, operators.Manage, op("changeOperatorRole", http.MethodPut, "/users/{id}/operator-role", "Change the role of an operator of the console", "It applies from the operator's next request on."), []problem.Code{problem.NotFound, problem.ConflictState}, a.changeOperatorRole)
-	handle(a, operators.Manage, op("unlockUser", http.MethodPost, "/users/{id}/unlock", "Unlock a user, and remove all second factors", "For a user who lost them. The user hears of it."), nil, a.unlockUser)
+	handle(a, operators.Manage, op("unlockUser", http.MethodPost, "/users/{id}/unlock", "Unlock a user, and remove all second factors", "For a user who lost them. The user hears of it."), []problem.Code{problem.ConflictState}, a.unlockUser)
 	handle(a, operators.Manage, op("signOutUser", http.MethodPost, "/users/{id}/sign-out", "End all sign-ins of a user", "Such as after a lost laptop."), nil, a.signOutUser)
 	handle(a, operators.Manage, creates(op("createUserLink", http.MethodPost, "/users/{id}/links", "Make a link that signs a user in, or lets the user choose a password",
 		"An earlier link of the kind is withdrawn. Not for operators of the console: theirs are made at the machine.")), []problem.Code{problem.ConflictState}, a.createUserLink)

@@ -18,6 +18,7 @@ var readers = map[string]string{
 	"internal/api/gate/bodies.go": "counts their bytes while they arrive",
 	"internal/api/strict.go":      "keeps a body that has arrived",
 	"internal/wire/wire.go":       "reads over a byte order mark while web.Arrive waits",
+	"internal/admin/call.go":      "reads a body that has arrived, for the key of a repeat",
 	"internal/wire/nobody.go":     "reads a body that has arrived and that nobody wants",
 }
 

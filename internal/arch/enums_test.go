@@ -48,6 +48,8 @@ var parts = map[string]string{
 	"internal/admin/resolution.go Outcome paid,not-paid,returned":                                            withdrawalWords,
 	"internal/admin/resolution.go Origin provider,operator":                                                  bookedOrigins,
 	"internal/cli/claims/claims.go Origin provider,operator":                                                 bookedOrigins,
+	"internal/admin/operators.go Right payouts,limits,adjustments,prices,credentials,manage,machine":         "the others never need two persons",
+	"internal/admin/verifications.go Outcome verified,rejected":                                              "an operator decides nothing else",
 	"internal/admin/shape/operators.go Right payouts,limits,adjustments,prices,credentials,manage,machine":   "the others never need two persons",
 	"internal/admin/shape/resolution.go Provider approved,reversed,pending,declined,unknown,missing,expired": "the others are of calls that did not ask, or got no answer",
 	"internal/admin/shape/resolution.go Provider paid,rejected,accepted,unknown,missing":                     "the others are of calls that did not ask, or got no answer",

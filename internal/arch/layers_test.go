@@ -198,7 +198,7 @@ var layers = map[string]layer{
 	"internal/cli":                             {"message money pay/... provider app daemon", "what commands share knows none of them"},
 	"internal/cli/settings":                    {"cli/settings/file", "a value is found by the name of its flag, whatever it sets"},
 	"internal/cli/books":                       {"cli message money pay pay/... pay/reconcile app app/... backup daemon", "a command parses flags, calls use cases and prints"},
-	"internal/cli/people":                      {"admin/shape cli message pay pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/people":                      {"admin/shape cli message pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
 	"cmd/cascada":                              {"cli cli/... pay pay/... pay/reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":           {"money pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},

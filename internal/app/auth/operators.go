@@ -47,7 +47,7 @@ type newToken struct {
 	Days         int // how long it is valid; 0: until it is removed
 }
 
-func (os *Operators) asked(n Newcomer) newToken {
+func (os *Operators) wanted(n Newcomer) newToken {
 	t := newToken{Name: n.Name, Person: n.Person, Role: n.Role}
 	if !n.Ends.IsZero() {
 		const day = 24 * time.Hour
@@ -65,10 +65,10 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, n Newcomer) (token
 		return "", o, err
 	}
 	if n.Person == "" || n.Person != by.ID { // one's own gives no right that its maker lacks
-		asked := os.asked(n)
+		wanted := os.wanted(n)
 		if err := os.Dual.Require(ctx, by, base.Ask{
-			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Body: asked, Secret: n.Name,
-			Details: map[string]string{"name": n.Name, "role": string(n.Role), "person": n.Person, "days": strconv.Itoa(asked.Days)},
+			Right: operators.Manage, Kind: "operator.add", Subject: n.Name, Body: wanted, Secret: n.Name,
+			Details: map[string]string{"name": n.Name, "role": string(n.Role), "person": n.Person, "days": strconv.Itoa(wanted.Days)},
 		}); err != nil {
 			return "", o, err
 		}

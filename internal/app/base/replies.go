@@ -35,11 +35,11 @@ type repeatableKey struct{}
 // replySuffix ends the once-key of a reply.
 const replySuffix = "|reply"
 
-// Repeatable returns the context in which a request of an owner is to be carried out; or the reply, if it was carried out before. Without a
+// NewRepeatable returns the context in which a request of an owner is to be carried out; or the reply, if it was carried out before. Without a
 // key the context does not change.
 //
 // Errors: idempotency_conflict if the key was used with another body, or if the reply is lost.
-func (b *Base) Repeatable(ctx context.Context, owner string, i Idempotency) (context.Context, *Repeatable, *Reply, error) {
+func NewRepeatable(ctx context.Context, b *Base, owner string, i Idempotency) (context.Context, *Repeatable, *Reply, error) {
 	r := &Repeatable{b: b, key: strings.Join([]string{"operator", owner, i.Route, i.Key}, "|"), hash: i.Hash, at: b.Now()}
 	if i.Key == "" {
 		return ctx, r, nil, nil

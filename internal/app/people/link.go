@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -389,32 +388,6 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 		return l, u, base.OrRefuse(err, people.NoLink())
 	}
 	return l, u, nil
-}
-
-// stillGiven returns an error for an invitation whose giver could not give it any more: a user who was removed, or has a
-// lesser role now, must not come back through an earlier invitation. Invitations from programs and the command line are
-// not checked.
-//
-// Errors: not_found.
-func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
-	if l.Kind != people.Invitation {
-		return nil
-	}
-	if !strings.HasPrefix(l.By, people.UserPrefix) {
-		return ls.stillHeld(ctx, l)
-	}
-	by, err := ls.Store.Users().Get(ctx, l.By)
-	if err != nil || !by.Active() {
-		return base.OrRefuse(err, people.NoLink())
-	}
-	if l.Merchant == "" && by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operator.May(operators.Merchants) {
-		return nil
-	}
-	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)
-	if err != nil || !m.Role.MayGive(l.Role) {
-		return base.OrRefuse(err, people.NoLink())
-	}
-	return nil
 }
 
 // SignInBy signs a user in with a link. A second factor is asked for as usual.

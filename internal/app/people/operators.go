@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -59,6 +60,32 @@ func (ls *Links) stillHeld(ctx context.Context, l people.Link) error {
 		err = people.NoLink()
 	}
 	return err
+}
+
+// stillGiven returns an error for an invitation whose giver could not give it any more: a user who was removed, or has a
+// lesser role now, must not come back through an earlier invitation. Invitations from programs and the command line are
+// not checked.
+//
+// Errors: not_found.
+func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
+	if l.Kind != people.Invitation {
+		return nil
+	}
+	if !strings.HasPrefix(l.By, people.UserPrefix) {
+		return ls.stillHeld(ctx, l)
+	}
+	by, err := ls.Store.Users().Get(ctx, l.By)
+	if err != nil || !by.Active() {
+		return base.OrRefuse(err, people.NoLink())
+	}
+	if l.Merchant == "" && by.Operator.May(operators.Manage) || l.Merchant != "" && by.Operator.May(operators.Merchants) {
+		return nil
+	}
+	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)
+	if err != nil || !m.Role.MayGive(l.Role) {
+		return base.OrRefuse(err, people.NoLink())
+	}
+	return nil
 }
 
 // Confirm lets an invitation of an operator go out (DASH-33): a second operator confirms whom the first one invited. Only now does the link

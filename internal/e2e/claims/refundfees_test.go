@@ -70,7 +70,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		o := keeper(t, op.Instance)
 		path := "/merchants/" + o.Merchant.ID
 		shown := func(term string) string {
-			return fmt.Sprintf(`{"id":%q,"name":"Acme","tier":"standard","trustScore":600,"plan":"standard","assignments":[],"refundFees":%q,"installments":[],"platformFeePct":1.2,"rollingReservePct":5,
+			return fmt.Sprintf(`{"id":%q,"name":"Acme","email":"ops@acme.example","industry":"","language":"en","tier":"standard","trustScore":600,"plan":"standard","assignments":[],"refundFees":%q,"installments":[],"platformFeePct":1.2,"rollingReservePct":5,
 				"settlementDelay":"48h","withdrawalFeeUsd":3,"chargebackFeeUsd":20,"createdAt":"<time>","paused":null,"pausedAt":null,"closed":null,"closedAt":null,"erasedAt":null,"sandbox":true}`, o.Merchant.ID, term)
 		}
 		op.Get(t, path).Is(t, http.StatusOK, shown("kept"))

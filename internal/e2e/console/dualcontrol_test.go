@@ -148,6 +148,7 @@ func TestSecretsAreProposedAndGivenAgain(t *testing.T) {
 		proposed(t, op.Post(t, "/accounts", strings.Replace(account, "key-1", "key-2", 1))) // that is another one
 		op.Post(t, "/accounts", account).Want(t, http.StatusCreated)
 		proposed(t, op.Post(t, "/accounts/bank/credentials", `{"credentials":{"apiKey":"key-3"}}`))
+		proposed(t, op.Post(t, "/users/"+harness.OperatorUser(t, op.NewShop(t)).User.ID+"/unlock", "")) // with a link it would be a second identity
 		if _, _, err := op.App.Operators.Add(ctx, audit.Actor{Kind: audit.ByOperator, ID: op.Name}, auth.Newcomer{Name: "carla", Role: operators.Viewer}); err == nil {
 			t.Error("one person makes a token for somebody")
 		}

@@ -157,7 +157,7 @@ func TestOperatorsQueriesAreReadAlike(t *testing.T) {
 		}
 		for query, want := range map[string]string{
 			"": "200", "all=": "200", "all": "200", "all=true": "200", "all=false": "200", "all=1": refused("all"), "all=TRUE": refused("all"), "all=yes": refused("all"),
-			"all=true&all=false": refused("all"), "nonsense=1": refused("nonsense"), "al=true": refused("al"), "all=%ff": refused("all"), "limit=1": refused("limit"),
+			"all=true&all=false": refused("all"), "nonsense=1": refused("nonsense"), "al=true": refused("al"), "all=%ff": refused("all"), "limit=1": "200", "limit=0": refused("limit"),
 		} {
 			if got := op.Get(t, "/accounts?"+query).Problem(t); got != want {
 				t.Errorf("/accounts?%s: got %s, want %s", query, got, want)
