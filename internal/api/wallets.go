@@ -162,7 +162,7 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 }
 
 func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {
-	if err := a.uses.Wallets.Delete(ctx, call.Principal, call.Scope, in.ID); err != nil {
+	if err := a.uses.Wallets.Delete(ctx, call.Actor(), call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

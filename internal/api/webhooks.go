@@ -180,7 +180,7 @@ func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOu
 }
 
 func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscribeOut, error) {
-	if err := a.uses.Webhooks.Unsubscribe(ctx, call.Principal, call.Scope, in.ID); err != nil {
+	if err := a.uses.Webhooks.Unsubscribe(ctx, call.Actor(), call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &unsubscribeOut{}

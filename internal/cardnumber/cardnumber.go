@@ -11,7 +11,28 @@ import "bytes"
 
 // In reports whether a text holds a card's number. It allocates nothing.
 func In[T ~string | ~[]byte](text T) bool {
-	return found(text, plainText)
+	return found(text, plainText) && !fraction(text)
+}
+
+// fraction reports whether a text is a number below a thousand with a fraction, such as a rate or a place on the map.
+func fraction[T ~string | ~[]byte](text T) bool {
+	i := 0
+	if len(text) > 0 && text[0] == '-' {
+		i++
+	}
+	from := i
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	if i == from || i > from+3 || i+1 >= len(text) || text[i] != '.' {
+		return false
+	}
+	for i++; i < len(text); i++ {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // InJSON reports whether a JSON text may hold a card's number: it reads escapes, but does not know where a text ends within
@@ -35,7 +56,7 @@ func Is(text string) bool {
 			return false
 		}
 	}
-	return r.n <= longest && r.n >= shortest && isCard(r.digits[:r.n])
+	return r.n <= longest && r.n >= shortest && isCard(r.digits[:r.n], r.ng > 1)
 }
 
 const (
@@ -71,7 +92,7 @@ type run struct {
 // digit adds a digit whose bytes begin at a place.
 func (r *run) digit(d byte, at int) {
 	if r.ng == 0 || r.apart {
-		if r.ng == mostGroups || r.n+longest+1 > mostDigits {
+		if r.full() {
 			r.halve()
 		}
 		r.groups[r.ng] = group{from: r.n, start: at, rare: r.rare}
@@ -98,10 +119,13 @@ func (r *run) halve() {
 	r.cut, r.plus = true, false
 }
 
-// card returns the first and the last of the groups that are a card's number.
-func (r *run) card() (first, last int, found bool) {
+// full reports whether another group may let groups go.
+func (r *run) full() bool { return r.ng == mostGroups || r.n+longest+1 > mostDigits }
+
+// card reports whether groups of the run are a card's number. The text is the one that the run is from.
+func card[T ~string | ~[]byte](r *run, text T, how syntax) bool {
 	if r.n < shortest {
-		return 0, 0, false
+		return false
 	}
 	for first := range r.ng {
 		n := 0
@@ -112,13 +136,51 @@ func (r *run) card() (first, last int, found bool) {
 			if n += r.groups[last].n; n < shortest || n > longest || !r.grouped(first, last, n) {
 				continue
 			}
-			from := r.groups[first].from
-			if (first > 0 || !r.plus || n > longestPhone) && isCard(r.digits[from:from+n]) {
-				return first, last, true
+			from, start, end := r.groups[first].from, r.groups[first].start, r.groups[last].end
+			if (first > 0 || !r.plus || n > longestPhone) && isCard(r.digits[from:from+n], last > first) &&
+				!r.inLonger(first, last, account(text, r)) && !inUUID(text, start, end, how) && (last > first || !inHash(text, start, end)) {
+				return true
 			}
 		}
 	}
-	return 0, 0, false
+	return false
+}
+
+// longRow is how many digits a row of groups of four has at least that is a longer number as a whole, such as the key of a NF-e (44) or an
+// IBAN.
+const longRow = 20
+
+// inLonger reports whether groups of four are in a row of such groups that is a longer number. A shorter group may end it, and the first
+// group of an account's number begins it. A card's number in front of the month and the year of its expiry is none.
+func (r *run) inLonger(first, last int, account bool) bool {
+	four := func(i int) bool { return r.groups[i].n == 4 || i == 0 && account }
+	from, to := first, first
+	for from > 0 && !r.groups[from].rare && four(from-1) {
+		from--
+	}
+	for to < r.ng && four(to) && (to == from || !r.groups[to].rare) {
+		to++
+	}
+	n := 4 * (to - from)
+	if to < r.ng && r.groups[to].n < 4 && !r.groups[to].rare {
+		n += r.groups[to].n
+		to++
+	}
+	if n < longRow || last >= to {
+		return false
+	}
+	if expiry := from + 4; first == from && last == from+3 && r.groups[expiry].n == 4 && n < longRow+4 {
+		at := r.groups[expiry].from
+		month := 10*r.digits[at] + r.digits[at+1]
+		return month < 1 || month > 12
+	}
+	return true
+}
+
+// account reports whether a run begins as an IBAN does: two letters and two digits.
+func account[T ~string | ~[]byte](text T, r *run) bool {
+	at := r.groups[0].start
+	return !r.cut && r.groups[0].n == 2 && at >= 2 && letter(text[at-1]) && letter(text[at-2]) && (at == 2 || !letter(text[at-3]) && text[at-3] != '\\')
 }
 
 // usual are groups in which people write card numbers, besides those of four.
@@ -186,8 +248,8 @@ func find[T ~string | ~[]byte](text T, how syntax) bool {
 			i = end
 			continue
 		}
-		end, card := readRun(text, i, how)
-		if card {
+		end, found := readRun(text, i, how)
+		if found {
 			return true
 		}
 		i = end
@@ -196,12 +258,11 @@ func find[T ~string | ~[]byte](text T, how syntax) bool {
 }
 
 // readRun reads the run that begins at i. It returns where the run ends, and whether it has a card's number.
-func readRun[T ~string | ~[]byte](text T, i int, how syntax) (end int, card bool) {
+func readRun[T ~string | ~[]byte](text T, i int, how syntax) (end int, found bool) {
 	var r run
 	r.plus = i > 0 && text[i-1] == '+'
 	end = read(&r, text, i, how)
-	first, last, card := r.card()
-	return end, card && (first != last || !inHash(text, r.groups[first].start, r.groups[last].end))
+	return end, card(&r, text, how)
 }
 
 // read reads a run that begins at i, and returns where it ends. It stops early where the run is full and has a card.
@@ -211,10 +272,8 @@ func read[T ~string | ~[]byte](r *run, text T, i int, how syntax) int {
 		kind, digit, size := next(text, i, how)
 		switch kind {
 		case isDigit:
-			if (r.ng == mostGroups || r.n+longest+1 > mostDigits) && r.apart {
-				if _, _, found := r.card(); found {
-					return i
-				}
+			if r.apart && r.full() && card(r, text, how) {
+				return i
 			}
 			r.digit(digit, i)
 			r.groups[r.ng-1].end = i + size
@@ -242,6 +301,49 @@ func inHash[T ~string | ~[]byte](text T, start, end int) bool {
 	}
 	word := start > 0 && letter(text[start-1]) || end < len(text) && letter(text[end])
 	return letters > 0 && end-start >= shortestHash && !word
+}
+
+// uuid is the length of a UUID as text: 8-4-4-4-12 hexadecimal digits.
+const uuid = 36
+
+// inUUID reports whether bytes of a text are within a UUID that has a letter.
+func inUUID[T ~string | ~[]byte](text T, start, end int, how syntax) bool {
+	for from := start; from >= 0 && start-from < uuid; from-- {
+		if from+uuid >= end && from+uuid <= len(text) && isUUID(text, from) &&
+			(from == 0 || !hexadecimal(text[from-1])) && !hexadecimalAt(text, from+uuid, how) {
+			return true
+		}
+		if from > 0 && text[from-1] != '-' && !hexadecimal(text[from-1]) {
+			break
+		}
+	}
+	return false
+}
+
+func isUUID[T ~string | ~[]byte](text T, from int) bool {
+	letters := 0
+	for i := range uuid {
+		c := text[from+i]
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case !hexadecimal(c):
+			return false
+		case c > '9':
+			letters++
+		}
+	}
+	return letters > 0
+}
+
+// hexadecimalAt reports whether a hexadecimal digit is at a place of a text, or may be written there as an escape.
+func hexadecimalAt[T ~string | ~[]byte](text T, at int, how syntax) bool {
+	if at == len(text) {
+		return false
+	}
+	return hexadecimal(text[at]) || text[at] == '\\' && how&jsonText != 0 || text[at] == '%' && how&addressText != 0
 }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -12,7 +12,7 @@ import (
 
 // cards are test numbers that schemes and providers publish, one of each range and length.
 var cards = []string{
-	"4242424242424242", "4111111111111111", "4012888888881881", "4222222222222", "4000056655665556", "4917610000000000003", // Visa
+	"4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "4917610000000000003", // Visa
 	"5555555555554444", "5105105105105100", "2223003122003222", "2720990000000007", // Mastercard
 	"378282246310005", "371449635398431", "343434343434343", // American Express
 	"6011111111111117", "6445644564456445", "6500000000000002", // Discover
@@ -104,7 +104,9 @@ func escapedAll(text string) string {
 // Other numbers pass, also where their digits end as a card's do.
 func TestOtherNumbersPass(t *testing.T) {
 	for _, text := range []string{
-		"", "1", "4242", "4242424242424241", "0000000000000000", "1234567890123452", "9999999999999995",
+		"", "1", "4242", "4222222222222", "670000000000",
+		"3526 0142 4242 4242 4242 4200 1000 0000 4212 3456 7890", "ES91 4242 4242 4242 4242 1332", "AT61 4242 4242 4242 4242",
+		"4.242424242424242", "-42.42424242424242", "30012026101401", "30032099101419", "2301202610141248", "36120310144807", "4242424242424241", "0000000000000000", "1234567890123452", "9999999999999995",
 		"52998224725", "529.982.247-25", "36.227.206/2716-67", "GODE561231HDFRRN09", "2026113001144804", "1700000000000000",
 		"42424242424242424242", "142424242424242424242", "00000000000042424242424242424242", "4006381333931", "+4915123456789", "4915123456786",
 		"+57 300 123 4567", "573001234567", "+58 412 1234567", "+55 11 91234-5678", "+54 9 11 2345-6789", "+52 1 55 1234 5678", "+378282246310005",
@@ -152,6 +154,38 @@ func TestNumbersWithACheckDigitOfTheirOwnPass(t *testing.T) {
 				t.Fatalf("%s is said to be a card's number", text)
 			}
 		}
+	}
+}
+
+// Marks, an expiry and other texts beside a number do not hide it.
+func TestNumbersBesideOthersAreFound(t *testing.T) {
+	for _, text := range []string{
+		"4242 4242 4242 4242 1229", "4242 4242 4242 4242 0127 123", "6759 6498 2643 8453", "6700 0000 0000", "4242.4242.4242.4242", "4242424242424242.0",
+		"dcf75201-f1f0-4988-9712-53755037a0a7 4242424242424242", "4242424242424242-f1f0-4988-9712-53755037a0a7", "e3b0c44298fc1c149afb4242424242424242b27ae41e4649 4242424242424242",
+	} {
+		if !In(text) {
+			t.Errorf("%q: not found", text)
+		}
+	}
+}
+
+// No random UUID is refused, of version 4 or 7.
+func TestUUIDsPass(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	texts := []string{"dcf75201-f1f0-4988-9712-53755037a0a7", "65556908-5436-4696-9e55-3ebf0a845daa", "06d00e15-56fd-4043-8314-39393132f1d4"}
+	for i := range 1_000_000 {
+		a, b := random.Uint64(), random.Uint64()
+		version := uint64(4)
+		if i%2 == 1 {
+			a, version = a>>24|0x0199<<48, 7
+		}
+		texts = append(texts, fmt.Sprintf("%08x-%04x-%x%03x-%04x-%012x", a>>32, a>>16&0xffff, version, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff))
+		for _, id := range texts {
+			if In(id) || i%16 == 0 && InJSON([]byte(`{"id":"`+id+`"}`)) {
+				t.Fatalf("%s is said to hold a card's number", id)
+			}
+		}
+		texts = texts[:0]
 	}
 }
 

@@ -109,7 +109,7 @@ func (w *world) deletes(shop *merchant, chance *rand.Rand) {
 		time.Sleep(8*time.Minute + time.Duration(chance.Int64N(int64(6*time.Minute)))) // about when it is sent
 		for try := range 5 {
 			err, heard := w.ask(fmt.Sprint("deletes ", name, " ", try), patience, func(ctx context.Context, n *node) error {
-				return n.app.Wallets.Delete(ctx, shop.by, shop.by.Scope, wallet)
+				return n.app.Wallets.Delete(ctx, shop.by.Actor(), shop.by.Scope, wallet)
 			})
 			if heard && err == nil {
 				w.gates.gone[wallet] = time.Now()

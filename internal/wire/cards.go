@@ -83,6 +83,9 @@ func suspected(parts [][]byte) bool {
 // wholeBody is the path of an issue that is about no field.
 const wholeBody = "body"
 
+// mostDepth is the depth of a body below which a field is named.
+const mostDepth = 64
+
 // findCard returns the first card's number in a body that is read into a type, nil for any.
 func findCard(body []byte, of reflect.Type) (found Issue) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -99,15 +102,22 @@ func findCard(body []byte, of reflect.Type) (found Issue) {
 		if kind != '"' && kind != '0' {
 			continue
 		}
-		text, at := token.String(), slices.Collect(decoder.StackPointer().Tokens())
+		text := token.String()
+		if kind == '0' {
+			text, _, _ = strings.Cut(text, ".") // a fraction is none
+		}
+		if !cardnumber.In(text) {
+			continue
+		}
+		if decoder.StackDepth() > mostDepth { // no schema is as deep: what holds it has no name of ours
+			return cardIssue(wholeBody)
+		}
+		at := slices.Collect(decoder.StackPointer().Tokens())
 		if inside, n := decoder.StackIndex(decoder.StackDepth()); kind == '"' && inside == '{' && n%2 == 1 { // a name
 			if n := len(at); n > 0 && at[n-1] == text { // its own
 				at = at[:n-1]
 			}
-			if cardnumber.In(text) {
-				return cardIssue(shownPath(at))
-			}
-			continue
+			return cardIssue(shownPath(at))
 		}
 		if holdsCard(text, textTag(of, at)) {
 			return cardIssue(shownPath(at))
@@ -115,7 +125,7 @@ func findCard(body []byte, of reflect.Type) (found Issue) {
 	}
 }
 
-// holdsCard reports whether the text of a field holds a card's number.
+// holdsCard reports whether the text of a field in which a card's number was found counts as one that holds it.
 func holdsCard(text, tag string) bool {
 	switch tag {
 	case "account":
@@ -123,7 +133,7 @@ func holdsCard(text, tag string) bool {
 	case "number":
 		return cardnumber.Is(text)
 	}
-	return cardnumber.In(text)
+	return true
 }
 
 // shownPath names a body's member as issues do. Names that hold a card's number were refused before.

@@ -162,7 +162,7 @@ func (l *Leaving) Rest(ctx context.Context, m tenants.Merchant, live bool) (r Re
 // page is how many merchants are read at a time.
 const page = 100
 
-// List lists all merchants that are closed and not erased.
+// List lists all merchants that are closed, until all that is only their own was removed.
 func (l *Leaving) List(ctx context.Context) (all []tenants.Merchant, err error) {
 	for after, more := "", true; more; {
 		list, err := l.Store.Merchants().Leaving(ctx, after, page)
@@ -193,6 +193,9 @@ func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
 	if l.MayMoveMoney() != nil { // the database was restored, and is not open yet
 		return nil
 	}
+	if m.Leaving.Erased() { // the clean-up stopped in between
+		return l.clean(ctx, m)
+	}
 	empty := true
 	for _, live := range []bool{true, false} {
 		r, err := l.Rest(ctx, m, live)
@@ -212,12 +215,81 @@ func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
 	if !empty || l.keep <= 0 || l.Now().Before(m.Leaving.ClosedAt.Add(l.keep)) {
 		return nil
 	}
-	return l.erase(ctx, m)
+	if recent, err := l.recent(ctx, m); err != nil || recent {
+		return err
+	}
+	if m, err := l.Onboarding.Erase(ctx, l.bySystem(), m); err != nil || !m.Leaving.Erased() { // it was opened meanwhile
+		return err
+	}
+	m, err := l.AnyMerchant(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	return l.clean(ctx, m)
+}
+
+// bySystem is the service itself.
+func (*Leaving) bySystem() audit.Actor { return audit.Actor{Kind: audit.BySystem} }
+
+// erasesAfter is how old the last payment and the last withdrawal of a merchant are before it is erased, whatever the retention is: disputes
+// of cards, refunds by banks and returned payouts come up to so long afterwards, and need its people, keys and wallet.
+const erasesAfter = 180 * 24 * time.Hour
+
+// recent reports whether a merchant has a payment or a withdrawal in production that is too young for its erasure.
+func (l *Leaving) recent(ctx context.Context, m tenants.Merchant) (bool, error) {
+	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
+	if err != nil {
+		return false, err
+	}
+	one, since := lists.Page{Limit: 1}, lists.Span{From: l.Now().Add(-erasesAfter)}
+	for _, shop := range shops {
+		scope := tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: true}
+		payments, err := l.Store.Payments().List(ctx, scope, lists.PaymentFilter{Page: one, Span: since})
+		if err != nil || len(payments) > 0 {
+			return true, err
+		}
+		withdrawals, _, err := l.Store.Withdrawals().List(ctx, scope, lists.WithdrawalFilter{Page: one, Span: since})
+		if err != nil || len(withdrawals) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// Owing lists the merchants that were erased and have a balance again, such as one that a late dispute made negative.
+func (l *Leaving) Owing(ctx context.Context) (all []tenants.Merchant, err error) {
+	for before, more := "", true; more; {
+		list, err := l.Store.Merchants().Find(ctx, "", before, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			if before = m.ID; m.Leaving.GoneAt.IsZero() { // List has it
+				continue
+			}
+			r, err := l.Rest(ctx, m, true)
+			if err != nil {
+				return nil, err
+			}
+			if !r.Empty() {
+				all = append(all, m)
+			}
+		}
+		more = len(list) == page
+	}
+	return all, nil
 }
 
 // payOut withdraws all that is available to the wallet of the merchant's first shop. What refuses it, such as a missing wallet, is for a
 // person: it is on the operator's page.
 func (l *Leaving) payOut(ctx context.Context, m tenants.Merchant, live bool, amount int64) error {
+	if l.RecoveryState.Load().Active(l.Now()) { // its earlier payout may be unknown
+		return nil
+	}
+	m, err := l.AnyMerchant(ctx, m.ID) // it may have been opened or paused since it was listed
+	if err != nil || !m.Leaving.Closed() || m.Paused != "" {
+		return err
+	}
 	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
 	if err != nil || len(shops) == 0 {
 		return err
@@ -234,10 +306,10 @@ func (l *Leaving) payOut(ctx context.Context, m tenants.Merchant, live bool, amo
 	return base.UnlessStale(err)
 }
 
-// erase ends keys, logins, webhooks and wallets of a merchant that has nothing left, and removes what is its alone (LEAVE-4). Shoppers'
-// data was erased by the retention before: all payments are older than the closing. A repeat goes on where it stopped.
-func (l *Leaving) erase(ctx context.Context, m tenants.Merchant) error {
-	by := l.Self()
+// clean ends keys, logins, webhooks and wallets of a merchant that was erased (LEAVE-4). Shoppers' data was erased by the retention before:
+// all payments are older than the closing. A repeat goes on where it stopped, and the merchant is listed until all is gone.
+func (l *Leaving) clean(ctx context.Context, m tenants.Merchant) error {
+	by := l.bySystem()
 	keys, err := l.Store.Keys().List(ctx, m.ID)
 	if err != nil {
 		return err
@@ -263,13 +335,12 @@ func (l *Leaving) erase(ctx context.Context, m tenants.Merchant) error {
 			}
 		}
 	}
-	_, err = l.Onboarding.Erase(ctx, by, m.ID)
-	return err
+	return base.UnlessStale(l.Store.Commit(ctx, pay.Change{Merchants: []tenants.Merchant{m.Gone(l.Now())}}))
 }
 
 // eraseShop deletes the wallets and the endpoints of a shop.
 func (l *Leaving) eraseShop(ctx context.Context, scope tenants.Scope) error {
-	by := base.Principal{Scope: scope}
+	by := l.bySystem()
 	for more := true; more; {
 		wallets, _, err := l.Store.Wallets().List(ctx, scope, pay.WalletActive, lists.Page{Limit: page})
 		if err != nil {

@@ -52,12 +52,14 @@ func (ob *Onboarding) SwitchSandbox(ctx context.Context, by audit.Actor, id stri
 	})
 }
 
-// Erase removes what is a merchant's alone, at the end of its leaving.
+// Erase removes a merchant's address, and lets it come back no more, at the end of its leaving. It does nothing if the merchant changed since
+// it was read: it may have been opened.
 //
 // Errors: store.ErrNotFound.
-func (ob *Onboarding) Erase(ctx context.Context, by audit.Actor, id string) (merchants.Merchant, error) {
+func (ob *Onboarding) Erase(ctx context.Context, by audit.Actor, read merchants.Merchant) (merchants.Merchant, error) {
+	id := read.ID
 	return ob.change(ctx, id, func(m merchants.Merchant) (merchants.Merchant, []audit.Entry, error) {
-		if !m.Leaving.Closed() || m.Leaving.Erased() {
+		if m.Version != read.Version || !m.Leaving.Closed() || m.Leaving.Erased() {
 			return m, nil, nil
 		}
 		return m.Erase(ob.Now()), ob.Audited(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantErased, id, nil), nil

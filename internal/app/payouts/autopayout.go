@@ -116,6 +116,6 @@ func PayOff(ctx context.Context, po *Payouts, scope merchants.Scope, m merchants
 	if err := m.MayWithdraw(scope.Live); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	mark := base.MarkAbout(po.Vault, "leaving|"+m.ID+"|"+amount.String())
+	mark := base.MarkAbout(po.Vault, "leaving|"+string(scope.Environment())+"|"+m.ID+"|"+amount.String())
 	return po.withdrawOnce(ctx, po.Self(), scope, m, NewWithdrawal{Amount: amount, Mark: mark})
 }

@@ -145,7 +145,7 @@ func (d *Wallets) List(ctx context.Context, scope merchants.Scope, status pay.Wa
 // wallet's history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope merchants.Scope, id string) error {
+func (d *Wallets) Delete(ctx context.Context, by audit.Actor, scope merchants.Scope, id string) error {
 	return base.Again(func() error {
 		w, err := d.Get(ctx, scope, id)
 		if err != nil {
@@ -155,7 +155,7 @@ func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope merchants
 		if !ok {
 			return nil
 		}
-		change.Audit = d.Audited(by.Actor(), scope, audit.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
+		change.Audit = d.Audited(by, scope, audit.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
 		return d.Store.Commit(ctx, change)
 	})
 }

@@ -406,11 +406,11 @@ func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope me
 // Unsubscribe deletes an endpoint. Its unsent deliveries are dropped.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope merchants.Scope, subscription string) error {
+func (w *Webhooks) Unsubscribe(ctx context.Context, by audit.Actor, scope merchants.Scope, subscription string) error {
 	return w.change(ctx, scope, subscription, func(read webhooks.Subscription) (pay.Change, error) {
 		return pay.Change{
 			Subscriptions: []webhooks.Subscription{read.Delete(w.TimeOf(scope))},
-			Audit:         w.Audited(by.Actor(), scope, audit.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)}),
+			Audit:         w.Audited(by, scope, audit.WebhookDeleted, read.ID, map[string]string{"url": origin(read.URL)}),
 		}, nil
 	})
 }

@@ -71,7 +71,7 @@ func (c *merchantSandboxCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type merchantLeavingCmd struct {
 	cli.DatabaseFlags
-	Merchant string `arg:"" optional:"" help:"Merchant's id, mer_…; without one, all that leave."`
+	Merchant string `arg:"" optional:"" help:"Merchant's id, mer_…; without one, all that leave, and those that have left and have a balance again."`
 }
 
 func (c *merchantLeavingCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -89,6 +89,10 @@ func (c *merchantLeavingCmd) Run(ctx context.Context, log *slog.Logger) error {
 		list = append(list, m)
 	} else if list, err = a.Leaving.List(ctx); err != nil {
 		return err
+	} else if owing, err := a.Leaving.Owing(ctx); err != nil {
+		return err
+	} else {
+		list = append(list, owing...)
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "MERCHANT\tENVIRONMENT\tCLOSED\tPAYMENTS\tCLAIMS\tPENDING\tAVAILABLE\tFROZEN\tRESERVE\tSUSPENSE\tIN TRANSIT\tWAITS FOR")

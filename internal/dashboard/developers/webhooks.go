@@ -302,7 +302,7 @@ func (d *developers) rollSecret(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 func (d *developers) unsubscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := d.Uses.Webhooks.Unsubscribe(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
+	if err := d.Uses.Webhooks.Unsubscribe(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
 	return d.done(w, r, v, "webhooks", "hook_deleted")

@@ -87,7 +87,7 @@ func (m *moneyPages) askRemoval(w http.ResponseWriter, r *http.Request, v *frame
 }
 
 func (m *moneyPages) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := m.Uses.Wallets.Delete(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
+	if err := m.Uses.Wallets.Delete(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
 	m.Flash(w, "wallet_removed")

@@ -131,7 +131,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"the end of a wallet": func(t *testing.T, b *blind) func() error {
 			w, err := b.Wallets.Add(ctx, b.who, b.who.Scope, wallet)
 			harness.Must(t, err)
-			return func() error { return b.Wallets.Delete(ctx, b.who, b.who.Scope, w.ID) }
+			return func() error { return b.Wallets.Delete(ctx, b.who.Actor(), b.who.Scope, w.ID) }
 		},
 		"a withdrawal": func(t *testing.T, b *blind) func() error {
 			w := b.funded(t, wallet)
@@ -167,7 +167,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"the end of a webhook": func(t *testing.T, b *blind) func() error {
 			id := subscribe(t, b)
-			return func() error { return b.Webhooks.Unsubscribe(ctx, b.who, b.who.Scope, id) }
+			return func() error { return b.Webhooks.Unsubscribe(ctx, b.who.Actor(), b.who.Scope, id) }
 		},
 		"a provider account": func(t *testing.T, b *blind) func() error {
 			_, n := account(t, b)

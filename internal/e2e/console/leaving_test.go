@@ -225,6 +225,16 @@ func erased(t *testing.T, s *harness.Instance, o harness.Client) {
 	if !m.Leaving.Erased() || m.Email != "" || m.Name == "" {
 		t.Fatalf("the merchant is %+v, want it erased", m.Leaving)
 	}
+	if m.Leaving.GoneAt.IsZero() {
+		t.Error("the merchant is not gone")
+	}
+	for _, act := range []audit.Act{audit.MerchantErased, audit.WalletDeleted, audit.WebhookDeleted} {
+		list, err := s.App.Store.Audit().Latest(ctx, audit.Filter{Merchant: m.ID, Act: act}, 1)
+		harness.Must(t, err)
+		if len(list) != 1 || list[0].By != (audit.Actor{Kind: audit.BySystem}) {
+			t.Errorf("the entry of %s is %+v, want one by the service", act, list)
+		}
+	}
 	if r := o.Get(t, "/payments"); r.Status != http.StatusUnauthorized {
 		t.Errorf("a key of a merchant that has left gets %s", r)
 	}
@@ -283,7 +293,14 @@ func TestOperatorsCloseMerchantsAndSwitchSandboxes(t *testing.T) {
 		o.Get(t, "/payments").Want(t, http.StatusOK)
 
 		op.Post(t, path+"/close", `{"reason":"For good"}`).Want(t, http.StatusOK)
-		_, err := op.App.Onboarding.Erase(ctx, op.App.Self(), o.Merchant.ID)
+		read, err := op.App.AnyMerchant(ctx, o.Merchant.ID)
+		harness.Must(t, err)
+		before := read
+		before.Version--
+		if m, err := op.App.Onboarding.Erase(ctx, op.App.Self(), before); err != nil || m.Leaving.Erased() {
+			t.Errorf("a merchant that changed since it was read was erased (%v)", err)
+		}
+		_, err = op.App.Onboarding.Erase(ctx, op.App.Self(), read)
 		harness.Must(t, err)
 		op.Post(t, path+"/reopen", "").Refused(t, "409 conflict_state conflict_error reason=merchant_erased")
 	})

@@ -12,7 +12,8 @@ import (
 type Leaving struct {
 	Reason   string    // why it was closed, for its team
 	ClosedAt time.Time // nothing new begins from then on; zero: it is open
-	ErasedAt time.Time // what is only its own was removed; zero: it was not
+	ErasedAt time.Time // it cannot come back from then on, and what is only its own is removed; zero: it may
+	GoneAt   time.Time // all that is only its own was removed; zero: some of it may be left
 }
 
 // Closed reports whether the merchant is leaving, or has left.
@@ -60,6 +61,13 @@ func (m Merchant) Erase(now time.Time) Merchant {
 	m.Version++
 	m.Email, m.Industry = "", ""
 	m.Leaving.ErasedAt = now
+	return m
+}
+
+// Gone ends the leaving of a merchant that was erased: its keys, logins, wallets and endpoints have ended.
+func (m Merchant) Gone(now time.Time) Merchant {
+	m.Version++
+	m.Leaving.GoneAt = now
 	return m
 }
 

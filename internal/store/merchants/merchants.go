@@ -38,6 +38,7 @@ var Table = table.Describe(table.Table[merchants.Merchant]{
 		f.Text("close_reason", &m.Leaving.Reason)
 		f.Time("closed_at", &m.Leaving.ClosedAt)
 		f.Time("erased_at", &m.Leaving.ErasedAt)
+		f.Time("gone_at", &m.Leaving.GoneAt)
 		f.Flag("sandbox_off", &m.SandboxOff)
 		f.Time("created_at!", &m.CreatedAt)
 	},
@@ -158,9 +159,9 @@ func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]
 	return base.Many(ctx, s.b, findMerchants, Table.Scan(s.b.Personal), before, text, limit)
 }
 
-var leavingMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.closed_at > 0 AND m.erased_at = 0 AND m.id > $1 ORDER BY m.id LIMIT $2`)
+var leavingMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.closed_at > 0 AND m.gone_at = 0 AND m.id > $1 ORDER BY m.id LIMIT $2`)
 
-// Leaving lists merchants that are closed and not erased, by id, after one.
+// Leaving lists merchants that are closed and of which something of their own is left, by id, after one.
 func (s Merchants) Leaving(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
 	return base.Many(ctx, s.b, leavingMerchants, Table.Scan(s.b.Personal), after, limit)
 }

@@ -23,11 +23,12 @@ CREATE TABLE merchants (
   assignments TEXT NOT NULL, -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
   close_reason TEXT NOT NULL, -- why it was closed, for its team
   closed_at BIGINT NOT NULL, -- nothing new begins from then on; 0: it is open
-  erased_at BIGINT NOT NULL, -- what is only its own was removed; 0: it was not
+  erased_at BIGINT NOT NULL, -- it cannot come back from then on; 0: it may
+  gone_at BIGINT NOT NULL, -- all that is only its own was removed; 0: some of it may be left
   sandbox_off BOOLEAN NOT NULL
 );
 
-CREATE INDEX merchants_leaving ON merchants (id) WHERE closed_at > 0 AND erased_at = 0;
+CREATE INDEX merchants_leaving ON merchants (id) WHERE closed_at > 0 AND gone_at = 0;
 
 CREATE TABLE shops (
   id TEXT NOT NULL PRIMARY KEY,
