@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/message"
-	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/getkin/kin-openapi/openapi3"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -346,6 +347,19 @@ func TestAdminAPIDecidesCases(t *testing.T) {
 		op.Post(t, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"the bank"}`).Want(t, fine)
 		if r := op.Post(t, "/claims/"+claim+"/ask", `{"note":"who paid?"}`); !strings.HasPrefix(r.Problem(t), "409 claim_already_resolved") {
 			t.Errorf("a question about a claim that has ended gets %s", r)
+		}
+		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		op.Notify(t, "sandbox-1", harness.NoticeBody(late, `"status":"declined"`)).Want(t, fine)
+		op.Notify(t, "sandbox-1", harness.NoticeBody(late, harness.Paid50)).Want(t, fine)
+		inquiry := op.Get(t, "/claims?transactionId="+late).Want(t, fine).Text(t, "data.0.id")
+		op.Post(t, "/claims/"+inquiry+"/ask", `{"note":"is the order still wanted?"}`).Want(t, fine)
+		odd := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		op.Notify(t, "sandbox-1", harness.NoticeBody(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, fine)
+		notice := "/notifications/" + url.PathEscape(op.Get(t, "/notifications").Want(t, fine).Text(t, "data.0.id"))
+		op.Get(t, notice).Want(t, fine)
+		op.Post(t, notice+"/close", `{"note":"given back at the provider"}`).Want(t, fine)
+		if r := op.Post(t, notice+"/close", `{"note":"once more"}`); !strings.HasPrefix(r.Problem(t), "409 conflict_state") {
+			t.Errorf("a notification is closed twice: %s", r)
 		}
 	})
 }
