@@ -115,7 +115,6 @@ var unmeasured = map[string]string{
 	"internal/bench":            "it reads replies of its own service",
 	"internal/checkout":         "it draws codes that an adapter let through, which bounds them",
 	"internal/daemon":           "the operator's own file of keys",
-	"internal/wire":             "TestNoRequestCostsMoreThanItsSize sends what it reads",
 	"internal/provider/sandbox": "TestNoRequestCostsMoreThanItsSize sends what it reads",
 }
 

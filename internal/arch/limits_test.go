@@ -68,7 +68,7 @@ var limits = map[string]int{
 	"BatchBody.account maxLength": adminID, "BatchPath.id maxLength": adminID, "BrandBody.color maxLength": len("#000000"), "BrandBody.frames maxItems": 10,
 	"BrandBody.logo maxLength": 32 << 10, "ClaimPath.id maxLength": adminID, "ClosedNotification.note maxLength": pay.MaxNote, "ContactBody.email maxLength": pay.MaxEmail,
 	"EvidenceQuestion.note maxLength": pay.MaxNote, "FloatBody.account maxLength": adminID, "FloatBody.amount maxLength": anAmountUS,
-	"FloatBody.currency maxLength": aCurrency, "FloatBody.note maxLength": pay.MaxNote, "FloatBody.reference maxLength": pay.MaxReference, "HeadsBody.lines maxItems": 1000,
+	"FloatBody.currency maxLength": aCurrency, "FloatBody.note maxLength": pay.MaxNote, "FloatBody.reference maxLength": pay.MaxReference, "HeadsBody.lines maxItems": 500,
 	"InvitationBody.email maxLength": pay.MaxEmail, "InvitationBody.merchantId maxLength": adminID, "InvitationPath.id maxLength": adminID, "KeyPath.id maxLength": adminID,
 	"LimitsBody.approvalAbove maxLength": anAmountUS, "LimitsBody.daily maxLength": anAmountUS, "LimitsBody.days maxLength": aWord,
 	"LimitsBody.hourly maxLength": anAmountUS, "LimitsBody.minimum maxLength": anAmountUS, "LimitsPath.merchantId maxLength": adminID, "NewKeyBody.rights maxItems": aList,

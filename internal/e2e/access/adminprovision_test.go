@@ -25,7 +25,7 @@ func TestAdminAPIKnowsWhatDoesNotExist(t *testing.T) {
 		harness.Must(t, err)
 		names := strings.NewReplacer("{id}", "none1", "{name}", "nobody", "{currency}", "XAU", "{environment}", "sandbox")
 		bodies := map[string]string{
-			"changeMerchant": `{"refundFees":"kept"}`, "changeContact": `{"language":"es"}`, "pauseMerchant": `{"reason":"x"}`, "createShop": `{"name":"Two"}`,
+			"closeMerchant": `{"reason":"x"}`, "switchSandbox": `{"on":false}`, "changeMerchant": `{"refundFees":"kept"}`, "changeContact": `{"language":"es"}`, "pauseMerchant": `{"reason":"x"}`, "createShop": `{"name":"Two"}`,
 			"changeShop": `{"name":"Two"}`, "createKey": `{"environment":"sandbox"}`, "rotateKey": `{}`, "revokeFoundKey": `{"key":"sk_test_x"}`, "revokeLogins": `{"loginId":"lgn_1","reason":"x"}`,
 			"changeUserRole": `{"merchantId":"mer_1","role":"owner"}`, "changeOperatorRole": `{"role":"viewer"}`, "createUserLink": `{"kind":"sign-in"}`,
 			"inviteUser": `{"email":"a@b.example","merchantId":"mer_1","role":"owner"}`, "addOperator": `{"name":"bot","role":"viewer","person":"usr_1"}`, "changeOperator": `{"role":"viewer"}`,
