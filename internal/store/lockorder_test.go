@@ -27,6 +27,8 @@ const lockOrder = `
 160 rates
 170 provider_accounts
 180 operators
+181 dual_controls
+182 proposals
 190 secrets
 200 key_uses
 210 retention
