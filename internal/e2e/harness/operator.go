@@ -84,7 +84,7 @@ func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
 // OperatorToken adds an operator to a service.
 func OperatorToken(t *testing.T, s *Instance, n auth.Newcomer, log *Diary) Operator {
 	t.Helper()
-	token, _, err := s.App.Operators.Add(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test@machine"}, n)
+	token, _, err := s.App.Operators.Add(ctx, audit.Actor{Kind: audit.BySystem}, n)
 	Must(t, err)
 	return Operator{s, n.Name, token, log}
 }

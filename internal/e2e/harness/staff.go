@@ -53,7 +53,7 @@ func OperatorWithRole(t *testing.T, o Client, role operators.Role) Staff {
 func (o Client) invited(t *testing.T, n users.Invitee, name string) Staff {
 	t.Helper()
 	n.Email = fmt.Sprintf("%s-%s@acme.example", name, strings.ToLower(o.App.NewID("", o.App.Now())))
-	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test@machine"}, "", n)
+	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.BySystem}, "", n)
 	Must(t, err)
 	token := told.Address[strings.LastIndex(told.Address, "/")+1:]
 	e, err := o.App.Links.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: merchants.English})
