@@ -312,6 +312,9 @@ func TestAdminAPISetsLimitsRulesAndRates(t *testing.T) {
 		op.Post(t, "/seals/comparisons", `{"lines":["nonsense"]}`).Refused(t, "400 invalid_request invalid_request_error param=lines")
 		op.Post(t, "/seals/comparisons", `{"lines":["- production 1 `+strings.Repeat("0", 64)+`"]}`).Want(t, fine)
 		op.Post(t, "/books-check", `{}`).Want(t, fine)
+		harness.Eventually(t, "a check is refused while another one runs", func() bool {
+			return strings.HasPrefix(op.Post(t, "/books-check", `{}`).Problem(t), "409 conflict_state")
+		})
 		op.Get(t, "/books-check").Want(t, fine)
 		op.Remove(t, "/books-check").Want(t, fine)
 		op.Post(t, "/shopper-exports", `{"merchantId":"`+m+`","email":"eva@shop.example"}`).Want(t, fine)
