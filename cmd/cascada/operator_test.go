@@ -191,8 +191,8 @@ func TestCommandsFollowTheRoleOfTheToken(t *testing.T) {
 		}
 		for args, right := range map[string]operators.Right{
 			"audit list": operators.View, "merchant create --name Acme --email a@acme.example": operators.Merchants, "merchant terms mer_1 --tier premium": operators.Prices,
-			"plan assign mer_1 premium": operators.Prices, "key create mer_1": operators.Keys, "adjust list": operators.View, "operator remove nobody": operators.Manage,
-			"provider disable nothing": operators.Accounts, "payout limit --stop now": operators.Limits, "claim ask CLM-1": operators.Cases, "master-key rotate": operators.Machine,
+			"plan assign mer_1 premium": operators.Prices, "key revoke key_1": operators.Keys, "adjust list": operators.View, "operator remove nobody": operators.Manage,
+			"provider disable nothing": operators.Accounts, "payout limit --stop now": operators.Limits, "claim carried CLM-1 --note x": operators.Cases, "master-key rotate": operators.Machine,
 			"user link ana@ops.example": operators.Manage, "user invite ana@ops.example --operator": operators.Manage, "proposal list": operators.View,
 		} {
 			for role, by := range as {
