@@ -3245,6 +3245,14 @@ type ClaimsOutBody struct {
 	Pagination Cursor          `json:"pagination"`
 }
 
+// CloseBody defines model for CloseBody.
+type CloseBody struct {
+	// Reason The merchant's team reads it
+	//
+	// Examples: You asked us to close the account
+	Reason string `json:"reason"`
+}
+
 // ClosedNotification defines model for ClosedNotification.
 type ClosedNotification struct {
 	// Note For the audit log
@@ -3561,8 +3569,11 @@ type Explanation struct {
 	// Retry Where the next try of a shopper whose card was refused on a page goes, and why; absent if no card was refused on the last page
 	//
 	// Examples: the shopper's next try stays with stripe-mx: another provider is not tried after insufficient_funds
-	Retry  *string           `json:"retry,omitempty"`
-	Status ExplanationStatus `json:"status"`
+	Retry *string `json:"retry,omitempty"`
+
+	// RulesNow The routing rules with conditions that are in force, in their order, and what they have to do with such a payment
+	RulesNow []RoutingVerdict  `json:"rulesNow"`
+	Status   ExplanationStatus `json:"status"`
 }
 
 // ExplanationStatus defines model for Explanation.Status.
@@ -3902,9 +3913,22 @@ type Merchant struct {
 	// Examples: 25.5
 	ChargebackFeeUsd json.Number `json:"chargebackFeeUsd"`
 
+	// Closed Why the merchant's account is closed; its team reads it. null: it is open
+	Closed *string `json:"closed"`
+
+	// ClosedAt Nothing new begins from then on
+	//
+	// Examples: 2026-11-21T12:00:00.000Z
+	ClosedAt *time.Time `json:"closedAt"`
+
 	// CreatedAt Examples: 2026-11-21T12:00:00.000Z
 	CreatedAt time.Time `json:"createdAt"`
 	Email     string    `json:"email"`
+
+	// ErasedAt When what is only the merchant's was erased: it cannot be opened again
+	//
+	// Examples: 2026-11-21T12:00:00.000Z
+	ErasedAt *time.Time `json:"erasedAt"`
 
 	// Id Examples: mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6
 	Id       string `json:"id"`
@@ -3944,6 +3968,9 @@ type Merchant struct {
 	//
 	// Examples: 5.4
 	RollingReservePct json.Number `json:"rollingReservePct"`
+
+	// Sandbox Whether the merchant has a sandbox
+	Sandbox bool `json:"sandbox"`
 
 	// SettlementDelay Examples: 48h
 	SettlementDelay string       `json:"settlementDelay"`
@@ -5397,6 +5424,19 @@ type RoutingRules struct {
 	Version int64 `json:"version"`
 }
 
+// RoutingVerdict defines model for RoutingVerdict.
+type RoutingVerdict struct {
+	Decides bool `json:"decides"`
+
+	// Rule Examples: large-at-night
+	Rule string `json:"rule"`
+
+	// Why The conditions that the payment meets, or why the rule does not decide
+	//
+	// Examples: amount BRL:1000- (it is 1500.00 BRL)
+	Why string `json:"why"`
+}
+
 // RulesBody defines model for RulesBody.
 type RulesBody struct {
 	// File YAML or JSON
@@ -5435,6 +5475,12 @@ type RunningCheck struct {
 
 	// Total About how many the part has
 	Total int64 `json:"total"`
+}
+
+// SandboxBody defines model for SandboxBody.
+type SandboxBody struct {
+	// On Whether the merchant has a sandbox
+	On bool `json:"on"`
 }
 
 // SandboxReset defines model for SandboxReset.
@@ -5902,8 +5948,13 @@ type TransactionSummary struct {
 // Try defines model for Try.
 type Try struct {
 	// At Examples: 2026-11-21T12:00:00.000Z
-	At      time.Time  `json:"at"`
-	Outcome TryOutcome `json:"outcome"`
+	At time.Time `json:"at"`
+
+	// CardCountry Of the card, ISO 3166 alpha-3; absent if the provider does not report it
+	//
+	// Examples: USA
+	CardCountry *string    `json:"cardCountry,omitempty"`
+	Outcome     TryOutcome `json:"outcome"`
 
 	// ProviderCode The provider's own code
 	ProviderCode *string `json:"providerCode,omitempty"`
@@ -6800,6 +6851,9 @@ type CreateMerchantJSONRequestBody = NewMerchantBody
 // ChangeMerchantJSONRequestBody defines body for ChangeMerchant for application/json ContentType.
 type ChangeMerchantJSONRequestBody = TermsBody
 
+// CloseMerchantJSONRequestBody defines body for CloseMerchant for application/json ContentType.
+type CloseMerchantJSONRequestBody = CloseBody
+
 // ChangeContactJSONRequestBody defines body for ChangeContact for application/json ContentType.
 type ChangeContactJSONRequestBody = ContactBody
 
@@ -6808,6 +6862,9 @@ type CreateKeyJSONRequestBody = NewKeyBody
 
 // PauseMerchantJSONRequestBody defines body for PauseMerchant for application/json ContentType.
 type PauseMerchantJSONRequestBody = PauseBody
+
+// SwitchSandboxJSONRequestBody defines body for SwitchSandbox for application/json ContentType.
+type SwitchSandboxJSONRequestBody = SandboxBody
 
 // CreateShopJSONRequestBody defines body for CreateShop for application/json ContentType.
 type CreateShopJSONRequestBody = NewShopBody
@@ -7549,6 +7606,24 @@ type ClientInterface interface {
 	// Corresponds with PATCH /merchants/{id} (the `ChangeMerchant` operationId).
 	ChangeMerchant(ctx context.Context, id string, body ChangeMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CloseMerchantWithBody Close a merchant's account
+	//
+	// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+	CloseMerchantWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CloseMerchant Close a merchant's account
+	//
+	// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+	CloseMerchant(ctx context.Context, id string, body CloseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ChangeContactWithBody Change a merchant's e-mail address and language
 	//
 	// Fields that are not given stay the same.
@@ -7610,12 +7685,37 @@ type ClientInterface interface {
 	// Corresponds with POST /merchants/{id}/pause (the `PauseMerchant` operationId).
 	PauseMerchant(ctx context.Context, id string, body PauseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReopenMerchant Open a closed account again
+	//
+	// Its keys work as before. A repeat changes nothing.
+	//
+	// Corresponds with POST /merchants/{id}/reopen (the `ReopenMerchant` operationId).
+	ReopenMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ResumeMerchant End the pause of a merchant
 	//
 	// A repeat changes nothing.
 	//
 	// Corresponds with POST /merchants/{id}/resume (the `ResumeMerchant` operationId).
 	ResumeMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SwitchSandboxWithBody Switch a merchant's sandbox on or off
+	//
+	// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+	SwitchSandboxWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SwitchSandbox Switch a merchant's sandbox on or off
+	//
+	// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+	SwitchSandbox(ctx context.Context, id string, body SwitchSandboxJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSandboxReset Read how far the emptying of a merchant's sandbox is
 	//
@@ -9695,6 +9795,44 @@ func (c *Client) ChangeMerchant(ctx context.Context, id string, body ChangeMerch
 	return c.Client.Do(req)
 }
 
+// CloseMerchantWithBody Close a merchant's account
+//
+// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+func (c *Client) CloseMerchantWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseMerchantRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseMerchant Close a merchant's account
+//
+// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+func (c *Client) CloseMerchant(ctx context.Context, id string, body CloseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseMerchantRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ChangeContactWithBody Change a merchant's e-mail address and language
 //
 // Fields that are not given stay the same.
@@ -9826,6 +9964,23 @@ func (c *Client) PauseMerchant(ctx context.Context, id string, body PauseMerchan
 	return c.Client.Do(req)
 }
 
+// ReopenMerchant Open a closed account again
+//
+// Its keys work as before. A repeat changes nothing.
+//
+// Corresponds with POST /merchants/{id}/reopen (the `ReopenMerchant` operationId).
+func (c *Client) ReopenMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReopenMerchantRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ResumeMerchant End the pause of a merchant
 //
 // A repeat changes nothing.
@@ -9833,6 +9988,44 @@ func (c *Client) PauseMerchant(ctx context.Context, id string, body PauseMerchan
 // Corresponds with POST /merchants/{id}/resume (the `ResumeMerchant` operationId).
 func (c *Client) ResumeMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeMerchantRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SwitchSandboxWithBody Switch a merchant's sandbox on or off
+//
+// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+func (c *Client) SwitchSandboxWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSwitchSandboxRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SwitchSandbox Switch a merchant's sandbox on or off
+//
+// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+func (c *Client) SwitchSandbox(ctx context.Context, id string, body SwitchSandboxJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSwitchSandboxRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -14099,6 +14292,53 @@ func NewChangeMerchantRequestWithBody(server string, id string, contentType stri
 	return req, nil
 }
 
+// NewCloseMerchantRequest calls the generic CloseMerchant builder with application/json body
+func NewCloseMerchantRequest(server string, id string, body CloseMerchantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCloseMerchantRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCloseMerchantRequestWithBody constructs an http.Request for the CloseMerchant method, with any body, and a specified content type
+func NewCloseMerchantRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/%s/close", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewChangeContactRequest calls the generic ChangeContact builder with application/json body
 func NewChangeContactRequest(server string, id string, body ChangeContactJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14340,6 +14580,40 @@ func NewPauseMerchantRequestWithBody(server string, id string, contentType strin
 	return req, nil
 }
 
+// NewReopenMerchantRequest constructs an http.Request for the ReopenMerchant method
+func NewReopenMerchantRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/%s/reopen", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewResumeMerchantRequest constructs an http.Request for the ResumeMerchant method
 func NewResumeMerchantRequest(server string, id string) (*http.Request, error) {
 	var err error
@@ -14370,6 +14644,53 @@ func NewResumeMerchantRequest(server string, id string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewSwitchSandboxRequest calls the generic SwitchSandbox builder with application/json body
+func NewSwitchSandboxRequest(server string, id string, body SwitchSandboxJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSwitchSandboxRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSwitchSandboxRequestWithBody constructs an http.Request for the SwitchSandbox method, with any body, and a specified content type
+func NewSwitchSandboxRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/%s/sandbox", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -18619,6 +18940,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /merchants/{id} (the `ChangeMerchant` operationId).
 	ChangeMerchantWithResponse(ctx context.Context, id string, body ChangeMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeMerchantResponse, error)
 
+	// CloseMerchantWithBodyWithResponse Close a merchant's account
+	//
+	// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+	CloseMerchantWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CloseMerchantResponse, error)
+
+	// CloseMerchantWithResponse Close a merchant's account
+	//
+	// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+	CloseMerchantWithResponse(ctx context.Context, id string, body CloseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseMerchantResponse, error)
+
 	// ChangeContactWithBodyWithResponse Change a merchant's e-mail address and language
 	//
 	// Fields that are not given stay the same.
@@ -18682,6 +19021,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /merchants/{id}/pause (the `PauseMerchant` operationId).
 	PauseMerchantWithResponse(ctx context.Context, id string, body PauseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*PauseMerchantResponse, error)
 
+	// ReopenMerchantWithResponse Open a closed account again
+	//
+	// Its keys work as before. A repeat changes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /merchants/{id}/reopen (the `ReopenMerchant` operationId).
+	ReopenMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ReopenMerchantResponse, error)
+
 	// ResumeMerchantWithResponse End the pause of a merchant
 	//
 	// A repeat changes nothing.
@@ -18690,6 +19038,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /merchants/{id}/resume (the `ResumeMerchant` operationId).
 	ResumeMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ResumeMerchantResponse, error)
+
+	// SwitchSandboxWithBodyWithResponse Switch a merchant's sandbox on or off
+	//
+	// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+	SwitchSandboxWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SwitchSandboxResponse, error)
+
+	// SwitchSandboxWithResponse Switch a merchant's sandbox on or off
+	//
+	// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+	SwitchSandboxWithResponse(ctx context.Context, id string, body SwitchSandboxJSONRequestBody, reqEditors ...RequestEditorFn) (*SwitchSandboxResponse, error)
 
 	// GetSandboxResetWithResponse Read how far the emptying of a merchant's sandbox is
 	//
@@ -21995,6 +22361,54 @@ func (r ChangeMerchantResponse) ContentType() string {
 	return ""
 }
 
+type CloseMerchantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Merchant
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CloseMerchantResponse) GetJSON200() *Merchant {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r CloseMerchantResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CloseMerchantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CloseMerchantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CloseMerchantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CloseMerchantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ChangeContactResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22187,6 +22601,54 @@ func (r PauseMerchantResponse) ContentType() string {
 	return ""
 }
 
+type ReopenMerchantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Merchant
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReopenMerchantResponse) GetJSON200() *Merchant {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ReopenMerchantResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReopenMerchantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReopenMerchantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReopenMerchantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReopenMerchantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ResumeMerchantResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22229,6 +22691,54 @@ func (r ResumeMerchantResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ResumeMerchantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SwitchSandboxResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Merchant
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SwitchSandboxResponse) GetJSON200() *Merchant {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r SwitchSandboxResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SwitchSandboxResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SwitchSandboxResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SwitchSandboxResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SwitchSandboxResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -26627,6 +27137,36 @@ func (c *ClientWithResponses) ChangeMerchantWithResponse(ctx context.Context, id
 	return ParseChangeMerchantResponse(rsp)
 }
 
+// CloseMerchantWithBodyWithResponse Close a merchant's account
+//
+// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+func (c *ClientWithResponses) CloseMerchantWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CloseMerchantResponse, error) {
+	rsp, err := c.CloseMerchantWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseMerchantResponse(rsp)
+}
+
+// CloseMerchantWithResponse Close a merchant's account
+//
+// Nothing new begins, in production and in the sandbox, on every node within 5 seconds; its keys only read. What is open ends or runs to its end. The balance is paid out once nothing can change it. What is kept is erased after the retention of shoppers' data; until then the account can be opened again.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /merchants/{id}/close (the `CloseMerchant` operationId).
+func (c *ClientWithResponses) CloseMerchantWithResponse(ctx context.Context, id string, body CloseMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseMerchantResponse, error) {
+	rsp, err := c.CloseMerchant(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseMerchantResponse(rsp)
+}
+
 // ChangeContactWithBodyWithResponse Change a merchant's e-mail address and language
 //
 // Fields that are not given stay the same.
@@ -26732,6 +27272,21 @@ func (c *ClientWithResponses) PauseMerchantWithResponse(ctx context.Context, id 
 	return ParsePauseMerchantResponse(rsp)
 }
 
+// ReopenMerchantWithResponse Open a closed account again
+//
+// Its keys work as before. A repeat changes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /merchants/{id}/reopen (the `ReopenMerchant` operationId).
+func (c *ClientWithResponses) ReopenMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ReopenMerchantResponse, error) {
+	rsp, err := c.ReopenMerchant(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReopenMerchantResponse(rsp)
+}
+
 // ResumeMerchantWithResponse End the pause of a merchant
 //
 // A repeat changes nothing.
@@ -26745,6 +27300,36 @@ func (c *ClientWithResponses) ResumeMerchantWithResponse(ctx context.Context, id
 		return nil, err
 	}
 	return ParseResumeMerchantResponse(rsp)
+}
+
+// SwitchSandboxWithBodyWithResponse Switch a merchant's sandbox on or off
+//
+// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+func (c *ClientWithResponses) SwitchSandboxWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SwitchSandboxResponse, error) {
+	rsp, err := c.SwitchSandboxWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSwitchSandboxResponse(rsp)
+}
+
+// SwitchSandboxWithResponse Switch a merchant's sandbox on or off
+//
+// Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /merchants/{id}/sandbox (the `SwitchSandbox` operationId).
+func (c *ClientWithResponses) SwitchSandboxWithResponse(ctx context.Context, id string, body SwitchSandboxJSONRequestBody, reqEditors ...RequestEditorFn) (*SwitchSandboxResponse, error) {
+	rsp, err := c.SwitchSandbox(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSwitchSandboxResponse(rsp)
 }
 
 // GetSandboxResetWithResponse Read how far the emptying of a merchant's sandbox is
@@ -29855,6 +30440,39 @@ func ParseChangeMerchantResponse(rsp *http.Response) (*ChangeMerchantResponse, e
 	return response, nil
 }
 
+// ParseCloseMerchantResponse parses an HTTP response from a CloseMerchantWithResponse call
+func ParseCloseMerchantResponse(rsp *http.Response) (*CloseMerchantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CloseMerchantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Merchant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseChangeContactResponse parses an HTTP response from a ChangeContactWithResponse call
 func ParseChangeContactResponse(rsp *http.Response) (*ChangeContactResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -29987,6 +30605,39 @@ func ParsePauseMerchantResponse(rsp *http.Response) (*PauseMerchantResponse, err
 	return response, nil
 }
 
+// ParseReopenMerchantResponse parses an HTTP response from a ReopenMerchantWithResponse call
+func ParseReopenMerchantResponse(rsp *http.Response) (*ReopenMerchantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReopenMerchantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Merchant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseResumeMerchantResponse parses an HTTP response from a ResumeMerchantWithResponse call
 func ParseResumeMerchantResponse(rsp *http.Response) (*ResumeMerchantResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -29996,6 +30647,39 @@ func ParseResumeMerchantResponse(rsp *http.Response) (*ResumeMerchantResponse, e
 	}
 
 	response := &ResumeMerchantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Merchant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSwitchSandboxResponse parses an HTTP response from a SwitchSandboxWithResponse call
+func ParseSwitchSandboxResponse(rsp *http.Response) (*SwitchSandboxResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SwitchSandboxResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
