@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"hash"
 	"io"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -385,10 +387,12 @@ func (e *export) transfers(ctx context.Context, put func(any) error) error {
 		var failed error
 		_, err := e.l.Store.Books().Since(ctx, scope, time.Time{}, func(t ledger.Transfer) {
 			row := exportedTransfer{t.ID, string(t.Kind), string(scope.Environment()), t.Payment, t.Claim, view.Time{Time: t.At}, map[string]int64{}}
-			for _, p := range t.Postings {
-				row.Postings[string(p.Account)] += p.Amount
+			for _, p := range t.Postings { // what the operator earns is none of the merchant's business
+				if slices.Contains(owned, p.Account) {
+					row.Postings[string(p.Account)] += p.Amount
+				}
 			}
-			if failed == nil {
+			if failed == nil && len(row.Postings) > 0 {
 				failed = put(row)
 			}
 		})
@@ -418,13 +422,31 @@ func (e *export) audit(ctx context.Context, put func(any) error) error {
 		}
 		for _, entry := range list {
 			after = entry.ID
-			if err := put(exportedEntry{entry.ID, view.Time{Time: entry.At}, string(entry.By.Kind), entry.By.ID, string(entry.Act), entry.Object, entry.Details}); err != nil {
+			actor, err := e.actor(ctx, entry.By)
+			if err != nil {
+				return err
+			}
+			if err := put(exportedEntry{entry.ID, view.Time{Time: entry.At}, string(entry.By.Kind), actor, string(entry.Act), entry.Object, entry.Details}); err != nil {
 				return err
 			}
 		}
 		more = len(list) == exportPage
 	}
 	return nil
+}
+
+// actor is who did something, "" for an operator, who is not named to the merchant.
+func (e *export) actor(ctx context.Context, by audit.Actor) (string, error) {
+	if by.Kind == audit.ByOperator {
+		return "", nil
+	}
+	if by.Kind != audit.ByUser {
+		return by.ID, nil
+	}
+	if _, err := e.l.Store.Memberships().Get(ctx, by.ID, e.merchant.ID); err != nil { // an operator of the console
+		return "", base.OrRefuse(err, nil)
+	}
+	return by.ID, nil
 }
 
 // evidence writes the files of evidence. One that was erased is left out.

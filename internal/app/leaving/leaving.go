@@ -188,7 +188,7 @@ func (l *Leaving) Step(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// advance pays out what a merchant has, and erases it if there is nothing left and its retention is over.
+// advance takes a merchant that leaves as far as it can go now.
 func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
 	if l.MayMoveMoney() != nil { // the database was restored, and is not open yet
 		return nil
@@ -196,21 +196,36 @@ func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
 	if m.Leaving.Erased() { // the clean-up stopped in between
 		return l.clean(ctx, m)
 	}
-	empty := true
-	for _, live := range []bool{true, false} {
-		r, err := l.Rest(ctx, m, live)
-		if err != nil {
-			return err
-		}
-		if live { // a sandbox holds no money that anybody waits for
-			empty = r.Empty()
-		}
-		if r.Waits != "" || r.Balances[ledger.Available] <= 0 {
-			continue
-		}
-		if err := l.payOut(ctx, m, live, r.Balances[ledger.Available]); err != nil {
-			return err
-		}
+	played := l.advanceSandbox(ctx, m) // holds nothing up: no money that anybody waits for is in it
+	return errors.Join(played, l.advanceLive(ctx, m))
+}
+
+// advanceSandbox pays out what a merchant has in its sandbox, unless that is being emptied or is switched off.
+func (l *Leaving) advanceSandbox(ctx context.Context, m tenants.Merchant) error {
+	err := l.Sandboxes.MayEnter(ctx, tenants.Scope{Merchant: m.ID})
+	if _, closed := errors.AsType[*problem.Error](err); closed {
+		return nil
+	}
+	if err == nil {
+		_, err = l.settle(ctx, m, false)
+	}
+	return err
+}
+
+// settle pays out what is available in an environment, and reports whether nothing was left before.
+func (l *Leaving) settle(ctx context.Context, m tenants.Merchant, live bool) (empty bool, err error) {
+	r, err := l.Rest(ctx, m, live)
+	if err != nil || r.Waits != "" || r.Balances[ledger.Available] <= 0 {
+		return r.Empty(), err
+	}
+	return false, l.payOut(ctx, m, live, r.Balances[ledger.Available])
+}
+
+// advanceLive pays out what a merchant has in production, and erases it if there is nothing left and its retention is over.
+func (l *Leaving) advanceLive(ctx context.Context, m tenants.Merchant) error {
+	empty, err := l.settle(ctx, m, true)
+	if err != nil {
+		return err
 	}
 	if !empty || l.keep <= 0 || l.Now().Before(m.Leaving.ClosedAt.Add(l.keep)) {
 		return nil
@@ -221,8 +236,7 @@ func (l *Leaving) advance(ctx context.Context, m tenants.Merchant) error {
 	if m, err := l.Onboarding.Erase(ctx, l.bySystem(), m); err != nil || !m.Leaving.Erased() { // it was opened meanwhile
 		return err
 	}
-	m, err := l.AnyMerchant(ctx, m.ID)
-	if err != nil {
+	if m, err = l.AnyMerchant(ctx, m.ID); err != nil {
 		return err
 	}
 	return l.clean(ctx, m)

@@ -331,6 +331,9 @@ func New(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans 
 		return err
 	})
 	base.Applies(b, "withdrawal.approve", func(ctx context.Context, by audit.Actor, p passed) error {
+		if w, err := po.Store.Withdrawals().Any(ctx, p.Withdrawal); err != nil || w.ApprovedBy == by.ID { // it passed already
+			return err
+		}
 		_, err := po.ApproveWithdrawal(ctx, by, p.Withdrawal, p.Note)
 		return err
 	})

@@ -168,15 +168,6 @@ type application struct {
 	After int64 // the newest version when it was proposed; 0: there was none
 }
 
-// newest is the newest version of a plan, 0 if it has none.
-func (pl *Plans) newest(name string) int64 {
-	list := pl.Book().Versions(name)
-	if len(list) == 0 {
-		return 0
-	}
-	return list[len(list)-1].Number
-}
-
 // Apply makes a plan, or changes one, from a time on; a zero time is now. All nodes use it within base.CacheTTL. Payments that exist
 // keep their terms. Applying what is in force already changes nothing.
 //
@@ -187,15 +178,6 @@ func (pl *Plans) Apply(ctx context.Context, by audit.Actor, p plans.Plan, from t
 	}
 	wanted := from
 	if from, err = pl.from(from); err != nil {
-		return v, false, err
-	}
-	if err := pl.Read(ctx); err != nil { // another node may have changed it
-		return v, false, err
-	}
-	if err := pl.Dual.Require(ctx, by, base.Ask{
-		Right: operators.Prices, Kind: "plan.apply", Subject: p.Name, Details: map[string]string{"from": from.UTC().Format(time.RFC3339), "plan": p.Text()},
-		Body: application{p, wanted, pl.newest(p.Name)},
-	}); err != nil {
 		return v, false, err
 	}
 	err = base.Again(func() error {
@@ -214,6 +196,12 @@ func (pl *Plans) Apply(ctx context.Context, by audit.Actor, p plans.Plan, from t
 				return nil
 			}
 			v.Number = last.Number + 1
+		}
+		if err := pl.Dual.Require(ctx, by, base.Ask{
+			Right: operators.Prices, Kind: "plan.apply", Subject: p.Name, Details: map[string]string{"from": from.UTC().Format(time.RFC3339), "plan": p.Text()},
+			Body: application{p, wanted, v.Number - 1},
+		}); err != nil {
+			return err
 		}
 		changed = true
 		return pl.Store.Commit(ctx, pay.Change{

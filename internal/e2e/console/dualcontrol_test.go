@@ -86,6 +86,28 @@ func TestTwoPersonsChangePrices(t *testing.T) {
 		if a := approve(dora, id); a.Status != http.StatusConflict {
 			t.Errorf("an applied proposal is approved again: %d", a.Status)
 		}
+		// A node that ended between the two commits has left an applied proposal as approved: to approve it again changes nothing.
+		statusOf := func(id string) operators.ProposalStatus {
+			p, err := op.App.Dual.Proposal(ctx, id)
+			harness.Must(t, err)
+			return p.Status
+		}
+		p, err := op.App.Dual.Proposal(ctx, id)
+		harness.Must(t, err)
+		p.Version, p.Status = p.Version+1, operators.ProposalApproved
+		harness.Must(t, op.App.Store.Commit(ctx, pay.Change{Proposals: []operators.Proposal{p}}))
+		if a := approve(dora, id); a.Status != http.StatusSeeOther || statusOf(id) != operators.ProposalApplied {
+			t.Errorf("a proposal whose plan is applied is %s: %d %s", statusOf(id), a.Status, a.Text())
+		}
+		// What was changed meanwhile is not undone by an older proposal.
+		old := proposed(t, laptop.Ask(t, http.MethodPut, "/plans/gold", strings.Replace(plan, "1.2", "1.3", 1)))
+		now := op.App.Plans.Book().Versions("gold")[0].Plan
+		now.RefundFee = 5
+		_, _, err = op.App.Plans.Apply(ctx, op.App.Self(), now, op.Clock.Now())
+		harness.Must(t, err)
+		if a := approve(dora, old); a.Status != http.StatusConflict || statusOf(old) != operators.ProposalRejected {
+			t.Errorf("a proposal about a plan that was changed meanwhile is %s: %d %s", statusOf(old), a.Status, a.Text())
+		}
 		terms := proposed(t, laptop.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":700,"reason":"a good year"}`))
 		proposed(t, laptop.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":900,"reason":"a good year"}`))
 		if a := dora.Ask(t, http.MethodPost, consolePath+"proposals/"+terms+"/reject", url.Values{"note": {"not agreed"}}); a.Status != http.StatusSeeOther {
