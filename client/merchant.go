@@ -37,6 +37,7 @@ type Profile struct {
 	Email        string       `json:"email"`
 	Industry     string       `json:"industry"`
 	Tier         string       `json:"tier"`
+	Plan         string       `json:"plan"`       // the name of the price plan
 	TrustScore   int          `json:"trustScore"` // 0 to 1000
 	Environment  string       `json:"environment"`
 	Capabilities Capabilities `json:"capabilities"`
@@ -99,6 +100,7 @@ type FeeSummary struct {
 	ProcessingFees Decimal `json:"processingFees"`
 	FlatFees       Decimal `json:"flatFees"`
 	ChargebackFees Decimal `json:"chargebackFees"`
+	FeeTaxes       Decimal `json:"feeTaxes"` // on the fees
 	TotalFees      Decimal `json:"totalFees"`
 	NetBalance     Decimal `json:"netBalance"` // what payments, refunds and disputes left; without adjustments and withdrawals
 }

@@ -147,6 +147,7 @@ type Fees struct {
 	Platform Decimal `json:"platform"`
 	Provider Decimal `json:"provider"`
 	Network  Decimal `json:"network"`
+	Tax      Decimal `json:"tax"` // on the other fees
 	Total    Decimal `json:"total"`
 }
 

@@ -6389,12 +6389,6 @@ type ListBatchesParams struct {
 	Account *string `form:"account,omitempty" json:"account,omitempty"`
 }
 
-// MakeBatchesParams defines parameters for MakeBatches.
-type MakeBatchesParams struct {
-	// IdempotencyKey 1 to 255 printable characters; a repeat within 7 days gets the first reply, and does nothing
-	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
-}
-
 // ListClaimsParams defines parameters for ListClaims.
 type ListClaimsParams struct {
 	// Limit The most rows of the page
@@ -7077,7 +7071,7 @@ type ClientInterface interface {
 
 	// ImportAnswersWithBody Read the bank's answer, and complete or fail the withdrawals in it
 	//
-	// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+	// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7086,7 +7080,7 @@ type ClientInterface interface {
 
 	// ImportAnswers Read the bank's answer, and complete or fail the withdrawals in it
 	//
-	// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+	// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7248,21 +7242,21 @@ type ClientInterface interface {
 
 	// MakeBatchesWithBody Put the payouts that wait at a bank-file account into batches
 	//
-	// And make their files. Another operator must approve them.
+	// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /batches (the `MakeBatches` operationId).
-	MakeBatchesWithBody(ctx context.Context, params *MakeBatchesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	MakeBatchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// MakeBatches Put the payouts that wait at a bank-file account into batches
 	//
-	// And make their files. Another operator must approve them.
+	// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /batches (the `MakeBatches` operationId).
-	MakeBatches(ctx context.Context, params *MakeBatchesParams, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	MakeBatches(ctx context.Context, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBatch Read a batch and its withdrawals
 	//
@@ -8616,7 +8610,7 @@ func (c *Client) ChangeAccount(ctx context.Context, id string, body ChangeAccoun
 
 // ImportAnswersWithBody Read the bank's answer, and complete or fail the withdrawals in it
 //
-// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8635,7 +8629,7 @@ func (c *Client) ImportAnswersWithBody(ctx context.Context, id string, contentTy
 
 // ImportAnswers Read the bank's answer, and complete or fail the withdrawals in it
 //
-// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8997,13 +8991,13 @@ func (c *Client) ListBatches(ctx context.Context, params *ListBatchesParams, req
 
 // MakeBatchesWithBody Put the payouts that wait at a bank-file account into batches
 //
-// And make their files. Another operator must approve them.
+// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /batches (the `MakeBatches` operationId).
-func (c *Client) MakeBatchesWithBody(ctx context.Context, params *MakeBatchesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewMakeBatchesRequestWithBody(c.Server, params, contentType, body)
+func (c *Client) MakeBatchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMakeBatchesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9016,13 +9010,13 @@ func (c *Client) MakeBatchesWithBody(ctx context.Context, params *MakeBatchesPar
 
 // MakeBatches Put the payouts that wait at a bank-file account into batches
 //
-// And make their files. Another operator must approve them.
+// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /batches (the `MakeBatches` operationId).
-func (c *Client) MakeBatches(ctx context.Context, params *MakeBatchesParams, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewMakeBatchesRequest(c.Server, params, body)
+func (c *Client) MakeBatches(ctx context.Context, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMakeBatchesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12818,18 +12812,18 @@ func NewListBatchesRequest(server string, params *ListBatchesParams) (*http.Requ
 }
 
 // NewMakeBatchesRequest calls the generic MakeBatches builder with application/json body
-func NewMakeBatchesRequest(server string, params *MakeBatchesParams, body MakeBatchesJSONRequestBody) (*http.Request, error) {
+func NewMakeBatchesRequest(server string, body MakeBatchesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewMakeBatchesRequestWithBody(server, params, "application/json", bodyReader)
+	return NewMakeBatchesRequestWithBody(server, "application/json", bodyReader)
 }
 
 // NewMakeBatchesRequestWithBody constructs an http.Request for the MakeBatches method, with any body, and a specified content type
-func NewMakeBatchesRequestWithBody(server string, params *MakeBatchesParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewMakeBatchesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -12853,21 +12847,6 @@ func NewMakeBatchesRequestWithBody(server string, params *MakeBatchesParams, con
 	}
 
 	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		if params.IdempotencyKey != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-	}
 
 	return req, nil
 }
@@ -18357,7 +18336,7 @@ type ClientWithResponsesInterface interface {
 
 	// ImportAnswersWithBodyWithResponse Read the bank's answer, and complete or fail the withdrawals in it
 	//
-	// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+	// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18366,7 +18345,7 @@ type ClientWithResponsesInterface interface {
 
 	// ImportAnswersWithResponse Read the bank's answer, and complete or fail the withdrawals in it
 	//
-	// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+	// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18546,21 +18525,21 @@ type ClientWithResponsesInterface interface {
 
 	// MakeBatchesWithBodyWithResponse Put the payouts that wait at a bank-file account into batches
 	//
-	// And make their files. Another operator must approve them.
+	// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /batches (the `MakeBatches` operationId).
-	MakeBatchesWithBodyWithResponse(ctx context.Context, params *MakeBatchesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error)
+	MakeBatchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error)
 
 	// MakeBatchesWithResponse Put the payouts that wait at a bank-file account into batches
 	//
-	// And make their files. Another operator must approve them.
+	// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /batches (the `MakeBatches` operationId).
-	MakeBatchesWithResponse(ctx context.Context, params *MakeBatchesParams, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error)
+	MakeBatchesWithResponse(ctx context.Context, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error)
 
 	// GetBatchWithResponse Read a batch and its withdrawals
 	//
@@ -26164,7 +26143,7 @@ func (c *ClientWithResponses) ChangeAccountWithResponse(ctx context.Context, id 
 
 // ImportAnswersWithBodyWithResponse Read the bank's answer, and complete or fail the withdrawals in it
 //
-// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26179,7 +26158,7 @@ func (c *ClientWithResponses) ImportAnswersWithBodyWithResponse(ctx context.Cont
 
 // ImportAnswersWithResponse Read the bank's answer, and complete or fail the withdrawals in it
 //
-// It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.
+// It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26479,13 +26458,13 @@ func (c *ClientWithResponses) ListBatchesWithResponse(ctx context.Context, param
 
 // MakeBatchesWithBodyWithResponse Put the payouts that wait at a bank-file account into batches
 //
-// And make their files. Another operator must approve them.
+// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /batches (the `MakeBatches` operationId).
-func (c *ClientWithResponses) MakeBatchesWithBodyWithResponse(ctx context.Context, params *MakeBatchesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error) {
-	rsp, err := c.MakeBatchesWithBody(ctx, params, contentType, body, reqEditors...)
+func (c *ClientWithResponses) MakeBatchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error) {
+	rsp, err := c.MakeBatchesWithBody(ctx, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -26494,13 +26473,13 @@ func (c *ClientWithResponses) MakeBatchesWithBodyWithResponse(ctx context.Contex
 
 // MakeBatchesWithResponse Put the payouts that wait at a bank-file account into batches
 //
-// And make their files. Another operator must approve them.
+// And make their files. Another operator must approve them. A repeat batches what was not batched yet.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /batches (the `MakeBatches` operationId).
-func (c *ClientWithResponses) MakeBatchesWithResponse(ctx context.Context, params *MakeBatchesParams, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error) {
-	rsp, err := c.MakeBatches(ctx, params, body, reqEditors...)
+func (c *ClientWithResponses) MakeBatchesWithResponse(ctx context.Context, body MakeBatchesJSONRequestBody, reqEditors ...RequestEditorFn) (*MakeBatchesResponse, error) {
+	rsp, err := c.MakeBatches(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

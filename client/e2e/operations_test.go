@@ -37,6 +37,7 @@ var left = map[string]string{
 
 	"Created.transactionId":  "Payment.ID",
 	"MethodsOutBody.filters": "the caller's own",
+	"Details.proposalId":     "the admin API's",
 }
 
 const oneShot = "CreatePayment with HostedCheckout is this mode"

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -155,7 +156,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
 	right, _ := ctx.Operation().Metadata[rightKey].(operators.Right)
-	by, err := a.identify(r, right)
+	by, owner, err := a.identify(r, right)
 	if err != nil {
 		refuse(err)
 		return
@@ -175,7 +176,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	case broken != nil && op.RequestBody == nil: // nobody reads it
 		err = message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
 	case broken == nil && late: // the token may have been removed meanwhile
-		by, err = a.identify(r, right)
+		by, owner, err = a.identify(r, right)
 	}
 	if err != nil {
 		refuse(err)
@@ -192,21 +193,22 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	if body := op.RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
-	err = a.once(ctx, by.ID, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
+	err = a.once(ctx, owner, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
 	if err != nil {
 		refuse(err)
 	}
 }
 
-// identify returns the caller, the address and the request's id, if the caller's role has a right.
+// identify returns the caller, the address and the request's id, if the caller's role has a right. owner is whose keys of repeats the
+// caller has: a name that is given again gets another one.
 //
 // Errors: missing_credentials, invalid_token, forbidden.
-func (a *API) identify(r *http.Request, right operators.Right) (audit.Actor, error) {
-	by := audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
+func (a *API) identify(r *http.Request, right operators.Right) (by audit.Actor, owner string, err error) {
+	by = audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
 	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(kind, "Bearer") || token == "" {
-		return by, message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
+		return by, "", message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
 	o, err := a.Uses.Operators.Authenticate(r.Context(), token)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized {
@@ -216,5 +218,5 @@ func (a *API) identify(r *http.Request, right operators.Right) (audit.Actor, err
 	if err == nil {
 		err = o.Role.Check(right)
 	}
-	return by, err
+	return by, o.Name + "@" + strconv.FormatInt(o.CreatedAt.UnixMicro(), 36), err
 }

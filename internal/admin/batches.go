@@ -98,12 +98,15 @@ func (a *API) batchRoutes() {
 	}
 	conflict := []problem.Code{problem.ConflictState}
 	handle(a, operators.View, op("listBatches", http.MethodGet, "/batches", "List batches of payouts", "Newest first."), nil, a.batches)
-	handle(a, operators.Payouts, creates(op("makeBatches", http.MethodPost, "/batches", "Put the payouts that wait at a bank-file account into batches", "And make their files. Another operator must approve them.")), nil, a.makeBatches)
+	made := op("makeBatches", http.MethodPost, "/batches", "Put the payouts that wait at a bank-file account into batches",
+		"And make their files. Another operator must approve them. A repeat batches what was not batched yet.")
+	made.DefaultStatus = http.StatusCreated
+	handle(a, operators.Payouts, made, nil, a.makeBatches)
 	handle(a, operators.View, op("getBatch", http.MethodGet, "/batches/{id}", "Read a batch and its withdrawals", "Without its file."), nil, a.batch)
 	handle(a, operators.Payouts, op("approveBatch", http.MethodPost, "/batches/{id}/approve", "Approve a batch, so that its file can be exported", "The operator who made it cannot approve it."), conflict, a.approveBatch)
 	handle(a, operators.Payouts, op("dissolveBatch", http.MethodPost, "/batches/{id}/dissolve", "Dissolve a batch whose file was never exported", "Its payouts wait for another batch."), conflict, a.dissolveBatch)
 	handle(a, operators.Payouts, op("exportBatch", http.MethodPost, "/batches/{id}/export", "Export a batch's file, to upload at the bank", "A second export has the same bytes. Each is in the audit log."), conflict, a.exportBatch)
-	answers := op("importAnswers", http.MethodPost, "/accounts/{id}/answers", "Read the bank's answer, and complete or fail the withdrawals in it", "It is safe to send a file again. If it cannot be read, nothing is applied. The body has 12 MiB at most.")
+	answers := op("importAnswers", http.MethodPost, "/accounts/{id}/answers", "Read the bank's answer, and complete or fail the withdrawals in it", "It is safe to send a file again. If it cannot be read, nothing is applied; if it fails half way, send it again. The body has 12 MiB at most.")
 	answers.MaxBodyBytes = maxFileBody
 	handle(a, operators.Payouts, answers, nil, a.importAnswers)
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -125,6 +126,7 @@ func (a *API) once(ctx huma.Context, owner string, next func(huma.Context)) erro
 		_, _ = w.Write(reply.Body) // the client may have gone
 		return nil
 	}
+	within = context.WithoutCancel(within) // a client that hangs up gets the reply with a repeat
 	kept := &recorder{ResponseWriter: w, status: http.StatusOK}
 	next(humago.NewContext(ctx.Operation(), r.WithContext(within), kept))
 	if err := repeatable.Store(within, base.Reply{Status: kept.status, Body: kept.body.Bytes()}); err != nil {

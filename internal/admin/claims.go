@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -61,6 +62,9 @@ func (a *API) claimRoutes() {
 func (a *API) claims(ctx context.Context, _ audit.Actor, in *claimsIn) (*claimsOut, error) {
 	var list []pay.Claim
 	var err error
+	if in.Carry && (in.Status != "" || in.Type != "" || in.TransactionID != "") {
+		return nil, message.FieldRefusal(problem.InvalidRequest, "carry", "carry goes with no other filter")
+	}
 	if in.Carry {
 		list, err = a.Uses.Lists.Carrying(ctx, in.rows())
 	} else {

@@ -128,7 +128,7 @@ func (a *API) userRoutes() {
 	conflict := []problem.Code{problem.ConflictState}
 	handle(a, operators.View, op("listUsers", http.MethodGet, "/users", "List the users of a merchant, or of the operator's console", "Oldest first."), []problem.Code{problem.NotFound}, a.users)
 	handle(a, operators.View, op("getUser", http.MethodGet, "/users/{id}", "Read a user", "With the roles at merchants."), nil, a.user)
-	handle(a, operators.Merchants, op("changeUserRole", http.MethodPut, "/users/{id}/role", "Change the role of a user at a merchant", "It applies from the user's next request on."), []problem.Code{problem.NotFound, problem.ConflictState}, a.changeUserRole)
+	handle(a, operators.Keys, op("changeUserRole", http.MethodPut, "/users/{id}/role", "Change the role of a user at a merchant", "It applies from the user's next request on."), []problem.Code{problem.NotFound, problem.ConflictState}, a.changeUserRole)
 	handle(a, operators.Manage, op("changeOperatorRole", http.MethodPut, "/users/{id}/operator-role", "Change the role of an operator of the console", "It applies from the operator's next request on."), []problem.Code{problem.NotFound, problem.ConflictState}, a.changeOperatorRole)
 	handle(a, operators.Manage, op("unlockUser", http.MethodPost, "/users/{id}/unlock", "Unlock a user, and remove all second factors", "For a user who lost them. The user hears of it."), []problem.Code{problem.ConflictState}, a.unlockUser)
 	handle(a, operators.Manage, op("signOutUser", http.MethodPost, "/users/{id}/sign-out", "End all sign-ins of a user", "Such as after a lost laptop."), nil, a.signOutUser)

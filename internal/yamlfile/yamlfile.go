@@ -90,7 +90,7 @@ func (l *Lines) find(n *yaml.Node, path string) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if n.Kind == yaml.MappingNode {
 			at = strings.TrimPrefix(path+"."+n.Content[i&^1].Value, ".") // a name and its value
-			if i%2 == 1 && below.ShortTag() == "!!null" {
+			if i%2 == 1 && (below.ShortTag() == "!!null" || below.Kind == yaml.ScalarNode && below.Value == "") {
 				l.Nulls = append(l.Nulls, at)
 			}
 		}

@@ -87,6 +87,11 @@ func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, 
 			return err
 		}
 	}
+	if giver == "" && role != "" && by.Kind != audit.BySystem { // an operator could let himself in
+		if err := tm.Dual.Check(ctx, by, operators.Keys); err != nil {
+			return err
+		}
+	}
 	err := base.Again(func() error {
 		m, err := tm.Store.Memberships().Get(ctx, user, merchant)
 		if err != nil || m.Role == "" {

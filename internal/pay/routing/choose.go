@@ -57,7 +57,9 @@ func (r *Rules) Choose(p *pay.Payment, rail accounts.Rail, serving accounts.Acco
 		c := Choice{Rule: r.complete(of.Rule), Name: of.Name, Accounts: serving}
 		if of.limits() {
 			c.Accounts, c.Passed = of.listed(serving, "rule "+of.Name+" does not list it")
-			if taking, _ := c.Accounts.Accepting(rail, p.Price.Local); len(taking) == 0 {
+			taking, _ := c.Accounts.Accepting(rail, p.Price.Local)
+			again := of.When.Attempt == LaterTry || len(of.When.CardCountries) > 0 // it never decides a first attempt
+			if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !again || !p.Attempts.Tried(a.ID) }) {
 				unable = append(unable, "rule "+of.Name+": none of its accounts takes this payment")
 				continue
 			}
@@ -66,6 +68,12 @@ func (r *Rules) Choose(p *pay.Payment, rail accounts.Rail, serving accounts.Acco
 		return c
 	}
 	c := r.ofRail(rail.Key, serving)
+	if c.Rule.limits() {
+		if taking, _ := c.Accounts.Accepting(rail, p.Price.Local); len(taking) == 0 { // the catalog has the limits of the rules' accounts too
+			c = r.ofRail(rail.Key, nil) // its list has no effect
+			c.Accounts = r.Possible(p.Merchant, p.Shop, rail.Key, serving)
+		}
+	}
 	if len(unable) > 0 {
 		c.Passed = append(unable, c.Passed...)
 	}
@@ -159,7 +167,12 @@ func (r *Rules) Verdicts(p *pay.Payment, rail accounts.Rail, serving accounts.Ac
 
 // byAttempt reports whether a rule is for first or for later attempts alone.
 func (r *Rules) byAttempt() bool {
-	return slices.ContainsFunc(r.Conditional, func(of Conditional) bool { return of.When.Attempt != "" })
+	for i := range r.Conditional { // a Conditional is large
+		if r.Conditional[i].When.Attempt != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // draws returns a rule with the draws of a payment.

@@ -57,9 +57,7 @@ func TraitsOf(p *pay.Payment, rail string) Traits {
 	}
 	for _, a := range p.Attempts {
 		for _, try := range a.Tries {
-			if try.Country != "" {
-				t.CardCountry = try.Country // of the latest card
-			}
+			t.CardCountry = try.Country // of the latest card, "" if it is not known
 		}
 	}
 	return t

@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -137,9 +138,18 @@ func (h *Health) Plan(rules Rules, serving accounts.Accounts, p pay.Payment, rai
 	if len(p.Attempts) == 0 && len(c.Routes) > 0 && rules.byAttempt() { // what follows the first attempt is as the rules say of later ones
 		p.Attempts = pay.Attempts{{Order: 1, Provider: c.Routes[0].Provider}}
 		later, _ := h.routes(&rules, serving, &p, rail, now)
+		if !h.fails(c.Routes[0].Provider, rail, now) { // not all fail, so those that do are passed over
+			later = slices.DeleteFunc(later, func(r pay.Route) bool { return h.fails(r.Provider, rail, now) })
+		}
 		c.Routes = append(c.Routes[:1:1], later...)
 	}
 	return c
+}
+
+// fails reports whether the circuit of an account on a rail is open.
+func (h *Health) fails(account string, rail accounts.Rail, now time.Time) bool {
+	_, open := h.circuits[seat{account, rail.Key}].Open(now)
+	return open
 }
 
 // routes returns where a payment may be tried next, and the name of the rule with conditions that decides so.

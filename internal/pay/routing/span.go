@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -183,7 +184,7 @@ type Zone struct{ at *time.Location }
 
 // ParseZone reads the name of a zone of the IANA database, such as America/Sao_Paulo.
 func ParseZone(name string) (Zone, error) {
-	if name == "" || name == "Local" { // nodes may differ
+	if name == "" || slices.Contains([]string{"Local", "localtime", "posixrules"}, name) || strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/") { // nodes may differ
 		return Zone{}, fmt.Errorf("there is no time zone %q: want such as America/Sao_Paulo", name)
 	}
 	at, err := time.LoadLocation(name)

@@ -225,6 +225,9 @@ func (e *editView) asText() (rulefile.Text, error) {
 		if t.Rails == nil {
 			t.Rails = map[string]rulefile.Rail{}
 		}
+		if _, twice := t.Rails[row.Key]; twice {
+			return t, problem.Field(problem.InvalidRequest, "rails", railTwice.With(row.Key))
+		}
 		rail := rulefile.Rail{Order: routing.Order(row.Order), Accounts: words(row.Accounts)}
 		if rail.Explored, err = number("rails", row.Explored); err != nil {
 			return t, err

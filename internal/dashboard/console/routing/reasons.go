@@ -8,6 +8,7 @@ var (
 	fileHasAccounts  = problem.Define("console.file_has_accounts")
 	noReplayRuns     = problem.Define("console.no_replay_runs")
 	notAWholeNumber  = problem.Define1("console.not_a_whole_number", "text")
+	railTwice        = problem.Define1("console.rail_twice", "rail")
 	ruleNeedsRail    = problem.Define("console.rule_needs_rail")
 	weightUnreadable = problem.Define1("console.weight_unreadable", "text")
 )
