@@ -373,7 +373,7 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.Catalog.ByID[p.Way.RailID], *ps.Rules.Load()
 	serving := ps.connectors.Load().serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Script.Action == "" {
-		able, passed := ps.inInstallments(serving, p, rail)
+		able, passed := InInstallments(ps, serving, p, rail)
 		cascade := ps.health.plan(rules, able, p, rail, ps.Now())
 		for i, r := range cascade.Routes {
 			if len(passed) > 0 {

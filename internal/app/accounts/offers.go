@@ -23,9 +23,9 @@ func Offers(ps *Providers, accounts []string, rail accounts.Rail, local money.Am
 	return all
 }
 
-// inInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says
+// InInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says
 // why the others were passed over.
-func (ps *Providers) inInstallments(serving accounts.Accounts, p pay.Payment, rail accounts.Rail) (able accounts.Accounts, passed []string) {
+func InInstallments(ps *Providers, serving accounts.Accounts, p pay.Payment, rail accounts.Rail) (able accounts.Accounts, passed []string) {
 	t := p.Terms.Installments
 	if !t.Offered() {
 		return serving, nil

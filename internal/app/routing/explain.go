@@ -67,16 +67,22 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 	}
 	rules, such := ru.providers.Rules.Load(), p
 	such.Attempts = nil // as it was when it was made
-	e.Rules = rules.Verdicts(&such, e.Rail, serving)
-	choice := rules.Choose(&such, e.Rail, serving)
+	able, _ := appaccounts.InInstallments(ru.providers, serving, such, e.Rail)
+	has := func(of accounts.Accounts, id string) bool {
+		return slices.ContainsFunc(of, func(a accounts.Account) bool { return a.ID == id })
+	}
+	for i, v := range e.Accounts {
+		if v.Verdict == "" && !has(able, v.Account) {
+			e.Accounts[i].Verdict = "does not offer these installments"
+		}
+	}
+	e.Rules = rules.Verdicts(&such, e.Rail, able)
+	choice := rules.Choose(&such, e.Rail, able)
 	listing := "the routing rules' list for " + e.Rail.Key
 	if choice.Name != "" {
 		listing = "the list of rule " + choice.Name
 	}
 	taking, _ := choice.Accounts.Accepting(e.Rail, p.Price.Local)
-	has := func(of accounts.Accounts, id string) bool {
-		return slices.ContainsFunc(of, func(a accounts.Account) bool { return a.ID == id })
-	}
 	for i, v := range e.Accounts {
 		switch {
 		case v.Verdict != "":

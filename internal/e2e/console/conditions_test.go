@@ -94,7 +94,7 @@ rails:
 		if got := fileOf(work("write", "", form)); got != every {
 			t.Errorf("the form is written as\n%s, want\n%s", got, every)
 		}
-		form["rule-place"][1], form["rule-country"][1], form["rule-hours"][0] = "0", "mx br", ""
+		form["rule-place"][1], form["rule-country"][1], form["rule-hours"][0] = "1", "mx br", ""
 		form["rule-weekdays"][0], form["rule-zone"][0] = "", ""
 		got, err := rulefile.Read([]byte(fileOf(work("write", "", form))))
 		if err != nil || got.Rules.Conditional[0].Name != "brazil" || strings.Join(got.Rules.Conditional[0].When.Countries, " ") != "MEX BRA" || got.Rules.Conditional[1].When.Hours != nil {

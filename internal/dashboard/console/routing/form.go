@@ -240,21 +240,28 @@ func (e *editView) asText() (rulefile.Text, error) {
 	return t, nil
 }
 
-// conditional are the rules with conditions, those with the smallest places first.
+// conditional are the rules with conditions, those with the smallest places first. A rule that was given another's place goes before it
+// if it came from below, and after it if it came from above.
 func (e *editView) conditional() (list []rulefile.Conditional, err error) {
-	places := map[string]int{}
-	for _, row := range e.Rules {
+	type seat struct{ place, moved int }
+	seats := map[string]seat{} // by name
+	for i, row := range e.Rules {
 		place, err := number("rules", row.Place)
 		if err != nil {
 			return nil, err
 		}
-		places[row.Place] = math.MaxInt
+		s := seat{place: math.MaxInt}
 		if place != nil {
-			places[row.Place] = *place
+			s = seat{*place, cmp.Compare(*place, i+1)}
 		}
+		seats[row.Name] = s
 	}
-	slices.SortStableFunc(e.Rules, func(x, y conditionalRow) int { return cmp.Compare(places[x.Place], places[y.Place]) })
-	for _, row := range e.Rules {
+	slices.SortStableFunc(e.Rules, func(x, y conditionalRow) int {
+		a, b := seats[x.Name], seats[y.Name]
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.moved, b.moved))
+	})
+	for i, row := range e.Rules {
+		e.Rules[i].Place = strconv.Itoa(i + 1)
 		rule := rulefile.Conditional{Name: row.Name, Rail: rulefile.Rail{Order: routing.Order(row.Order), Accounts: words(row.Accounts)}}
 		if rule.Explored, err = number("rules", row.Explored); err != nil {
 			return nil, err
