@@ -65,7 +65,26 @@ type CheckoutSession struct {
 	ReturnURL         string    `json:"returnUrl"`
 	ExpiresAt         time.Time `json:"expiresAt"`     // if the token is a transaction's id: until when the customer may pay
 	CompletedTxID     string    `json:"completedTxId"` // "" until a method is chosen
-	Purchase                    // empty if the token is a transaction's id
+
+	Methods  []SessionMethod `json:"methods"` // what the customer may choose; empty once a method is chosen
+	Purchase                 // empty if the token is a transaction's id
+}
+
+// SessionMethod is a method that the customer of a session may choose.
+type SessionMethod struct {
+	PaymentMethodID string  `json:"paymentMethodId"`
+	Method          string  `json:"method"`
+	MethodLabel     string  `json:"methodLabel"`
+	Name            string  `json:"name"`
+	Country         string  `json:"country"`     // alpha-2
+	CountryISO3     string  `json:"countryIso3"` // alpha-3
+	Channel         string  `json:"channel"`     // ONLINE, CASH or CREDIT_CARD
+	ImageURL        string  `json:"imageUrl"`
+	AmountLocal     Decimal `json:"amountLocal"` // what the customer pays
+	CurrencyLocal   string  `json:"currencyLocal"`
+	Payable         bool    `json:"payable"`       // false: the method does not accept this amount now
+	Limits          *Limit  `json:"limits"`        // of one payment; nil for none
+	NeedsDocument   bool    `json:"needsDocument"` // SelectMethod needs Customer.DocumentID
 }
 
 // Choice is a customer's choice of a method. Empty fields keep the session's values.

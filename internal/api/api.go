@@ -48,8 +48,9 @@ type API struct {
 	huma  huma.API
 	mux   *http.ServeMux
 
-	needs   map[string]access // by operation id
-	exports *limit.Places     // exports of payments in progress, by merchant
+	needs    map[string]access // by operation id
+	browsers map[string]bool   // patterns of the operations that pages of any origin may use
+	exports  *limit.Places     // exports of payments in progress, by merchant
 
 	handler http.Handler
 
@@ -68,7 +69,7 @@ var registering sync.Mutex
 // with Base.
 func New(u Uses, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
 	wire.Adopt()
-	api := &API{uses: u, offer: offered{u.Rates, u.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, exports: limit.NewPlaces(exports)}
+	api := &API{uses: u, offer: offered{u.Rates, u.Methods}, log: log, gate: gate, mux: http.NewServeMux(), needs: map[string]access{}, browsers: map[string]bool{}, exports: limit.NewPlaces(exports)}
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
@@ -100,8 +101,18 @@ func New(u Uses, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error
 	handler := web.Recover(routed, log, func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, wire.Fault())
 	})
-	api.handler = headed(handler, strings.TrimSuffix(baseURL, Base)+"/docs")
+	api.handler = web.CrossOrigin(headed(handler, strings.TrimSuffix(baseURL, Base)+"/docs"), api.forPages)
 	return api, nil
+}
+
+// forPages reports whether pages of any origin may read the reply to a request: that of an operation for browsers, but not with a secret
+// key, which must not be in a page.
+func (a *API) forPages(r *http.Request, method string) bool {
+	of := r.Clone(r.Context())
+	of.Method = method
+	_, pattern := a.mux.Handler(of)
+	_, credential, sent := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	return a.browsers[pattern] && (!sent || strings.HasPrefix(strings.TrimSpace(credential), "pk_"))
 }
 
 // register registers the operations and makes the document from them.
@@ -168,8 +179,10 @@ func (n access) right() merchants.Right {
 const (
 	accessKey = "access"
 	withinKey = "within" // time.Duration: how long the body may take to arrive
-	readKey   = "read"   // true: reads of one object are limited (LIMIT-3)
-	beforeKey = "before" // func(context.Context, Call, id string) error: asked before a large body is read
+	// true: pages of any origin may use it (web.CrossOrigin)
+	browserKey = "browser"
+	readKey    = "read"   // true: reads of one object are limited (LIMIT-3)
+	beforeKey  = "before" // func(context.Context, Call, id string) error: asked before a large body is read
 )
 
 // shopParam names the shop when the credentials are a whole merchant's.
@@ -241,6 +254,9 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 	op.BodyReadTimeout = -1 // when huma reads the body, it has arrived: a time for it would end a slow request
 	wire.BodyIn[I](&op)
 	a.needs[op.OperationID] = need
+	if op.Metadata[browserKey] == true {
+		a.browsers[op.Method+" "+Base+op.Path] = true
+	}
 	if need != open {
 		op.Security = []map[string][]string{{"bearer": {}}}
 	}

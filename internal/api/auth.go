@@ -78,7 +78,7 @@ func (a *API) authRoutes() {
 	handle(a, huma.Operation{OperationID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tags: []string{"Authentication"},
 		Summary: "End a login", DefaultStatus: http.StatusOK}, orNone, a.logout)
 	handle(a, huma.Operation{OperationID: "ping", Method: http.MethodGet, Path: "/ping", Tags: []string{"Merchant"},
-		Summary: "Check credentials and version"}, anyKey, a.ping)
+		Summary: "Check credentials and version", Metadata: map[string]any{browserKey: true}}, anyKey, a.ping)
 }
 
 func (a *API) token(ctx context.Context, call Call, in *tokenIn) (*tokenOut, error) {

@@ -51,7 +51,7 @@ func (a *API) merchantRoutes() {
 	handle(a, huma.Operation{OperationID: "getMe", Method: http.MethodGet, Path: "/me", Tags: tags, Summary: "Read the merchant profile"}, toRead, a.me)
 	handle(a, huma.Operation{OperationID: "getBalance", Method: http.MethodGet, Path: "/me/balance", Tags: tags, Summary: "Read the balance"}, toRead, a.balance)
 	handle(a, huma.Operation{OperationID: "listPaymentMethods", Method: http.MethodGet, Path: "/payment-methods", Tags: []string{"Catalog"},
-		Summary: "List the payment methods"}, anyKey, a.methods)
+		Summary: "List the payment methods", Metadata: map[string]any{browserKey: true}}, anyKey, a.methods)
 }
 
 func (a *API) me(ctx context.Context, call Call, _ *struct{}) (*meOut, error) {

@@ -193,9 +193,9 @@ func (a *API) sessionRoutes() {
 		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
 		toCharge, a.createSession)
 	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
-		Summary: "Read a checkout session", Description: "The token is the credential."}, open, a.readSession)
+		Summary: "Read a checkout session", Description: "The token is the credential. While the customer may choose, methods lists what can be chosen.", Metadata: map[string]any{browserKey: true}}, open, a.readSession)
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
-		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: true}},
+		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: true, browserKey: true}},
 		open, a.selectMethod)
 }
 
@@ -240,7 +240,25 @@ func (a *API) readSession(ctx context.Context, call Call, in *TokenPath) (*readS
 	if err != nil {
 		return nil, err
 	}
-	return &readSessionOut{view.NewSession(s, in.Token, p)}, nil
+	shown := view.NewSession(s, in.Token, p)
+	if shown.CompletedTxID == nil {
+		shown.Methods = a.sessionMethods(s)
+	}
+	return &readSessionOut{shown}, nil
+}
+
+// sessionMethods shows what a session's customer may choose.
+func (a *API) sessionMethods(s pay.Session) []view.SessionMethod {
+	list := []view.SessionMethod{}
+	for _, rail := range a.uses.Sessions.SessionMethods(s) {
+		local, payable := a.uses.Sessions.SessionAmount(s, rail)
+		if local.Currency == "" { // no rate is known
+			continue
+		}
+		country, _ := geo.Parse(rail.Country)
+		list = append(list, view.NewSessionMethod(rail, country.Alpha2, local, payable, document.Lacks(rail.Country, rail.Document, s.Customer.Document)))
+	}
+	return list
 }
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {

@@ -63,6 +63,7 @@ func (p *Pages) End() { p.end() }
 type asset struct {
 	path string
 	kind string
+	sum  string // of the body
 	body []byte
 }
 
@@ -85,19 +86,26 @@ func New(u Uses, log *slog.Logger, base string, from func(*http.Request) string)
 	return p, nil
 }
 
+// shopScript is the file that shops load into their own pages, at an address that stays.
+const (
+	shopScript = "cascada.js"
+	script     = "text/javascript; charset=utf-8"
+)
+
 // readFiles reads the files, once in a process.
 var readFiles = sync.OnceValues(func() (f files, err error) {
 	f = files{templates: map[string]*template.Template{}, assets: map[string]asset{}}
 	if f.texts, err = readTexts(); err != nil {
 		return f, err
 	}
-	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "noscript.css": "text/css; charset=utf-8", "checkout.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "noscript.css": "text/css; charset=utf-8", "checkout.js": script, "frame.js": script, shopScript: script, "icon.svg": "image/svg+xml"} {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
 			return f, err
 		}
-		sum := sha256.Sum256(body)
-		f.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
+		digest := sha256.Sum256(body)
+		sum := hex.EncodeToString(digest[:6])
+		f.assets[name] = asset{"/checkout/assets/" + sum + "-" + name, kind, sum, body}
 	}
 	for _, name := range []string{"payment", "bank", "selector", "problem"} {
 		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField, "list": newList}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
@@ -150,6 +158,16 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
 		})
 	}
+	mux.HandleFunc("GET /"+shopScript, func(w http.ResponseWriter, r *http.Request) {
+		a, h := p.assets[shopScript], w.Header()
+		h.Set("Content-Type", a.kind)
+		h.Set("Cache-Control", "public, max-age=3600")
+		h.Set("ETag", `"`+a.sum+`"`)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h.Set("Access-Control-Allow-Origin", "*") // for a script tag with integrity
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+	})
 }
 
 // policy is the content security policy of every page: our own files only.

@@ -34,6 +34,10 @@ type view struct {
 	Icon      string
 	Shop      string
 	Brand     string // address of the shop's own style, or ""
+	Frames    string // the origins that may embed the page, with FrameJS, the script for it
+	FrameJS   string
+	Payment   string // the payment's id and status, for the page around a frame; or ""
+	Standing  pay.Status
 	Logo      template.URL
 	Languages []link
 	Region    string // alpha-2, whose format a script uses for times; or ""
@@ -153,6 +157,9 @@ func (v view) At(key string, when template.HTML) template.HTML {
 // brand gives the page the look of the shop.
 func (v *view) brand(p *Pages, s merchants.Shop) {
 	v.Shop = s.Name
+	if len(s.Brand.Frames) > 0 {
+		v.Frames, v.FrameJS = strings.Join(s.Brand.Frames, " "), p.root+p.assets["frame.js"].path
+	}
 	if s.Brand.Color != "" {
 		v.Brand = p.root + "/checkout/brand/" + s.Brand.Color[1:] + ".css"
 	}
@@ -338,6 +345,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Earlier = p.earlier(r, s)
 	}
 	v.brand(p, s.Shop)
+	v.Payment, v.Standing = s.ID, s.Status
 	if s.Price.Local.Currency != s.Price.Amount.Currency {
 		v.USD = v.money(s.Price.Amount)
 		v.Rate = v.rate(s.Price.Amount, s.Price.Local)

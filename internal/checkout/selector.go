@@ -432,8 +432,7 @@ func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place 
 			m.Why = v.T("out_of_limits", "limits", m.Limits)
 		}
 	}
-	// The shop's document may be of another kind: a passport is not a CPF. An irregular one is the shop's word.
-	if _, looks := document.Normalize(rail.Country, rail.Document, s.Customer.Document); rail.Document != "" && looks == document.Impossible {
+	if document.Lacks(rail.Country, rail.Document, s.Customer.Document) {
 		m.kind, m.Document, m.Reason = rail.Document, v.document(rail.Document), v.T("document_why")
 		m.Keys, m.Mask = keysOf(rail.Country, rail.Document)
 		if rail.Method == "boleto" { // Resolução BCB 443/2024: every boleto names its payer by number

@@ -65,6 +65,13 @@ func Check(country, kind, text string) (number string, ok bool) {
 	return number, verdict == Regular
 }
 
+// Lacks reports whether a person must still type the number of a document of a kind, because the known one cannot be of that kind: a passport
+// is no CPF. An irregular number is accepted. The kind "" needs none.
+func Lacks(country, kind, known string) bool {
+	_, looks := Normalize(country, kind, known)
+	return kind != "" && looks == Impossible
+}
+
 // Normalize returns a number without its punctuation, and whether it can be of that kind. An
 // unknown kind accepts any 4 to 20 letters and digits.
 func Normalize(country, kind, text string) (string, Verdict) {

@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/accounts"
 )
 
 // SessionCreated is the reply to POST /checkout/sessions, in both modes.
@@ -41,6 +42,36 @@ type Session struct {
 	Description       string            `json:"description,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
 	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it; not for the session of a transaction"`
 	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them; not for the session of a transaction"`
+	Methods           []SessionMethod   `json:"methods,omitempty" maxItems:"500" doc:"What the customer may choose, for a shop that draws the choice itself; left out once a method is chosen"`
+}
+
+// SessionMethod is a method that the customer of a session may choose.
+type SessionMethod struct {
+	PaymentMethodID string           `json:"paymentMethodId" doc:"For POST /checkout/sessions/{token}/select"`
+	Method          string           `json:"method"`
+	MethodLabel     string           `json:"methodLabel"`
+	Name            string           `json:"name"`
+	Country         string           `json:"country" doc:"ISO 3166 alpha-2"`
+	CountryISO3     string           `json:"countryIso3" doc:"ISO 3166 alpha-3"`
+	Channel         accounts.Channel `json:"channel" enum:"ONLINE,CASH,CREDIT_CARD"`
+	ImageURL        string           `json:"imageUrl,omitempty"`
+	AmountLocal     Money            `json:"amountLocal" doc:"What the customer pays"`
+	CurrencyLocal   money.Currency   `json:"currencyLocal"`
+	Payable         bool             `json:"payable" doc:"false: the method does not accept this amount now"`
+	Limits          *Limit           `json:"limits" doc:"Of one payment, in currencyLocal; null if there are none in it"`
+	NeedsDocument   bool             `json:"needsDocument" doc:"Whether select needs customer.documentId"`
+}
+
+// NewSessionMethod shows a rail to the customer of a session. local is what he would pay.
+func NewSessionMethod(r accounts.Rail, alpha2 string, local money.Amount, payable, document bool) SessionMethod {
+	m := SessionMethod{
+		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country, Channel: r.Channel,
+		ImageURL: r.ImageURL, AmountLocal: Money{local}, CurrencyLocal: local.Currency, Payable: payable, NeedsDocument: document,
+	}
+	if l, ok := r.LimitIn(local.Currency); ok {
+		m.Limits = &Limit{l.Currency, Money{money.New(l.Min, l.Currency)}, Money{money.New(l.Max, l.Currency)}}
+	}
+	return m
 }
 
 // EndedSession is an expired checkout session without a chosen method.

@@ -125,6 +125,10 @@ func TestEverySnippetRuns(t *testing.T) {
 					if flat := strings.NewReplacer("\t", ""); !strings.Contains(flat.Replace(string(example)), flat.Replace(p.code)) {
 						t.Errorf("the snippet is not in client/example_test.go: %s", p.code)
 					}
+				case "html": // a page of a test of the checkout
+					if page, err := os.ReadFile("../checkout/testdata/shop.html"); err != nil || strings.TrimSpace(string(page)) != strings.TrimSpace(p.code) {
+						t.Errorf("the snippet is not testdata/shop.html (%v): %s", err, p.code)
+					}
 				case "python":
 					got := script(t, input, "python3", "-c", p.code+`
 import os
