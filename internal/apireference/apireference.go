@@ -5,67 +5,52 @@ package apireference
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
-	"strconv"
 	"sync"
+
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 //go:embed assets
 var assets embed.FS
 
 // policy forbids everything except our own style and script.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// file is a complete answer.
-type file struct {
-	kind string
-	body []byte
-	tag  string
+// Reference is the API reference of a service.
+type Reference struct {
+	http.Handler
+	page func() (page, error)
 }
 
-func newFile(kind string, body []byte) file {
-	sum := sha256.Sum256(body)
-	return file{kind, body, `"` + hex.EncodeToString(sum[:8]) + `"`}
+// guarded adds the policy.
+func guarded(f *web.File) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		f.ServeHTTP(w, r)
+	})
 }
 
-// ServeHTTP implements http.Handler.
-func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.tag)
-	if r.Header.Get("If-None-Match") == f.tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	h.Set("Content-Length", strconv.Itoa(len(f.body)))
-	_, _ = w.Write(f.body) // the reader may have left
-}
-
-// New returns the page of an OpenAPI 3.1 document, to be mounted at /docs and
+// New returns the reference of an OpenAPI 3.1 document, to be mounted at /docs and
 // /docs/.
-func New(spec func() ([]byte, error)) (http.Handler, error) {
+func New(spec func() ([]byte, error)) (*Reference, error) {
 	text, err := template.New("page.html").ParseFS(assets, "assets/page.html")
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	page := sync.OnceValues(func() (file, error) { return render(text, spec) })
+	read := sync.OnceValues(func() (page, error) { return readPage(spec) })
+	made := sync.OnceValues(func() (*web.File, error) { return render(text, read) })
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
-		f, err := page()
+		f, err := made()
 		if err != nil {
 			panic(err) // our own bug: the server logs it
 		}
-		f.ServeHTTP(w, r)
+		guarded(f).ServeHTTP(w, r)
 	})
 	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs", http.StatusMovedPermanently))
 	for path, kind := range map[string]string{
@@ -75,23 +60,32 @@ func New(spec func() ([]byte, error)) (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
-		mux.Handle("GET /docs/"+path, newFile(kind, body))
+		mux.Handle("GET /docs/"+path, guarded(web.NewFile(kind, body)))
 	}
-	return mux, nil
+	return &Reference{mux, read}, nil
 }
 
-func render(text *template.Template, spec func() ([]byte, error)) (file, error) {
+// readPage reads the document.
+func readPage(spec func() ([]byte, error)) (page, error) {
 	doc, err := spec()
 	if err != nil {
-		return file{}, err
+		return page{}, err
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(doc, &tree); err != nil {
-		return file{}, fmt.Errorf("reference: %w", err)
+		return page{}, fmt.Errorf("reference: %w", err)
+	}
+	return newPage(document{tree}), nil
+}
+
+func render(text *template.Template, read func() (page, error)) (*web.File, error) {
+	p, err := read()
+	if err != nil {
+		return nil, err
 	}
 	var html bytes.Buffer
-	if err := text.Execute(&html, newPage(document{tree})); err != nil {
-		return file{}, fmt.Errorf("reference: %w", err)
+	if err := text.Execute(&html, p); err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
 	}
-	return newFile("text/html; charset=utf-8", html.Bytes()), nil
+	return web.NewFile("text/html; charset=utf-8", html.Bytes()), nil
 }

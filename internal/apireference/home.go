@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 // Home is the data of the page at /.
@@ -24,5 +26,5 @@ func NewHome(h Home) (http.Handler, error) {
 	if err := text.Execute(&html, h); err != nil {
 		return nil, fmt.Errorf("home page: %w", err)
 	}
-	return newFile("text/html; charset=utf-8", html.Bytes()), nil
+	return guarded(web.NewFile("text/html; charset=utf-8", html.Bytes())), nil
 }

@@ -64,6 +64,7 @@ var dependencies = map[string]string{
 	"github.com/gomodule/redigo":            "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",
+	"github.com/yuin/goldmark":              "internal/guide",
 	"rsc.io/qr":                             "internal/checkout internal/dashboard/account",
 }
 

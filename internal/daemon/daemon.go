@@ -17,7 +17,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/api/gate"
-	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/privacy"
@@ -328,7 +327,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	if err != nil {
 		return err
 	}
-	page, err := apireference.New(jsonAPI.Document)
+	docs, err := newDocs(c, jsonAPI.Document)
 	if err != nil {
 		return err
 	}
@@ -367,7 +366,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		s.loops.Go(func() { loop.Run(running, c.Log) })
 	}
 	s.loops.Go(func() { s.feel(running, c.StuckAfter) })
-	s.front.open(eye.see(s.handler(jsonAPI, page, home, staff, pages, gate)))
+	s.front.open(eye.see(s.handler(jsonAPI, docs, home, staff, pages, gate)))
 	return nil
 }
 
@@ -407,17 +406,18 @@ func (l listeners) close() (err error) {
 }
 
 // handler serves everything on the public listener.
-func (s *Service) handler(jsonAPI, page, home, staff http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
+func (s *Service) handler(jsonAPI, docs, home, staff http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	s.tellHealth(mux)
-	page, home, staff, verification := gate.Pages(page), gate.Pages(home), gate.Staff(staff), gate.Pages(s.verification)
+	docs, home, staff, verification := gate.Pages(docs), gate.Pages(home), gate.Staff(staff), gate.Pages(s.verification)
 	mux.Handle("GET /{$}", home)
 	mux.Handle("/demo", home)
 	mux.Handle(frame.Base, staff)
 	mux.Handle(frame.Base+"/", staff)
-	mux.Handle("/docs", page)
-	mux.Handle("/docs/", page)
+	for _, path := range docsPaths {
+		mux.Handle(path, docs)
+	}
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
 	mux.Handle(evidencelink.Base, gate.Pages(evidencelink.New(s.App.ClaimLists, s.log)))

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/apireference"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/guide"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -51,4 +52,25 @@ func newHome(c Config, a *app.App) (http.Handler, error) {
 		}
 	})
 	return mux, nil
+}
+
+// docsPaths are the patterns of what newDocs serves.
+var docsPaths = append([]string{"/docs", "/docs/"}, guide.Paths()...)
+
+// newDocs serves the reference of the API and the guides.
+func newDocs(c Config, document func() ([]byte, error)) (http.Handler, error) {
+	reference, err := apireference.New(document)
+	if err != nil {
+		return nil, err
+	}
+	guides, err := guide.New(c.PublicURL, reference)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", reference)
+	for _, path := range guide.Paths() {
+		mux.Handle(path, guides)
+	}
+	return web.Routed(mux), nil
 }

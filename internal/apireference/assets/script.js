@@ -14,15 +14,23 @@ menu.addEventListener('click', (e) => {
   if (e.target.closest('a') && !wide.matches) menu.open = false;
 });
 
+// The whole text is searched: texts has that of each part, by its anchor.
+let texts;
+async function read() {
+  const sections = await fetch('/docs/search.json').then((r) => r.json()).catch(() => []);
+  return new Map(sections.filter((s) => s.url.startsWith('/docs#')).map((s) => [s.url.slice(6), s.text.toLowerCase()]));
+}
 find.parentElement.hidden = false;
-find.addEventListener('input', () => {
+find.addEventListener('input', async () => {
+  texts ??= read();
+  const known = await texts;
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   let any = false;
   for (const section of menu.querySelectorAll('section')) {
     let shown = false;
     const group = section.querySelector('h2').textContent.toLowerCase();
     for (const item of section.querySelectorAll('li')) {
-      const text = group + ' ' + item.textContent.toLowerCase();
+      const text = group + ' ' + item.textContent.toLowerCase() + ' ' + (known.get(item.querySelector('a').getAttribute('href').slice(1)) || '');
       item.hidden = !words.every((w) => text.includes(w));
       shown = shown || !item.hidden;
     }

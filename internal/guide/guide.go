@@ -1,0 +1,173 @@
+// Package guide serves the guides for developers of shops beside the API reference: as pages below /docs/guides, as Markdown,
+// as the files that language models read, and as an index to search in.
+//
+// A guide is Markdown (text/NAME.md) with snippets in five languages (snippets/NAME.*). Tests run the snippets of each guide and
+// language, in their order, as one program: all languages print the same.
+package guide
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+//go:embed text/*.md snippets assets
+var files embed.FS
+
+// Guide is one guide.
+type Guide struct {
+	Name  string // in its address
+	Title string
+	About string // one sentence: its first paragraph
+	text  string // Markdown, with directives for the snippets
+}
+
+// order is the order of the guides in the contents.
+var order = []string{
+	"start", "accept-a-payment", "hosted-checkout", "payment-links", "webhooks", "refunds-and-disputes", "installments", "testing", "errors", "go-live",
+	"from-stripe", "from-mercado-pago",
+}
+
+// All reads the guides in their order.
+func All() ([]Guide, error) {
+	list := make([]Guide, 0, len(order))
+	for _, name := range order {
+		text, err := files.ReadFile("text/" + name + ".md")
+		if err != nil {
+			return nil, fmt.Errorf("guide %s: %w", name, err)
+		}
+		head, rest, _ := strings.Cut(strings.TrimSpace(string(text)), "\n\n")
+		about, _, _ := strings.Cut(rest, "\n\n")
+		list = append(list, Guide{Name: name, Title: strings.TrimPrefix(head, "# "), About: strings.ReplaceAll(about, "\n", " "), text: string(text)})
+	}
+	return list, nil
+}
+
+// A Language is one of those in which snippets are written.
+type Language struct{ Name, Ending, Fence string }
+
+// Languages are the languages of snippets, in the order in which they are shown.
+var Languages = []Language{{"curl", "sh", "sh"}, {"TypeScript", "ts", "ts"}, {"Python", "py", "python"}, {"PHP", "php", "php"}, {"Go", "go.txt", "go"}}
+
+// Snippet is a piece of code in one language.
+type Snippet struct {
+	Language
+	Code string
+}
+
+// mark begins each snippet in the file of a guide and language: a comment, such as "#= create".
+var mark = regexp.MustCompile(`(?m)^(?:#|//)= ([a-z-]+)\n`)
+
+// Programs returns the snippets of a guide as one program for each language, by the endings of their files, with the parts that only
+// tests need.
+func Programs(guide string) (map[string]string, error) {
+	list := map[string]string{}
+	for _, l := range Languages {
+		code, err := files.ReadFile("snippets/" + guide + "." + l.Ending)
+		if err != nil {
+			return nil, err
+		}
+		list[l.Ending] = mark.ReplaceAllString(string(code), "")
+	}
+	return list, nil
+}
+
+// Snippets returns a snippet in every language. A name with a slash is that of another guide's.
+func (g Guide) Snippets(name string) (list []Snippet, err error) {
+	guide, own, found := strings.Cut(name, "/")
+	if !found {
+		guide, own = g.Name, name
+	}
+	for _, l := range Languages {
+		file, err := files.ReadFile("snippets/" + guide + "." + l.Ending)
+		if err != nil {
+			return nil, fmt.Errorf("guide %s: %w", g.Name, err)
+		}
+		code, text := "", string(file)
+		at := mark.FindAllStringSubmatchIndex(text, -1)
+		for i, m := range at {
+			end := len(text)
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			if text[m[2]:m[3]] == own {
+				code = strings.TrimSpace(text[m[1]:end])
+			}
+		}
+		if code == "" {
+			return nil, fmt.Errorf("guide %s: there is no snippet %s in %s", g.Name, name, l.Name)
+		}
+		list = append(list, Snippet{l, code})
+	}
+	return list, nil
+}
+
+// directive begins a line that stands for a snippet.
+const directive = "snippet: "
+
+// Names are the names of a guide's snippets in the order in which they appear.
+func (g Guide) Names() (list []string) {
+	for line := range strings.Lines(g.text) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), directive); ok && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// example is the address of the service in texts and snippets.
+const example = "https://pay.example"
+
+// Markdown is a guide with its snippets, about a service with a public address.
+func (g Guide) Markdown(address string) (string, error) {
+	var b strings.Builder
+	for line := range strings.Lines(g.text) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), directive)
+		if !ok {
+			b.WriteString(line)
+			continue
+		}
+		list, err := g.Snippets(name)
+		if err != nil {
+			return "", err
+		}
+		for i, s := range list {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(&b, "%s:\n\n```%s\n%s\n```\n", s.Name, s.Fence, s.Code)
+		}
+	}
+	return strings.ReplaceAll(b.String(), example, address), nil
+}
+
+// Reference is the API reference, as far as searches and language models need it.
+type Reference interface {
+	Markdown() (string, error)
+	Sections() ([]web.Section, error)
+}
+
+// New returns the guides of a service with a public address, to be mounted at every path of Paths.
+func New(address string, reference Reference) (http.Handler, error) {
+	list, err := All()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := template.New("page.html").ParseFS(files, "assets/page.html")
+	if err != nil {
+		return nil, fmt.Errorf("guides: %w", err)
+	}
+	s := site{address: address, list: list, layout: layout, reference: reference}
+	return s.handler()
+}
+
+// Paths are the patterns of the guides' addresses.
+func Paths() []string {
+	return []string{"/docs/guides", "/docs/guides/", "/docs/search.json", "/docs.md", "/llms.txt", "/llms-full.txt"}
+}

@@ -1,0 +1,20 @@
+#= methods
+from cascadapay import Cascada
+
+cascada = Cascada("https://pay.example", secret_key="sk_test_…")
+for m in cascada.list_payment_methods({"country": "BR"})["methods"]:
+    if m["routable"]:
+        print(m["paymentMethodId"])
+#= create
+payment = cascada.create_payment(
+    {
+        "amount": "99.9", "currency": "BRL", "paymentMethodId": "sbx_pix", "documentId": "52998224725",
+        "merchantOrderId": "1001", "expand": ["paymentData"],
+    },
+    idempotency_key="order-1001",
+)
+print("true" if payment["paymentData"] else "false")
+#= wait
+print(cascada.get_payment(payment["transactionId"])["status"])
+#= cancel
+print(cascada.cancel_payment(payment["transactionId"])["status"])

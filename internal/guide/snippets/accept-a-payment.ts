@@ -1,0 +1,19 @@
+//= methods
+import { Cascada } from "@cascadapay/sdk";
+
+const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+const { methods } = await cascada.listPaymentMethods({ country: "BR" });
+for (const m of methods) if (m.routable) console.log(m.paymentMethodId);
+//= create
+const payment = await cascada.createPayment(
+  {
+    amount: "99.9", currency: "BRL", paymentMethodId: "sbx_pix", documentId: "52998224725",
+    merchantOrderId: "1001", expand: ["paymentData"],
+  },
+  { idempotencyKey: "order-1001" },
+);
+console.log(Object.keys(payment.paymentData).length > 0);
+//= wait
+console.log((await cascada.getPayment(payment.transactionId)).status);
+//= cancel
+console.log((await cascada.cancelPayment(payment.transactionId)).status);

@@ -1,0 +1,24 @@
+//= setup
+use CascadaPay\Cascada;
+
+$cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+$order = ['amount' => '100', 'currency' => 'BRL', 'paymentMethodId' => 'sbx_pix', 'documentId' => '52998224725'];
+$paid = fn (string $action): string => $cascada->createPayment($order, sandboxSimulate: $action)['transactionId'];
+$paid('paid');
+$transactionId = $paid('paid');
+$paid('chargeback');
+//= refund
+$refund = $cascada->refundPayment(
+    $transactionId, ['amount' => '30', 'reason' => 'one of two returned'], idempotencyKey: 'refund-1001-1',
+);
+echo $refund['amount'], ' ', $refund['currency'], "\n";
+//= claims
+$claims = iterator_to_array($cascada->allClaims(['status' => 'needs_evidence']), false);
+foreach ($claims as $claim) {
+    echo $claim['type'], "\n";
+}
+//= evidence
+$answered = $cascada->submitEvidence(
+    $claims[0]['id'], ['kind' => 'delivery_proof', 'text' => 'Delivered on 12 May, signed by the shopper'],
+);
+echo $answered['status'], "\n";

@@ -1,0 +1,23 @@
+//= setup
+import { Cascada } from "@cascadapay/sdk";
+
+const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+const order = { amount: "100", currency: "BRL", paymentMethodId: "sbx_pix", documentId: "52998224725" };
+const paid = async (action) => (await cascada.createPayment(order, { sandboxSimulate: action })).transactionId;
+await paid("paid");
+const transactionId = await paid("paid");
+await paid("chargeback");
+//= refund
+const refund = await cascada.refundPayment(
+  transactionId, { amount: "30", reason: "one of two returned" }, { idempotencyKey: "refund-1001-1" },
+);
+console.log(refund.amount, refund.currency);
+//= claims
+const open = [];
+for await (const claim of cascada.allClaims({ status: "needs_evidence" })) open.push(claim);
+for (const claim of open) console.log(claim.type);
+//= evidence
+const answered = await cascada.submitEvidence(open[0].id, {
+  kind: "delivery_proof", text: "Delivered on 12 May, signed by the shopper",
+});
+console.log(answered.status);

@@ -1,0 +1,14 @@
+//= ping
+use CascadaPay\Cascada;
+
+$cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+echo $cascada->ping()['environment'], "\n";
+//= pay
+$payment = $cascada->createPayment(
+    ['amount' => '25.5', 'currency' => 'BRL', 'paymentMethodId' => 'sbx_pix', 'documentId' => '52998224725'],
+    idempotencyKey: 'first-1',
+);
+echo $payment['status'], "\n";
+//= paid
+$cascada->simulatePayment($payment['transactionId'], ['action' => 'paid']);
+echo $cascada->getPayment($payment['transactionId'])['status'], "\n";
