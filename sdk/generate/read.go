@@ -1,0 +1,303 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The part of OpenAPI that is read.
+type (
+	document struct {
+		Info       struct{ Version string }
+		Paths      map[string]map[string]*call
+		Webhooks   map[string]map[string]*call
+		Components struct{ Schemas map[string]*property }
+	}
+	call struct {
+		ID         string `json:"operationId"`
+		Summary    string
+		Deprecated bool
+		Security   []map[string][]string
+		Parameters []parameter
+		Body       *content `json:"requestBody"`
+		Responses  map[string]content
+	}
+	parameter struct {
+		In, Name, Description string
+		Deprecated            bool
+		Required              bool
+		Schema                property
+	}
+	content struct {
+		Required bool
+		Content  map[string]struct{ Schema property }
+	}
+	property struct {
+		Ref                  string `json:"$ref"`
+		Type                 any
+		Format, Description  string
+		Enum                 []*string
+		Items                *property
+		AnyOf                []property
+		Properties           map[string]property
+		Required             []string
+		Order                []string        `json:"x-order"`
+		AdditionalProperties json.RawMessage `json:"additionalProperties"`
+	}
+)
+
+// reader turns a document into a service.
+type reader struct {
+	document
+	enums map[string]enum // by their sorted values
+}
+
+func readDocument(text []byte) (service, error) {
+	r := reader{enums: map[string]enum{}}
+	if err := json.Unmarshal(text, &r.document); err != nil {
+		return service{}, err
+	}
+	if len(r.Paths) == 0 || len(r.Components.Schemas) == 0 {
+		return service{}, fmt.Errorf("it has no paths or no schemas")
+	}
+	for _, place := range slices.Sorted(maps.Keys(enumNames)) {
+		of, name, _ := strings.Cut(place, ".")
+		if r.Components.Schemas[of] == nil || len(r.Components.Schemas[of].Properties[name].Enum) == 0 {
+			return service{}, fmt.Errorf("fit.go names the enumeration %s, which it does not have", place)
+		}
+		values := texts(r.Components.Schemas[of].Properties[name].Enum)
+		r.enums[sortedKey(values)] = enum{enumNames[place], values}
+	}
+	s := service{Version: r.Info.Version, Events: r.events()}
+	for _, key := range slices.Sorted(maps.Keys(r.enums)) {
+		s.Enums = append(s.Enums, r.enums[key])
+	}
+	slices.SortFunc(s.Enums, func(a, b enum) int { return strings.Compare(a.Name, b.Name) })
+	for _, name := range slices.Sorted(maps.Keys(r.Components.Schemas)) {
+		if !core[name] && !r.isPage(name) {
+			s.Schemas = append(s.Schemas, r.schemas(name)...)
+		}
+	}
+	slices.SortFunc(s.Schemas, func(a, b schema) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	s.Operations, err = r.operations()
+	return s, err
+}
+
+func texts(values []*string) []string {
+	var list []string
+	for _, v := range values {
+		if v != nil {
+			list = append(list, *v)
+		}
+	}
+	return list
+}
+
+func sortedKey(values []string) string {
+	return strings.Join(slices.Sorted(slices.Values(values)), "\n")
+}
+
+func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+
+// isPage reports whether a schema is a page of a list.
+func (r *reader) isPage(name string) bool {
+	s := r.Components.Schemas[name]
+	return s != nil && s.Properties["pagination"].Ref != "" && s.Properties["data"].Items != nil
+}
+
+// schemas returns a schema, and with it the one that has the secret.
+func (r *reader) schemas(name string) []schema {
+	from := r.Components.Schemas[name]
+	order := from.Order
+	if len(order) == 0 {
+		order = slices.Sorted(maps.Keys(from.Properties))
+	}
+	one := schema{Name: nameOf(name)}
+	for _, property := range order {
+		of := from.Properties[property]
+		k, replaced := kinds[name+"."+property]
+		if !replaced {
+			k = r.kindOf(of)
+		}
+		one.Fields = append(one.Fields, field{Name: property, Doc: of.Description, Type: k, Required: slices.Contains(from.Required, property)})
+	}
+	if name != secretSchema {
+		return []schema{one}
+	}
+	with := schema{Name: secretName}
+	for _, f := range one.Fields {
+		f.Required = f.Required || f.Name == secretField
+		with.Fields = append(with.Fields, f)
+	}
+	one.Fields = slices.DeleteFunc(slices.Clone(one.Fields), func(f field) bool { return f.Name == secretField })
+	return []schema{one, with}
+}
+
+// kindOf returns the kind of a property.
+func (r *reader) kindOf(p property) kind {
+	name, nullable := "", false
+	switch t := p.Type.(type) {
+	case string:
+		name = t
+	case []any:
+		for _, one := range t {
+			if one == "null" {
+				nullable = true
+			} else {
+				name, _ = one.(string)
+			}
+		}
+	}
+	switch {
+	case p.Ref != "":
+		if refName(p.Ref) == "Event" {
+			return kind{Of: "event"}
+		}
+		return kind{Of: "object", Ref: nameOf(refName(p.Ref))}
+	case len(p.AnyOf) == 2 && p.AnyOf[1].Type == "null":
+		k := r.kindOf(p.AnyOf[0])
+		k.Nullable = true
+		return k
+	case len(p.Enum) > 0:
+		values := texts(p.Enum)
+		return kind{Of: "enum", Ref: r.enums[sortedKey(values)].Name, Values: values, Nullable: nullable || len(values) < len(p.Enum)}
+	case name == "array" && p.Items != nil:
+		item := r.kindOf(*p.Items)
+		return kind{Of: "list", Item: &item, Nullable: nullable}
+	case name == "string" && p.Format == "date-time":
+		return kind{Of: "moment", Nullable: nullable}
+	case name == "string":
+		return kind{Of: "text", Nullable: nullable}
+	case name == "number" || name == "integer" || name == "boolean":
+		return kind{Of: name, Nullable: nullable}
+	case name == "object" && len(p.AdditionalProperties) > 2 && p.AdditionalProperties[0] == '{':
+		return kind{Of: "table", Nullable: nullable}
+	}
+	return kind{Of: "any"}
+}
+
+// events groups the types of events by what they are about.
+func (r *reader) events() []eventGroup {
+	byObject := map[string][]string{}
+	for name, methods := range r.Webhooks {
+		of := methods["post"].Body.Content["application/json"].Schema.Properties["data"].Properties["object"].Ref
+		byObject[nameOf(refName(of))] = append(byObject[nameOf(refName(of))], name)
+	}
+	var list []eventGroup
+	for _, object := range slices.Sorted(maps.Keys(byObject)) {
+		slices.Sort(byObject[object])
+		list = append(list, eventGroup{byObject[object], object})
+	}
+	return list
+}
+
+// operations returns all operations that are not deprecated, sorted by their names.
+func (r *reader) operations() ([]operation, error) {
+	var list []operation
+	for path, methods := range r.Paths {
+		for method, c := range methods {
+			if c.Deprecated || handWritten[c.ID] {
+				continue
+			}
+			made, err := r.operation(strings.ToUpper(method), path, c)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.ID, err)
+			}
+			list = append(list, made...)
+		}
+	}
+	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// operation returns a call as one operation for each kind of reply.
+func (r *reader) operation(method, path string, c *call) ([]operation, error) {
+	o := operation{ID: c.ID, Method: method, Path: path, Doc: c.Summary, Open: c.Security != nil && len(c.Security) == 0}
+	for part := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(part, "{") {
+			o.Params = append(o.Params, strings.Trim(part, "{}"))
+		}
+	}
+	for _, p := range c.Parameters {
+		switch {
+		case p.Deprecated || p.Name == "shopId" || p.Name == "": // the last are references: the version and strict
+		case p.In == "query":
+			o.Query = append(o.Query, field{Name: p.Name, Doc: p.Description, Type: queryKind(p.Name, r.kindOf(p.Schema)), Required: p.Required})
+		case p.Name == "Idempotency-Key":
+			o.Key = true
+		case p.Name == "Sandbox-Simulate":
+			o.Simulate = texts(p.Schema.Enum)
+		case p.Name == "Sandbox-Strict":
+			o.Strict = true
+		case p.In != "path":
+			return nil, fmt.Errorf("no SDK sends the parameter %s", p.Name)
+		}
+	}
+	if c.Body != nil {
+		o.Body, o.Optional = nameOf(refName(c.Body.Content["application/json"].Schema.Ref)), !c.Body.Required
+	}
+	several := false
+	for status, reply := range c.Responses {
+		if !strings.HasPrefix(status, "2") {
+			continue
+		}
+		several = several || len(reply.Content) > 1
+		if s, found := reply.Content["application/json"]; found {
+			o.Reply, o.Page = r.reply(c.ID, s.Schema.Ref)
+		}
+	}
+	if several != (variants[c.ID] != nil) {
+		return nil, fmt.Errorf("fit.go and the document do not agree on whether its reply is of several kinds")
+	}
+	if slices.ContainsFunc(o.Query, func(f field) bool { return f.Name == "startingAfter" }) {
+		o.All = "all" + strings.TrimPrefix(upper(c.ID), "List")
+	}
+	if !several {
+		return []operation{o}, nil
+	}
+	return split(o), nil
+}
+
+// queryKind is the kind of a parameter: an amount is an exact decimal there too.
+func queryKind(name string, k kind) kind {
+	if name == "amount" {
+		k.Of = "number"
+	}
+	return k
+}
+
+// reply returns the schema of a reply, and whether it is a page of them.
+func (r *reader) reply(id, ref string) (string, bool) {
+	name := refName(ref)
+	if r.isPage(name) {
+		return nameOf(refName(r.Components.Schemas[name].Properties["data"].Items.Ref)), true
+	}
+	if id == secretOperation {
+		return secretName, false
+	}
+	return nameOf(name), false
+}
+
+// split makes the variants of an operation.
+func split(o operation) []operation {
+	var list []operation
+	for _, v := range variants[o.ID] {
+		one := o
+		one.ID, one.Fixed = v.id, v.fixed
+		one.Query = slices.DeleteFunc(slices.Clone(o.Query), func(f field) bool { return slices.Contains(v.without, f.Name) })
+		if v.doc != "" {
+			one.Doc = v.doc
+		}
+		if v.file {
+			one.Reply, one.Page, one.All = "", false, ""
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
