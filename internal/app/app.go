@@ -275,7 +275,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Batches = payouts.NewBatches(a.Payouts)
 	a.Settlements = settlements.New(a.Base, a.Plans, a.Payouts)
 	a.Leaving = leaving.New(a.Base, leaving.Parts{
-		Onboarding: a.Onboarding, Links: a.Links, Plans: a.Plans, Payouts: a.Payouts, Wallets: a.Wallets, Webhooks: a.Webhooks, Keys: a.Keys, Access: a.Access,
+		Onboarding: a.Onboarding, Links: a.Links, Team: a.Team, Plans: a.Plans, Payouts: a.Payouts, Wallets: a.Wallets, Webhooks: a.Webhooks, Privacy: a.Privacy, Mails: a.Mails, Keys: a.Keys, Access: a.Access,
 	}, a.Config.Retention.Shoppers)
 	a.Adjustments = settlements.NewAdjustments(a.Base)
 	a.Reconciliation = reconciliation.New(a.Base, a.Providers, a.catalog, a.Config.Adapters)

@@ -120,7 +120,7 @@ var layers = map[string]layer{
 	"internal/app/mails":                       {"app/base mail/letter mail pay pay/... store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":                {"app/base pay pay/... store", "who a merchant is has nothing to do with what it sells"},
 	"internal/app/merchants":                   {"app/auth app/base app/mails mail pay pay/... store view app/plans", "a merchant is made and named, whatever it sells"},
-	"internal/app/leaving":                     {"app/auth app/base app/merchants app/payouts app/people app/plans app/webhooks ledger money pay pay/... statement store view", "how a merchant leaves is what the other use cases do, in order"},
+	"internal/app/leaving":                     {"app/auth app/base app/mails app/merchants app/payouts app/people app/plans app/privacy app/webhooks ledger money pay pay/... statement store view", "how a merchant leaves is what the other use cases do, in order"},
 	"internal/app/privacy":                     {"app/base id pay pay/... store view", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/background":                  {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":                    {"pay/merchants", "what was asked is remembered, whatever it was"},

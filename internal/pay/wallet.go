@@ -152,6 +152,21 @@ func (w Wallet) Disable(now time.Time) (Change, bool) {
 	return Change{Wallets: []Wallet{w}}, true
 }
 
+// Erased reports whether the destination was removed.
+func (w Wallet) Erased() bool { return len(w.Encrypted) == 0 }
+
+// Erase removes the destination, the beneficiary and the label of a disabled wallet, at the end of its merchant's leaving (LEAVE-6). What
+// payouts in the books were proved against stays: the keyed hash of the destination, and its masked form. It reports whether the wallet
+// changed.
+func (w Wallet) Erase(now time.Time) (Change, bool) {
+	if w.Status != WalletDisabled || w.Erased() {
+		return Change{}, false
+	}
+	w = w.next(now)
+	w.Encrypted, w.Holder, w.Known, w.Label = nil, nil, nil, ""
+	return Change{Wallets: []Wallet{w}}, true
+}
+
 // Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
 // the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
 // a wallet does no harm, and if the merchant has no address.

@@ -88,6 +88,9 @@ func (w *world) check() {
 	w.checkEvents(all)
 	w.checkOwners(all)
 	w.checkSandboxes(ctx)
+	w.checkRules(all)
+	w.checkTerms(all)
+	w.checkLeavers()
 	w.tell(ctx, s)
 }
 

@@ -20,11 +20,17 @@ func (w *world) look(sealKey []byte) (err error) {
 func (w *world) see(change *pay.Change) {
 	w.quick(change)
 	for _, s := range change.Sessions {
+		if _, known := w.sessions[s.ID]; !known {
+			w.began(s.ID, s.Merchant)
+		}
 		w.sessions[s.ID] = s.Scope
 	}
 	for _, p := range change.Payments {
 		if p.Version < w.versions[p.ID] { // its node was stalled before it reported the change
 			continue
+		}
+		if p.Version == 1 && w.versions[p.ID] == 0 && p.Live {
+			w.began(p.ID, p.Merchant)
 		}
 		w.versions[p.ID] = p.Version
 		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p) {

@@ -90,6 +90,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			if n.stand() == nil {
 				w.turns.turn(name + " queues" + rows)
 				w.paysOff(laneOf(ctx), change)
+				w.paysBecause(laneOf(ctx), change)
 				w.strikes(n, change, "before")
 			}
 			err := commit()

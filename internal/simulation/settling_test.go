@@ -29,7 +29,7 @@ type gates struct {
 // and some merchants delete a wallet while a withdrawal to it is under way.
 func (w *world) settles() {
 	chance := rand.New(rand.NewPCG(w.seed, 96))
-	w.automatic, w.payoffs = map[string]int64{}, map[string]bool{}
+	w.automatic = map[string]int64{}
 	for _, shop := range w.shops {
 		merchant := shop.by.Merchant
 		if _, known := w.automatic[merchant]; !known && chance.IntN(2) == 0 {

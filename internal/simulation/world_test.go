@@ -61,9 +61,13 @@ type world struct {
 	passed      map[string]bool            // charges that count as missing
 	over        bool                       // no node starts any more
 	gates       gates
-	walletAt    map[string]string // second wallets, by their destination
-	automatic   map[string]int64  // merchants with automatic payouts, with their minimum
-	payoffs     map[string]bool   // withdrawals that settlements made by themselves
+	walletAt    map[string]string    // second wallets, by their destination
+	automatic   map[string]int64     // merchants with automatic payouts, with their minimum
+	payoffs     map[string]bool      // withdrawals that settlements made by themselves, or that a merchant's leaving did
+	madeAt      map[string]time.Time // of payments and checkouts of this world: when they were first written
+	closings    map[string][]closing // of merchants
+	ruled       bool                 // routing rules with conditions are at work
+	agreed      []agreed             // versions of the merchants' price plans, if they have any
 
 	logged   []string
 	aside    sync.WaitGroup // work in the background: calls in progress, shoppers, notifications
@@ -132,6 +136,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	w := &world{
 		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
 		counts: map[string]int{}, stats: map[string]int{}, gates: gates{gone: map[string]time.Time{}}, walletAt: map[string]string{},
+		payoffs: map[string]bool{}, madeAt: map[string]time.Time{}, closings: map[string][]closing{},
 	}
 	c := w.turns
 	w.span = c.between(10*time.Minute, 2*time.Hour)
@@ -182,6 +187,9 @@ func (w *world) live() error {
 			return err
 		}
 	}
+	if err := w.terms(); err != nil {
+		return err
+	}
 	w.faults = w.choose()
 	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
 		box := w.inboxes[name]
@@ -230,6 +238,18 @@ func (w *world) live() error {
 	return nil
 }
 
+// terms sets what the operator decides before anything happens: in some worlds routing rules, in others a price plan.
+func (w *world) terms() error {
+	switch {
+	case w.cards > 0:
+	case w.seed%4 == 1:
+		return w.rules()
+	case w.seed%4 == 2:
+		return w.prices()
+	}
+	return nil
+}
+
 // sell lets shops sell, and everybody act who is around them.
 func (w *world) sell() error {
 	c := w.turns
@@ -255,6 +275,9 @@ func (w *world) sell() error {
 	}
 	if c.one(2) {
 		w.aside.Go(w.settles)
+	}
+	if w.seed%4 == 3 {
+		w.aside.Go(func() { w.leavers(rand.New(rand.NewPCG(w.seed, 88))) })
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Wallet is where withdrawals are paid to (PAYOUT-1). It never shows the destination itself.
 type Wallet struct {
 	ID                string           `json:"id" example:"wal_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Label             *string          `json:"label"`
+	Label             *string          `json:"label" personal:"text"`
 	Type              pay.WalletType   `json:"type" enum:"bank_account,crypto"`
 	Currency          string           `json:"currency" doc:"ISO 4217, or a token such as USDT" example:"MXN"`
 	Network           string           `json:"network" enum:"spei,pix,ted,cbu,iban,account,tron,ethereum,bitcoin"`

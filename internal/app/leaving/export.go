@@ -50,10 +50,16 @@ const exportFormat = 1
 
 // Export writes everything that is a merchant's to w, as a ZIP archive: each list as lines of JSON in the API's shapes and as CSV, the files of
 // evidence, and a manifest with the hash of each file (LEAVE-5). Secrets are not in it: keys and destinations are masked. The audit log records it.
-// What changes while it is written may be in one file and not in another.
+// What changes while it is written may be in one file and not in another. Lists are read a page at a time, and no query waits for w, which may be
+// slow.
 //
 // Errors: store.ErrNotFound, and those of w.
 func (l *Leaving) Export(ctx context.Context, by audit.Actor, id string, w io.Writer) (Manifest, error) {
+	return l.export(ctx, by, id, w, func() (*pay.Once, error) { return nil, nil })
+}
+
+// export writes an archive, once it is in the audit log. may returns a key that one export may use.
+func (l *Leaving) export(ctx context.Context, by audit.Actor, id string, w io.Writer, may func() (*pay.Once, error)) (Manifest, error) {
 	m, err := l.AnyMerchant(ctx, id)
 	if err != nil {
 		return Manifest{}, err
@@ -62,7 +68,12 @@ func (l *Leaving) Export(ctx context.Context, by audit.Actor, id string, w io.Wr
 	if err != nil {
 		return Manifest{}, err
 	}
-	if err := l.Store.Commit(ctx, pay.Change{Audit: l.Audited(by, tenants.Scope{Merchant: id, Live: true}, audit.MerchantExport, id, nil)}); err != nil {
+	once, err := may()
+	if err != nil {
+		return Manifest{}, err
+	}
+	entry := l.Audited(by, tenants.Scope{Merchant: id, Live: true}, audit.MerchantExport, id, nil)
+	if err := l.Store.Commit(ctx, pay.Change{Once: once, Audit: entry}); err != nil {
 		return Manifest{}, err
 	}
 	now := l.Now()
@@ -358,16 +369,10 @@ func (e *export) settlements(ctx context.Context, put func(any) error) error {
 }
 
 func (e *export) payments(ctx context.Context, put func(any) error) error {
-	var failed error
-	unread, err := e.l.Store.Payments().Each(ctx, e.merchant.ID, func(p pay.Payment) {
-		if failed == nil {
-			failed = put(view.NewTransaction(&p, ""))
-		}
-	})
-	if len(unread) > 0 {
-		err = errors.Join(err, fmt.Errorf("payments that cannot be read: %s", strings.Join(unread, ", ")))
-	}
-	return errors.Join(failed, err)
+	return paged(ctx, e, func(ctx context.Context, scope tenants.Scope, page lists.Page) ([]pay.Payment, int64, error) {
+		list, err := e.l.Store.Payments().List(ctx, scope, lists.PaymentFilter{Page: page})
+		return list, 0, err
+	}, func(p pay.Payment) string { return p.ID }, func(p pay.Payment) error { return put(view.NewTransaction(&p, "")) })
 }
 
 // exportedTransfer is what moved a balance, in cents of US dollars.
@@ -384,23 +389,37 @@ type exportedTransfer struct {
 func (e *export) transfers(ctx context.Context, put func(any) error) error {
 	for _, live := range []bool{true, false} {
 		scope := tenants.Scope{Merchant: e.merchant.ID, Live: live}
-		var failed error
-		_, err := e.l.Store.Books().Since(ctx, scope, time.Time{}, func(t ledger.Transfer) {
-			row := exportedTransfer{t.ID, string(t.Kind), string(scope.Environment()), t.Payment, t.Claim, view.Time{Time: t.At}, map[string]int64{}}
-			for _, p := range t.Postings { // what the operator earns is none of the merchant's business
-				if slices.Contains(owned, p.Account) {
-					row.Postings[string(p.Account)] += p.Amount
+		var last ledger.Transfer
+		for more := true; more; {
+			list, err := e.l.Store.Books().Next(ctx, scope, last, exportPage)
+			if err != nil {
+				return err
+			}
+			for _, t := range list {
+				if row := ownTransfer(t); len(row.Postings) > 0 {
+					if err := put(row); err != nil {
+						return err
+					}
 				}
 			}
-			if failed == nil && len(row.Postings) > 0 {
-				failed = put(row)
+			if more = len(list) > 0; more {
+				last = list[len(list)-1]
 			}
-		})
-		if err = errors.Join(failed, err); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// ownTransfer shows a transfer's postings to the merchant's own accounts: what the operator earns is none of its business.
+func ownTransfer(t ledger.Transfer) exportedTransfer {
+	environment := tenants.Scope{Live: t.Live}.Environment()
+	row := exportedTransfer{t.ID, string(t.Kind), string(environment), t.Payment, t.Claim, view.Time{Time: t.At}, map[string]int64{}}
+	for _, p := range t.Postings {
+		if slices.Contains(owned, p.Account) {
+			row.Postings[string(p.Account)] += p.Amount
+		}
+	}
+	return row
 }
 
 // exportedEntry is an entry of the audit log.

@@ -10,16 +10,19 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/plans"
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	news "github.com/cascadapay/cascada/internal/pay/mails"
 	tenants "github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
@@ -39,10 +42,13 @@ type Leaving struct {
 type Parts struct {
 	Onboarding *merchants.Onboarding
 	Links      *people.Links
+	Team       *people.Team
 	Plans      *plans.Plans
 	Payouts    *payouts.Payouts
 	Wallets    *payouts.Wallets
 	Webhooks   *webhooks.Webhooks
+	Privacy    *privacy.Privacy
+	Mails      *mails.Mails
 	Keys       *auth.Keys
 	Access     *auth.Access
 }
@@ -221,17 +227,33 @@ func (l *Leaving) settle(ctx context.Context, m tenants.Merchant, live bool) (em
 	return false, l.payOut(ctx, m, live, r.Balances[ledger.Available])
 }
 
-// advanceLive pays out what a merchant has in production, and erases it if there is nothing left and its retention is over.
+// advanceLive pays out what a merchant has in production, and erases it if there is nothing left, its retention is over, and its owners heard of
+// it in time.
 func (l *Leaving) advanceLive(ctx context.Context, m tenants.Merchant) error {
 	empty, err := l.settle(ctx, m, true)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !empty || l.keep <= 0 || l.Now().Before(m.Leaving.ClosedAt.Add(l.keep)) {
+	case !empty && m.Leaving.EmptiedAt.IsZero():
 		return nil
+	case !empty: // such as a payout that came back
+		return l.record(ctx, m.Emptied(time.Time{}))
+	case m.Leaving.EmptiedAt.IsZero():
+		return l.recordEmptied(ctx, m)
 	}
-	if recent, err := l.recent(ctx, m); err != nil || recent {
+	from, err := l.erasableFrom(ctx, m)
+	now := l.Now()
+	if err != nil || from.IsZero() || now.Before(from.Add(-tenants.ErasureNotice)) {
 		return err
+	}
+	if m.Leaving.WarnedAt.IsZero() {
+		from = later(from, now.Add(tenants.ErasureNotice))
+		return l.record(ctx, m.Warned(now), func(change *pay.Change, m tenants.Merchant) error {
+			return l.Mails.AddLeavingAlerts(ctx, change, m, news.MerchantErasing, from)
+		})
+	}
+	if now.Before(from) || now.Before(m.Leaving.WarnedAt.Add(tenants.ErasureNotice)) {
+		return nil
 	}
 	if m, err := l.Onboarding.Erase(ctx, l.bySystem(), m); err != nil || !m.Leaving.Erased() { // it was opened meanwhile
 		return err
@@ -242,6 +264,31 @@ func (l *Leaving) advanceLive(ctx context.Context, m tenants.Merchant) error {
 	return l.clean(ctx, m)
 }
 
+// recordEmptied records that nothing is left of a merchant in production. If anything was ever paid out, its owners hear that this was the last.
+func (l *Leaving) recordEmptied(ctx context.Context, m tenants.Merchant) error {
+	have, err := l.Store.Books().Balances(ctx, tenants.Scope{Merchant: m.ID, Live: true})
+	if err != nil {
+		return err
+	}
+	if have[ledger.PaidOut] == 0 {
+		return l.record(ctx, m.Emptied(l.Now()))
+	}
+	return l.record(ctx, m.Emptied(l.Now()), func(change *pay.Change, m tenants.Merchant) error {
+		return l.Mails.AddLeavingAlerts(ctx, change, m, news.MerchantPaidOut, time.Time{})
+	})
+}
+
+// record writes a step of a merchant on its way out. If it changed since it was read, nothing is written: it may have been opened.
+func (l *Leaving) record(ctx context.Context, next tenants.Merchant, with ...func(*pay.Change, tenants.Merchant) error) error {
+	change := pay.Change{Merchants: []tenants.Merchant{next}}
+	for _, add := range with {
+		if err := add(&change, next); err != nil {
+			return err
+		}
+	}
+	return base.UnlessStale(l.Store.Commit(ctx, change))
+}
+
 // bySystem is the service itself.
 func (*Leaving) bySystem() audit.Actor { return audit.Actor{Kind: audit.BySystem} }
 
@@ -249,25 +296,44 @@ func (*Leaving) bySystem() audit.Actor { return audit.Actor{Kind: audit.BySystem
 // of cards, refunds by banks and returned payouts come up to so long afterwards, and need its people, keys and wallet.
 const erasesAfter = 180 * 24 * time.Hour
 
-// recent reports whether a merchant has a payment or a withdrawal in production that is too young for its erasure.
-func (l *Leaving) recent(ctx context.Context, m tenants.Merchant) (bool, error) {
+// erasableFrom is when the retention of a closed merchant is over, and its last payment and withdrawal in production are erasesAfter old. It is
+// zero if nothing is ever erased.
+func (l *Leaving) erasableFrom(ctx context.Context, m tenants.Merchant) (from time.Time, err error) {
+	if l.keep <= 0 {
+		return from, nil
+	}
+	from = m.Leaving.ClosedAt.Add(l.keep)
 	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
 	if err != nil {
-		return false, err
+		return from, err
 	}
-	one, since := lists.Page{Limit: 1}, lists.Span{From: l.Now().Add(-erasesAfter)}
+	newest := lists.Page{Limit: 1}
 	for _, shop := range shops {
 		scope := tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: true}
-		payments, err := l.Store.Payments().List(ctx, scope, lists.PaymentFilter{Page: one, Span: since})
-		if err != nil || len(payments) > 0 {
-			return true, err
+		payments, err := l.Store.Payments().List(ctx, scope, lists.PaymentFilter{Page: newest})
+		if err != nil {
+			return from, err
 		}
-		withdrawals, _, err := l.Store.Withdrawals().List(ctx, scope, lists.WithdrawalFilter{Page: one, Span: since})
-		if err != nil || len(withdrawals) > 0 {
-			return true, err
+		withdrawals, _, err := l.Store.Withdrawals().List(ctx, scope, lists.WithdrawalFilter{Page: newest})
+		if err != nil {
+			return from, err
+		}
+		for _, p := range payments {
+			from = later(from, p.Times.Created.Add(erasesAfter))
+		}
+		for _, w := range withdrawals {
+			from = later(from, w.CreatedAt.Add(erasesAfter))
 		}
 	}
-	return false, nil
+	return from, nil
+}
+
+// later is the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // Owing lists the merchants that were erased and have a balance again, such as one that a late dispute made negative.
@@ -320,8 +386,9 @@ func (l *Leaving) payOut(ctx context.Context, m tenants.Merchant, live bool, amo
 	return base.UnlessStale(err)
 }
 
-// clean ends keys, logins, webhooks and wallets of a merchant that was erased (LEAVE-4). Shoppers' data was erased by the retention before:
-// all payments are older than the closing. A repeat goes on where it stopped, and the merchant is listed until all is gone.
+// clean removes what only a merchant that was erased had: its keys, logins, webhooks, the destinations of its wallets, and its users' roles
+// (LEAVE-4, LEAVE-6). Shoppers' data was erased by the retention before: all payments are older than the closing. A repeat goes on where it
+// stopped, and the merchant is listed until all is gone.
 func (l *Leaving) clean(ctx context.Context, m tenants.Merchant) error {
 	by := l.bySystem()
 	keys, err := l.Store.Keys().List(ctx, m.ID)
@@ -338,46 +405,65 @@ func (l *Leaving) clean(ctx context.Context, m tenants.Merchant) error {
 	if _, err := l.Access.RevokeLogins(ctx, by, m.ID, "", "the merchant has left"); err != nil {
 		return err
 	}
+	if err := l.Team.Disband(ctx, by, m.ID); err != nil {
+		return err
+	}
 	shops, err := l.Store.Merchants().Shops(ctx, m.ID)
 	if err != nil {
 		return err
 	}
+	all := true
 	for _, shop := range shops {
 		for _, live := range []bool{true, false} {
-			if err := l.eraseShop(ctx, tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: live}); err != nil {
+			gone, err := l.eraseShop(ctx, tenants.Scope{Merchant: m.ID, Shop: shop.ID, Live: live})
+			if err != nil {
 				return err
 			}
+			all = all && gone
 		}
+	}
+	if m, err = l.AnyMerchant(ctx, m.ID); err != nil || !all {
+		return err
 	}
 	return base.UnlessStale(l.Store.Commit(ctx, pay.Change{Merchants: []tenants.Merchant{m.Gone(l.Now())}}))
 }
 
-// eraseShop deletes the wallets and the endpoints of a shop.
-func (l *Leaving) eraseShop(ctx context.Context, scope tenants.Scope) error {
+// eraseShop deletes the endpoints of a shop, and the destinations of all of its wallets, also of those that were disabled long ago. It
+// reports false while a withdrawal is under way to one of them.
+func (l *Leaving) eraseShop(ctx context.Context, scope tenants.Scope) (all bool, err error) {
 	by := l.bySystem()
-	for more := true; more; {
-		wallets, _, err := l.Store.Wallets().List(ctx, scope, pay.WalletActive, lists.Page{Limit: page})
-		if err != nil {
-			return err
-		}
-		for _, w := range wallets {
-			if err := l.Wallets.Delete(ctx, by, scope, w.ID); err != nil {
-				return err
-			}
-		}
-		more = len(wallets) == page
-	}
 	for more := true; more; {
 		endpoints, _, err := l.Store.Subscriptions().List(ctx, scope, lists.Page{Limit: page})
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, e := range endpoints {
 			if err := l.Webhooks.Unsubscribe(ctx, by, scope, e.ID); err != nil {
-				return err
+				return false, err
 			}
 		}
 		more = len(endpoints) == page
 	}
-	return nil
+	all = true
+	for at, more := (lists.Page{Limit: page}), true; more; {
+		wallets, _, err := l.Store.Wallets().List(ctx, scope, "", at)
+		if err != nil {
+			return false, err
+		}
+		for _, w := range wallets {
+			if at.After = w.ID; w.Erased() {
+				continue
+			}
+			if err := l.Wallets.Delete(ctx, by, scope, w.ID); err != nil {
+				return false, err
+			}
+			erased, err := l.Privacy.EraseWallet(ctx, scope, w.ID)
+			if err != nil {
+				return false, err
+			}
+			all = all && erased
+		}
+		more = len(wallets) == page
+	}
+	return all, nil
 }

@@ -76,6 +76,15 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m merch
 	return ms.tellOwners(ctx, change, m, bounded, mails.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
 }
 
+// AddLeavingAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that takes it a step on its
+// way out, if the service sends e-mails (LEAVE-7). As with a pause, the operator's reason is in no e-mail. until is as in mails.Alert.
+func (ms *Mails) AddLeavingAlerts(ctx context.Context, change *pay.Change, m merchants.Merchant, what people.What, until time.Time) error {
+	if writes, err := ms.writes(ctx); !writes {
+		return err
+	}
+	return ms.tellOwners(ctx, change, m, often(what == mails.MerchantErasing), mails.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}, Until: until})
+}
+
 // AddMoveAlerts adds e-mails to the owners of a merchant and to the address that it had, to the Change that gives it
 // another one, if the service sends e-mails. A thief must not be able to send the merchant's e-mails elsewhere unseen.
 func (ms *Mails) AddMoveAlerts(ctx context.Context, change *pay.Change, before merchants.Merchant, by audit.Actor) error {

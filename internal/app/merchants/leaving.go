@@ -3,13 +3,16 @@ package merchants
 import (
 	"context"
 	"strings"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/mails"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 // Close lets nothing new of a merchant begin, in both environments (LEAVE-1). What is open goes on. Running servers obey within
-// base.CacheTTL. It is a part of Leaving.Close.
+// base.CacheTTL. Its owners get an e-mail (LEAVE-7). It is a part of Leaving.Close.
 //
 // Errors: store.ErrNotFound, invalid_request, conflict_state for a merchant that is closed.
 func (ob *Onboarding) Close(ctx context.Context, by audit.Actor, id, reason string) (merchants.Merchant, error) {
@@ -19,10 +22,16 @@ func (ob *Onboarding) Close(ctx context.Context, by audit.Actor, id, reason stri
 			return m, nil, err
 		}
 		return next, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantClosed, id, next.Leaving.Reason, nil), nil
+	}, func(written *pay.Change, _ merchants.Merchant) error {
+		last, err := ob.Store.Reserves().Last(ctx, merchants.Scope{Merchant: id, Live: true})
+		if err != nil {
+			return err
+		}
+		return ob.mails.AddLeavingAlerts(ctx, written, written.Merchants[0], mails.MerchantClosed, last)
 	})
 }
 
-// Reopen lets a closed merchant begin again. Its keys work as before. A repeat changes nothing.
+// Reopen lets a closed merchant begin again. Its keys work as before, and its owners get an e-mail. A repeat changes nothing.
 //
 // Errors: store.ErrNotFound, conflict_state for a merchant that was erased.
 func (ob *Onboarding) Reopen(ctx context.Context, by audit.Actor, id string) (merchants.Merchant, error) {
@@ -35,6 +44,8 @@ func (ob *Onboarding) Reopen(ctx context.Context, by audit.Actor, id string) (me
 			return m, nil, err
 		}
 		return next, ob.Noted(by, merchants.Scope{Merchant: id, Live: true}, audit.MerchantReopen, id, m.Leaving.Reason, nil), nil
+	}, func(written *pay.Change, _ merchants.Merchant) error {
+		return ob.mails.AddLeavingAlerts(ctx, written, written.Merchants[0], mails.MerchantReopened, time.Time{})
 	})
 }
 

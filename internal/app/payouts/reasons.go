@@ -19,6 +19,7 @@ var (
 	noRateForWithdrawals     = problem.Define2("rate.none_for_withdrawals", "currency", "why")
 	verificationRequired     = problem.Define1("verification.required", "level")
 	destinationKnown         = problem.Define1("wallet.destination_known", "wallet")
+	walletErased             = problem.Define("wallet.erased")
 	walletLacksFields        = problem.Define1("wallet.lacks_fields", "fields")
 	noDefaultWallet          = problem.Define("wallet.no_default_to_pay")
 	merchantLacksWallet      = problem.Define1("wallet.not_the_merchants", "wallet")

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
@@ -147,7 +148,7 @@ type ToPay struct {
 // RevealWithdrawal reads a withdrawal with its destination, for the operator who pays it by hand.
 // The audit log records that the operator saw it.
 //
-// Errors: store.ErrNotFound.
+// Errors: store.ErrNotFound; conflict_state for a merchant that was erased with its wallets.
 func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id string) (ToPay, error) {
 	w, err := po.Store.Withdrawals().Any(ctx, id)
 	if err != nil {
@@ -156,6 +157,9 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 	wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
+	}
+	if wallet.Erased() {
+		return ToPay{}, problem.Conflict(merchants.ReasonErased, walletErased)
 	}
 	account, err := po.Vault.Decrypt(wallet.Secret(), wallet.Encrypted)
 	if err != nil {

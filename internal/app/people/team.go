@@ -129,7 +129,7 @@ func (tm *Team) addRoleChange(ctx context.Context, change *pay.Change, by audit.
 	if err != nil {
 		return "", err
 	}
-	if m.Role == people.Owner {
+	if m.Role == people.Owner && !merchant.Leaving.Erased() {
 		if err := tm.leavesOwner(ctx, m.Merchant); err != nil {
 			return "", err
 		}
@@ -173,7 +173,7 @@ type Place struct {
 
 // Enters finds a shop's pages for a user. An operator who visits the merchant may read.
 //
-// Errors: store.ErrNotFound, also if the user has no role there: nobody learns which shops exist.
+// Errors: store.ErrNotFound, also if the user has no role there, or only one at a merchant that was erased: nobody learns which shops exist.
 func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, shop string, live bool) (p Place, err error) {
 	if p.Shop, err = pl.Store.Merchants().Shop(ctx, shop); err != nil {
 		return p, err
@@ -196,6 +196,9 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	}
 	if p.Merchant, err = pl.AnyMerchant(ctx, p.Shop.Merchant); err != nil {
 		return p, err
+	}
+	if p.Merchant.Leaving.Erased() && p.Role != "" { // its users' roles end, and nothing new of it begins meanwhile (LEAVE-6)
+		return Place{}, store.ErrNotFound
 	}
 	p.Shops, err = pl.Store.Merchants().Shops(ctx, p.Shop.Merchant)
 	return p, err
@@ -236,6 +239,32 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 	if err != nil {
 		return err
 	}
+	return tm.remove(ctx, by, u.ID, func(people.User, []people.Membership) (bool, error) { return true, nil })
+}
+
+// Disband ends the roles of all users of a merchant that was erased (LEAVE-6). Who has a role nowhere else, is no operator and is invited
+// nowhere is removed altogether: nothing is left to sign in to. A repeat goes on where it stopped.
+func (tm *Team) Disband(ctx context.Context, by audit.Actor, merchant string) error {
+	members, err := tm.Store.Users().Members(ctx, merchant)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := tm.remove(ctx, by, m.ID, func(u people.User, roles []people.Membership) (bool, error) {
+			invited, err := tm.Store.Links().To(ctx, u.Email, tm.Now())
+			return len(roles) == 1 && roles[0].Merchant == merchant && u.Operator == "" && len(invited) == 0, err
+		}); err != nil {
+			return err
+		}
+		if err := tm.SetRole(ctx, by, "", merchant, m.ID, ""); err != nil && !errors.Is(err, store.ErrNotFound) { // or it ended with the user
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes a user from every merchant, and ends all sign-ins and invitations, if may agrees with what the user has at that time.
+func (tm *Team) remove(ctx context.Context, by audit.Actor, user string, may func(people.User, []people.Membership) (bool, error)) error {
 	return base.Again(func() error {
 		// The remover is written too: operators who remove each other at the same time would otherwise leave
 		// none.
@@ -244,19 +273,22 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 			return err
 		}
 		// Read before the roles: accepting an invitation meanwhile writes the user, so this write is stale.
-		present, err := tm.Store.Users().Get(ctx, u.ID)
+		present, err := tm.Store.Users().Get(ctx, user)
 		if err != nil || !present.Active() {
 			return err
 		}
-		signIns, err := tm.people.SignIns(ctx, u.ID)
+		list, err := tm.Store.Memberships().Of(ctx, user)
+		if err != nil {
+			return err
+		}
+		if ok, err := may(present, list); err != nil || !ok {
+			return err
+		}
+		signIns, err := tm.people.SignIns(ctx, user)
 		if err != nil {
 			return err
 		}
 		change, err := tm.people.ended(ctx, by, signIns)
-		if err != nil {
-			return err
-		}
-		list, err := tm.Store.Memberships().Of(ctx, u.ID)
 		if err != nil {
 			return err
 		}
@@ -265,14 +297,14 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 				return fmt.Errorf("merchant %s: %w", m.Merchant, err)
 			}
 		}
-		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.AccountRemoved}); err != nil {
+		if err := tm.people.tellByOthers(ctx, &change, by, user, people.News{What: people.AccountRemoved}); err != nil {
 			return err
 		}
 		if err := tm.people.uninvite(ctx, &change, present.Email, func(people.Link) bool { return true }); err != nil {
 			return err
 		}
 		change.Users = append(remover, present.Remove(tm.Now())) // the user's news goes with the rest
-		change.Audit = append(change.Audit, tm.Audited(by, merchants.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
+		change.Audit = append(change.Audit, tm.Audited(by, merchants.Scope{Live: true}, audit.UserRemoved, user, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
 }

@@ -88,6 +88,7 @@ func TestEventsKeepNoPersonalField(t *testing.T) {
 		{&view.Claim{}, "evidence.*.file.name evidence.*.kind evidence.*.text reason timeline.*.note",
 			"evidence.*.file.contentType evidence.*.file.sha256 evidence.*.id id merchantOrderId networkReasonCode origin outcome previousClaimId timeline.*.actor " +
 				"transaction.country transaction.currency transaction.id transaction.merchantOrderId transaction.paymentMethodId transactionId"},
+		{&view.Wallet{}, "label", "beneficiary.* currency destinationMasked id network unpayableReason"},
 	} {
 		t.Run(fmt.Sprintf("%T", c.object), func(t *testing.T) {
 			fill(reflect.ValueOf(c.object).Elem())

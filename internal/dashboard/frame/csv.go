@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,13 +44,54 @@ const mostFiles = 16
 //
 // Errors: rate_limited if too many are being written.
 func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name string, header ...string) (*CSV, error) {
+	if err := s.enterFiles(w, r, v); err != nil {
+		return nil, err
+	}
+	return newCSV(w, SheetOf(r), name, header), nil
+}
+
+// enterFiles counts a file as one of the user's and the merchant's until the request ends.
+//
+// Errors: rate_limited if too many are being written.
+func (s *Site) enterFiles(w http.ResponseWriter, r *http.Request, v *Visit) error {
 	leave, ok := s.files.Enter("user "+v.User.ID, "merchant "+v.Merchant.ID)
 	if !ok {
 		w.Header().Set("Retry-After", retrySoon)
-		return nil, problem.New(problem.RateLimited, filesAtOnce)
+		return problem.New(problem.RateLimited, filesAtOnce)
 	}
 	context.AfterFunc(r.Context(), leave)
-	return newCSV(w, SheetOf(r), name, header), nil
+	return nil
+}
+
+// NewArchive returns the writer of a ZIP archive with a name, without its ending. Like a CSV, it counts as one of the user's and the
+// merchant's files, nothing is sent before the first byte, and an error after it cuts the file off.
+//
+// Errors: rate_limited if too many are being written.
+func (s *Site) NewArchive(w http.ResponseWriter, r *http.Request, v *Visit, name string) (io.Writer, error) {
+	if err := s.enterFiles(w, r, v); err != nil {
+		return nil, err
+	}
+	return &archive{w: w, name: name}, nil
+}
+
+// archive sends a ZIP archive.
+type archive struct {
+	w     http.ResponseWriter
+	name  string
+	begun bool
+}
+
+// Write implements io.Writer. The browser may take csvPatience for each piece.
+func (a *archive) Write(p []byte) (int, error) {
+	if !a.begun {
+		h := a.w.Header()
+		Secure(h)
+		h.Set("Content-Type", "application/zip")
+		h.Set("Content-Disposition", `attachment; filename="`+fileName(a.name)+`.zip"`)
+		a.begun = true
+	}
+	web.Allow(a.w, csvPatience)
+	return a.w.Write(p)
 }
 
 func newCSV(w http.ResponseWriter, sheet statement.Sheet, name string, header []string) *CSV {

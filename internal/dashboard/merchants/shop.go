@@ -57,6 +57,7 @@ func Register(site *frame.Site, uses Uses, preview Preview) error {
 	site.Handle("POST /shop/name", merchants.RightShop, a.rename)
 	site.Handle("POST /shop/schemes", merchants.RightShop, a.setSchemes)
 	site.Handle("POST /shop/merchant", merchants.RightShop, a.setMerchant)
+	site.Handle("POST /shop/export", merchants.RightTeam, a.export, frame.WhileEmptied())
 	site.Handle("GET /shop/brand", merchants.RightRead, a.brand)
 	site.Handle("POST /shop/brand", merchants.RightShop, a.rebrand)
 	site.Handle("GET /shop/brand/contrast", merchants.RightRead, a.contrast)

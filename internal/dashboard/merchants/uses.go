@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/plans"
@@ -19,6 +20,7 @@ type Uses struct {
 	Service
 	Keys       *auth.Keys
 	Onboarding *appmerchants.Onboarding
+	Leaving    *leaving.Leaving
 	Links      *people.Links
 	Team       *people.Team
 }

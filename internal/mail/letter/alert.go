@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
-// Alert is the letter about a user's account, or about a merchant's key or pause.
+// Alert is the letter about a user's account, or about a merchant's key, pause or leaving.
 func (d *Writer) Alert(n mails.Alert) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
@@ -49,8 +49,9 @@ func factsOf(n mails.Alert) (keys []string) {
 	add(news.What == mails.KeyRolled && !n.Until.IsZero(), "alert_until")
 	add(news.What == mails.KeyRolled && n.Until.IsZero(), "alert_until_now")
 	add(true, "alert_at")
+	add(news.What == mails.MerchantErasing, "alert_erased_at")
 	add(others && news.By != "", "alert_by")
-	add(others && news.By == "", "alert_by_operator")
+	add(others && news.By == "" && news.What != mails.MerchantPaidOut && news.What != mails.MerchantErasing, "alert_by_operator") // the service did these
 	add(news.Address != "", "alert_address")
 	add(news.Browser != "", "alert_browser")
 	add(news.Browser == "" && news.Address != "" && (!others || news.By != ""), "alert_browser_unknown")
@@ -68,7 +69,13 @@ func adviceOf(n mails.Alert) []string {
 		return []string{"alert_fine_others", "alert_do_moved"}
 	case n.News.What == mails.MerchantPaused:
 		return []string{"alert_do_paused"}
-	case n.News.What == mails.MerchantResumed:
+	case n.News.What == mails.MerchantClosed && n.Until.IsZero():
+		return []string{"alert_do_closed", "alert_do_export"}
+	case n.News.What == mails.MerchantClosed:
+		return []string{"alert_do_closed", "alert_do_reserve", "alert_do_export"}
+	case n.News.What == mails.MerchantPaidOut, n.News.What == mails.MerchantErasing:
+		return []string{"alert_do_export"}
+	case n.News.What == mails.MerchantResumed, n.News.What == mails.MerchantReopened:
 		return []string{"alert_do_resumed"}
 	case n.News.What.ByOthers():
 		return []string{"alert_fine_others", "alert_do_others"}

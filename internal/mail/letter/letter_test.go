@@ -105,7 +105,9 @@ func alerts() (list []mails.Alert) {
 	for _, role := range people.Roles() {
 		list = append(list, mails.Alert{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
 	}
-	for _, what := range []people.What{mails.MerchantPaused, mails.MerchantResumed, mails.MerchantMoved} {
+	list = append(list, mails.Alert{News: people.News{What: mails.MerchantClosed, At: notice.AddedAt, Merchant: "Acme"}, Until: notice.ActiveAt},
+		mails.Alert{News: people.News{What: mails.MerchantErasing, At: notice.AddedAt, Merchant: "Acme"}, Until: notice.ActiveAt})
+	for _, what := range []people.What{mails.MerchantPaused, mails.MerchantResumed, mails.MerchantMoved, mails.MerchantClosed, mails.MerchantReopened, mails.MerchantPaidOut} {
 		list = append(list, mails.Alert{News: people.News{What: what, At: notice.AddedAt, Merchant: "Acme"}})
 	}
 	for _, what := range []people.What{mails.KeyMade, mails.KeyRolled, mails.KeyRevoked} {

@@ -156,6 +156,11 @@ const (
 	MerchantPaused  people.What = "paused"
 	MerchantResumed people.What = "resumed"
 	MerchantMoved   people.What = "moved" // its e-mail address was changed
+
+	MerchantClosed   people.What = "closed"   // an operator closed it (LEAVE-7)
+	MerchantReopened people.What = "reopened" // and opened it again
+	MerchantPaidOut  people.What = "paid_out" // the last of a closed merchant's balance arrived
+	MerchantErasing  people.What = "erasing"  // it will be erased
 )
 
 // Alert is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person
@@ -167,7 +172,7 @@ type Alert struct {
 	User     string    // e-mail address of the account; "" for a key or a merchant
 	Shop     string    // id, of a key; "" for a key of the whole merchant
 	Key      string    // masked; "" for an account or a merchant
-	Until    time.Time // when a key that was rolled ends; zero: at once
+	Until    time.Time // when a key that was rolled ends; when the last reserve of a merchant that was closed is released, or when it is erased; zero: at once, or none
 	Last     bool      // nobody sends another one of this kind today
 }
 

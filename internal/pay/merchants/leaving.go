@@ -10,10 +10,12 @@ import (
 
 // Leaving is where a merchant is on its way out (LEAVE-1). The zero value is a merchant that stays.
 type Leaving struct {
-	Reason   string    // why it was closed, for its team
-	ClosedAt time.Time // nothing new begins from then on; zero: it is open
-	ErasedAt time.Time // it cannot come back from then on, and what is only its own is removed; zero: it may
-	GoneAt   time.Time // all that is only its own was removed; zero: some of it may be left
+	Reason    string    // why it was closed, for its team
+	ClosedAt  time.Time // nothing new begins from then on; zero: it is open
+	EmptiedAt time.Time // nothing was left in production that could change or be paid; zero: something may be
+	WarnedAt  time.Time // its owners heard that it will be erased; zero: they did not
+	ErasedAt  time.Time // it cannot come back from then on, and what is only its own is removed; zero: it may
+	GoneAt    time.Time // all that is only its own was removed; zero: some of it may be left
 }
 
 // Closed reports whether the merchant is leaving, or has left.
@@ -21,6 +23,9 @@ func (l Leaving) Closed() bool { return !l.ClosedAt.IsZero() }
 
 // Erased reports whether the merchant has left: it cannot come back.
 func (l Leaving) Erased() bool { return !l.ErasedAt.IsZero() }
+
+// ErasureNotice is how long before the erasure the owners hear of it at least (LEAVE-7).
+const ErasureNotice = 30 * 24 * time.Hour
 
 // Details.reason of what is refused because a merchant leaves, has left, or has no sandbox.
 const (
@@ -54,6 +59,20 @@ func (m Merchant) Reopen() (Merchant, error) {
 	m.Version++
 	m.Leaving = Leaving{}
 	return m, nil
+}
+
+// Emptied records that nothing is left in production that could change or be paid. now is zero if there is something again.
+func (m Merchant) Emptied(now time.Time) Merchant {
+	m.Version++
+	m.Leaving.EmptiedAt = now
+	return m
+}
+
+// Warned records that the owners hear of the erasure. It comes ErasureNotice later at the earliest.
+func (m Merchant) Warned(now time.Time) Merchant {
+	m.Version++
+	m.Leaving.WarnedAt = now
+	return m
 }
 
 // Erase removes what is the merchant's alone. Its name stays: it is in books and audit log.

@@ -148,6 +148,32 @@ func (s Books) Since(ctx context.Context, scope merchants.Scope, from time.Time,
 	return s.Balances(ctx, scope) // nothing moved since
 }
 
+// A merchant's transfers by kind and time, after one, as transfers_list has them.
+var (
+	nextTransfers = engine.Statement(`
+SELECT ` + TransfersTable.List + ` FROM transfers
+WHERE merchant = $1 AND live = $2 AND kind = $3 AND at >= $4 AND (at > $4 OR id > $5) ORDER BY at, id LIMIT $6`)
+	nextKind = engine.Statement(`SELECT coalesce(min(kind), '') FROM transfers WHERE merchant = $1 AND live = $2 AND kind > $3`)
+)
+
+// Next reads a merchant's transfers by kind and time, after one; the zero value: from the first. A page may have fewer than limit rows and
+// more may follow: an empty one is the end.
+func (s Books) Next(ctx context.Context, scope merchants.Scope, after ledger.Transfer, limit int) ([]ledger.Transfer, error) {
+	for kind, at, id := string(after.Kind), table.Micros(after.At), after.ID; ; at, id = 0, "" {
+		if kind != "" {
+			list, err := base.Many(ctx, s.b, nextTransfers, TransfersTable.Scan(s.b.Personal), scope.Merchant, scope.Live, kind, at, id, limit)
+			if err != nil || len(list) > 0 {
+				return list, err
+			}
+		}
+		next, err := base.One(ctx, s.b, nextKind, base.ScanID, scope.Merchant, scope.Live, kind)
+		if err != nil || next == "" {
+			return nil, err
+		}
+		kind = next
+	}
+}
+
 // HasTransfer reports whether a transfer is booked.
 func (s Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)

@@ -37,6 +37,8 @@ var Table = table.Describe(table.Table[merchants.Merchant]{
 		f.Time("paused_at", &m.PausedAt)
 		f.Text("close_reason", &m.Leaving.Reason)
 		f.Time("closed_at", &m.Leaving.ClosedAt)
+		f.Time("emptied_at", &m.Leaving.EmptiedAt)
+		f.Time("warned_at", &m.Leaving.WarnedAt)
 		f.Time("erased_at", &m.Leaving.ErasedAt)
 		f.Time("gone_at", &m.Leaving.GoneAt)
 		f.Flag("sandbox_off", &m.SandboxOff)

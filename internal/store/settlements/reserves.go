@@ -47,6 +47,7 @@ func (s Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([
 
 var (
 	selectReserves = engine.Statement(`SELECT ` + ReservesTable.ListOf("v") + ` FROM {rows: id TEXT} AS r JOIN reserves AS v ON v.id = r.id`)
+	lastReserve    = engine.Statement(`SELECT coalesce(max(release_at), 0) FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0`)
 	listReserves   = engine.Statement(`
 SELECT ` + ReservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $2 AND due_at > 0 ORDER BY release_at LIMIT $3`)
 )
@@ -63,6 +64,12 @@ func (s Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserv
 		found[v.ID] = v
 	}
 	return found, err
+}
+
+// Last is when the last of a merchant's reserves that are held is released; zero if none is held.
+func (s Reserves) Last(ctx context.Context, scope merchants.Scope) (time.Time, error) {
+	at, err := base.One(ctx, s.b, lastReserve, base.ScanInt, scope.Merchant, scope.Live)
+	return table.FromMicros(at), err
 }
 
 // Next lists the merchant's days with a held reserve, next release first.

@@ -23,6 +23,8 @@ CREATE TABLE merchants (
   assignments TEXT NOT NULL, -- JSON: its price plans, each from a time on; '': the built-in plan of its tier
   close_reason TEXT NOT NULL, -- why it was closed, for its team
   closed_at BIGINT NOT NULL, -- nothing new begins from then on; 0: it is open
+  emptied_at BIGINT NOT NULL, -- nothing was left of its money in production; 0: something may be
+  warned_at BIGINT NOT NULL, -- its owners heard that it will be erased; 0: they did not
   erased_at BIGINT NOT NULL, -- it cannot come back from then on; 0: it may
   gone_at BIGINT NOT NULL, -- all that is only its own was removed; 0: some of it may be left
   sandbox_off BOOLEAN NOT NULL

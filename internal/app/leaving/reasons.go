@@ -1,0 +1,6 @@
+package leaving
+
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
+// Why something is refused here. The sentences for people are in package message, by these keys.
+var manyExports = problem.Define("merchant.many_exports")
