@@ -6,6 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -15,7 +16,8 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Plans *plans.Plans
+	Plans   *plans.Plans
+	Payouts *payouts.Payouts
 	Service
 	Keys       *auth.Keys
 	Onboarding *appmerchants.Onboarding
