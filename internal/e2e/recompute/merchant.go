@@ -129,7 +129,7 @@ func (m *merchant) each(folder string, compare func(tree) error) error {
 func (m *merchant) comparePayments() error {
 	return m.each("payments", func(p tree) error {
 		m.out.Payments++
-		id := p.text("transactionId")
+		id := p.text("id")
 		t, err := m.terms(p.time("timestamps", "created"))
 		method, known := m.methods[p.text("paymentMethodId")]
 		if err != nil || !known {
