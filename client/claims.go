@@ -84,7 +84,8 @@ type Claim struct {
 	Currency          string      `json:"currency"`
 	AmountUSD         Decimal     `json:"amountUsd"`
 	FrozenUSD         Decimal     `json:"frozenUsd"` // currently held from the balance
-	FeeUSD            Decimal     `json:"feeUsd"`
+	FeeUSD            Decimal     `json:"feeUsd"`    // the tax on it included
+	FeeTax            *FeeTax     `json:"feeTax"`    // the tax in FeeUSD; nil if there is none
 	Reason            string      `json:"reason"`
 	NetworkReasonCode string      `json:"networkReasonCode"`
 	EvidenceDueBy     time.Time   `json:"evidenceDueBy"` // zero if none is required

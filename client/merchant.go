@@ -78,11 +78,21 @@ type Balance struct {
 	Tier              string          `json:"tier"`
 	TrustScore        int             `json:"trustScore"`
 	RollingReservePct Decimal         `json:"rollingReservePct"`
-	WithdrawalFeeUSD  Decimal         `json:"withdrawalFeeUsd"`
+	WithdrawalFeeUSD  Decimal         `json:"withdrawalFeeUsd"` // the tax on it included
+	WithdrawalFeeTax  *FeeTax         `json:"withdrawalFeeTax"` // the tax in WithdrawalFeeUSD; nil if there is none
+	Payouts           PayoutTerms     `json:"payouts"`
 	RefundFees        string          `json:"refundFees"` // of a refunded payment: kept, returned
 	FeeSummary        FeeSummary      `json:"feeSummary"`
 	Movements         []Movement      `json:"movements"`       // the latest 50; Movements lists all
 	ReserveSchedule   []Release       `json:"reserveSchedule"` // the next three
+}
+
+// PayoutTerms says when what settlements owe is paid out.
+type PayoutTerms struct {
+	Schedule   string   `json:"schedule"`   // automatic: settlements pay themselves; on_request: the merchant withdraws
+	MinimumUSD Decimal  `json:"minimumUsd"` // of automatic payouts, as the days are; a smaller one waits for the next settlement
+	Weekdays   []string `json:"weekdays"`   // such as mon, in UTC; empty with Monthdays: every day
+	Monthdays  []int    `json:"monthdays"`  // in a month without the day, on its last one
 }
 
 // LedgerWarning is a warning about the books, for a person.
@@ -275,11 +285,23 @@ type InstallmentStep struct {
 	InterestFree []int   `json:"interestFree"`
 }
 
-// MethodFee is the price of a method.
+// MethodFee is the price of a method by the merchant's price plan; for a publishable key its list price.
 type MethodFee struct {
 	Percent  Decimal `json:"percent"`
 	Flat     Decimal `json:"flat"`
 	Currency string  `json:"currency"`
+
+	Platform *MethodFeePart `json:"platform"`   // what of it is the platform's; nil for a publishable key
+	Provider *MethodFeePart `json:"provider"`   // what of it is for the provider; nil for a publishable key
+	TaxName  string         `json:"taxName"`    // of the tax that is added, such as IVA; "" for none
+	TaxRate  Decimal        `json:"taxPercent"` // of the fees
+}
+
+// MethodFeePart is a part of the price of a method.
+type MethodFeePart struct {
+	Percent Decimal `json:"percent"`
+	Flat    Decimal `json:"flat"`
+	Minimum Decimal `json:"minimum"` // the part is at least this
 }
 
 // PaymentMethods lists the shop's payment methods.

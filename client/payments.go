@@ -147,8 +147,17 @@ type Fees struct {
 	Platform Decimal `json:"platform"`
 	Provider Decimal `json:"provider"`
 	Network  Decimal `json:"network"`
-	Tax      Decimal `json:"tax"` // on the other fees
+	Tax      Decimal `json:"tax"`        // on the other fees
+	TaxName  string  `json:"taxName"`    // such as IVA; "" without a tax, and in a settlement's sums
+	TaxRate  Decimal `json:"taxPercent"` // of the other fees
 	Total    Decimal `json:"total"`
+}
+
+// FeeTax is a tax on fees.
+type FeeTax struct {
+	Name    string  `json:"name"`    // such as IVA
+	Percent Decimal `json:"percent"` // of the fees
+	Amount  Decimal `json:"amount"`  // USD
 }
 
 // Settling is how and when a payment's money becomes available.

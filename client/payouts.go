@@ -111,8 +111,9 @@ type Payout struct {
 type WithdrawalQuote struct {
 	WalletID  string  `json:"walletId"`
 	Amount    Decimal `json:"amount"`
-	Currency  string  `json:"currency"` // USD
-	FeeUSD    Decimal `json:"feeUsd"`
+	Currency  string  `json:"currency"`  // USD
+	FeeUSD    Decimal `json:"feeUsd"`    // the tax on it included
+	FeeTax    *FeeTax `json:"feeTax"`    // the tax in FeeUSD; nil if there is none
 	NetAmount Decimal `json:"netAmount"` // Amount less FeeUSD
 	Payout    *Payout `json:"payout"`    // what would arrive; nil for a token
 }
@@ -131,8 +132,9 @@ type Withdrawal struct {
 	ID             string              `json:"id"` // wdr_…
 	WalletID       string              `json:"walletId"`
 	Amount         Decimal             `json:"amount"`
-	Currency       string              `json:"currency"` // USD
-	FeeUSD         Decimal             `json:"feeUsd"`
+	Currency       string              `json:"currency"`       // USD
+	FeeUSD         Decimal             `json:"feeUsd"`         // the tax on it included
+	FeeTax         *FeeTax             `json:"feeTax"`         // the tax in FeeUSD; nil if there is none
 	NetAmount      Decimal             `json:"netAmount"`      // Amount less FeeUSD
 	Payout         *Payout             `json:"payout"`         // what arrives; nil for a token
 	ReturnedAmount Decimal             `json:"returnedAmount"` // USD that came back after it had arrived

@@ -32,6 +32,7 @@ type Settlement struct {
 	TransactionCount int64             `json:"transactionCount"` // its lines, refunds and releases included
 	GrossVolume      Decimal           `json:"grossVolume"`      // what shoppers paid
 	Fees             Fees              `json:"fees"`             // less the fees that refunds returned
+	Taxes            []FeeTax          `json:"taxes"`            // what Fees.Tax is made of
 	Refunds          Decimal           `json:"refunds"`          // what shoppers got back
 	Chargebacks      Decimal           `json:"chargebacks"`
 	ChargebackFees   Decimal           `json:"chargebackFees"`

@@ -43,9 +43,9 @@ type LimitsBody struct {
 	ApprovalAbove *string  `json:"approvalAbove,omitempty" maxLength:"20" example:"5000" doc:"A larger withdrawal waits for an operator; 0: none waits"`
 	Hourly        *string  `json:"hourly,omitempty" maxLength:"20" example:"0" doc:"0: no limit"`
 	Daily         *string  `json:"daily,omitempty" maxLength:"20" example:"20000" doc:"0: no limit"`
-	Automatic     *bool    `json:"automatic,omitempty" doc:"Of a merchant: pay the net of each settlement out"`
-	Minimum       *string  `json:"minimum,omitempty" maxLength:"20" example:"100" doc:"Of automatic payouts"`
-	Days          *string  `json:"days,omitempty" maxLength:"40" example:"mon,thu" doc:"Of automatic payouts: days of the week in UTC; an empty text: every day"`
+	Schedule      *string  `json:"schedule,omitempty" enum:"plan,automatic,on_request" doc:"Of a merchant. plan: as its price plan says; automatic: pay the net of each settlement out; on_request: the merchant withdraws"`
+	Minimum       *string  `json:"minimum,omitempty" maxLength:"20" example:"100" doc:"Of automatic payouts; 0: as the plan says"`
+	Days          *string  `json:"days,omitempty" maxLength:"40" example:"mon,thu" doc:"Of automatic payouts: days of the week in UTC; an empty text: as the plan says"`
 }
 
 type stopPayoutsIn struct {
@@ -155,7 +155,7 @@ func (a *API) limit(ctx context.Context, by audit.Actor, in LimitsPath, change f
 func (a *API) changeLimits(ctx context.Context, by audit.Actor, in *changeLimitsIn) (*limitsOut, error) {
 	b := in.Body
 	if b == (LimitsBody{}) {
-		return nil, message.Refusal(problem.InvalidRequest, "name what changes: approvalAbove, hourly, daily, automatic, minimum or days")
+		return nil, message.Refusal(problem.InvalidRequest, "name what changes: approvalAbove, hourly, daily, schedule, minimum or days")
 	}
 	var changes []func(*pay.PayoutLimits)
 	for _, f := range []struct {
@@ -181,8 +181,8 @@ func (a *API) changeLimits(ctx context.Context, by audit.Actor, in *changeLimits
 		for _, change := range changes {
 			change(l)
 		}
-		if b.Automatic != nil {
-			l.Automatic = *b.Automatic
+		if b.Schedule != nil {
+			l.Schedule = pay.ParseSchedule(*b.Schedule)
 		}
 		if b.Days != nil {
 			l.Days = *b.Days

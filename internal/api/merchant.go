@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/methods"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
@@ -96,6 +97,11 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
+	agreed, err := payouts.Agreed(ctx, a.uses.Payouts, call.Scope)
+	if err != nil {
+		return nil, err
+	}
+	withdrawal, tax := view.NewWithdrawalFee(terms)
 	warnings := view.NewLedgerWarnings(account.Balances, account.Mismatched.Count, account.Mismatched.USD, account.Mismatched.Since)
 	warnings = append(warnings, view.NewDrift(account.Drift.Count, account.Drift.USD, account.Drift.Since)...)
 	stale, err := a.uses.Rates.StaleRates(ctx, call.Scope)
@@ -106,7 +112,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	return &balanceOut{view.Balance{
 		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
 		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),
-		WithdrawalFeeUSD: view.USD(terms.WithdrawalCost()), RefundFees: terms.RefundFees, FeeSummary: view.NewFeeSummary(account.Period),
+		WithdrawalFeeUSD: withdrawal, WithdrawalFeeTax: tax, Payouts: view.NewPayoutTerms(agreed), RefundFees: terms.RefundFees, FeeSummary: view.NewFeeSummary(account.Period),
 		Movements: view.NewMovements(account.Movements), ReserveSchedule: view.NewReleases(account.Releases, terms.ReserveBps, account.Now),
 	}}, nil
 }
@@ -132,6 +138,13 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 		}
 		country, _ := geo.Parse(r.Country)
 		m := view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd)
+		if call.Kind != merchants.Publishable { // shoppers can read such a key: what the merchant agreed is not theirs to know
+			terms, err := a.uses.Plans.For(ctx, call.Scope, merchant, r.Rail)
+			if err != nil {
+				return nil, err
+			}
+			m.Fee = view.NewMethodFee(terms, r.Rail)
+		}
 		if m.Routable {
 			m.Installments = view.NewMethodInstallments(a.uses.Methods.Offered(call.Scope, merchant.Installments, r.Rail), a.uses.Methods.Steps(call.Scope, merchant.Installments, r.Rail))
 		}

@@ -51,7 +51,7 @@ var dependencies = map[string]string{
 	"golang.org/x/oauth2":                   "internal/identity",
 	"github.com/chromedp":                   "internal/e2e/harness",
 	"github.com/boombuler/barcode":          "internal/checkout",
-	"go.yaml.in/yaml":                       "internal/pay/plans/planfile internal/pay/routing/rulefile internal/cli/settings/file internal/yamlfile",
+	"go.yaml.in/yaml":                       "internal/pay/plans/planfile internal/pay/routing/rulefile internal/cli/settings/file internal/yamlfile internal/e2e/recompute",
 	"github.com/agnivade/levenshtein":       "internal/cli/settings/file internal/near",
 	"github.com/coreos/go-systemd":          "cmd/cascada",
 	"github.com/go-text/typesetting":        "internal/statement/typeface",

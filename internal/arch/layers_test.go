@@ -194,6 +194,7 @@ var layers = map[string]layer{
 	"internal/e2e/payments":                    {"", "a room of tests only"},
 	"internal/e2e/payouts":                     {"", "a room of tests only"},
 	"internal/e2e/providers":                   {"", "a room of tests only"},
+	"internal/e2e/recompute":                   {"", "prices are computed again from files and replies alone: it imports nothing of ours"},
 	"internal/e2e/webhooks":                    {"", "a room of tests only"},
 	"internal/dbtest":                          {"", "databases for tests know no schema"},
 	"internal/bench/growth":                    {"", "what measures parsers for tests knows none"},

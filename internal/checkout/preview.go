@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -44,7 +45,12 @@ func (p *Pages) Preview(w http.ResponseWriter, r *http.Request, shop merchants.S
 		Scope: merchants.Scope{Merchant: shop.Merchant, Shop: shop.ID}, Asked: sample.amount, Country: sample.country, OrderID: "1042",
 		Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, CreatedAt: p.uses.Now(),
 	}
-	v := p.selector(copied, s, shop, "")
+	merchant, _, err := p.uses.Tenant(r.Context(), base.Principal{Scope: s.Scope})
+	if err != nil {
+		return err
+	}
+	merchant.Installments = ""
+	v := p.selector(copied, s, shop, merchant)
 	v.Sandbox, v.Languages = false, nil
 	if logo != nil {
 		v.Logo = template.URL("data:" + logo.Kind + ";base64," + base64.StdEncoding.EncodeToString(logo.Body)) //nolint:gosec // a picture that was checked

@@ -50,9 +50,9 @@ type selectorView struct {
 	Back     template.URL
 	BackHost string
 	Expires  template.HTML
-	passFee  bool
-	granted  installment.Grants // the merchant's terms of installments
-	Ended    string             // the method that was called off to choose again, or ""
+	fee      func(accounts.Rail, money.Amount) money.Amount // a method's, in the currency that the shopper pays in; nil: the shop shows none
+	granted  installment.Grants                             // the merchant's terms of installments
+	Ended    string                                         // the method that was called off to choose again, or ""
 }
 
 // option is a country in the list, with the time zones by which a script recognizes it.
@@ -286,13 +286,13 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, merc
 	if err != nil {
 		return selectorView{}, shop, err
 	}
-	v := p.selector(r, s, shop, merchant.Installments)
+	v := p.selector(r, s, shop, merchant)
 	v.Ended, err = p.ended(r, s, v.view)
 	return v, shop, err
 }
 
 // selector is the page of a session of a shop.
-func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, granted installment.Grants) selectorView {
+func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, merchant merchants.Merchant) selectorView {
 	rails := p.uses.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
@@ -300,7 +300,12 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, gr
 	}
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Home: home, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
-	v.passFee, v.granted = shop.Brand.PassFee, granted
+	v.granted = merchant.Installments
+	if shop.Brand.PassFee {
+		v.fee = func(rail accounts.Rail, local money.Amount) money.Amount {
+			return p.uses.Sessions.SessionFee(r.Context(), s, merchant, rail, local)
+		}
+	}
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
@@ -417,8 +422,8 @@ func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place 
 		Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
 	}
 	m.Fee = v.T("fee_none")
-	if v.passFee {
-		m.Fee = v.T("fee", "fee", v.money(feeIn(rail.Fee, s, local)))
+	if v.fee != nil {
+		m.Fee = v.T("fee", "fee", v.money(v.fee(rail, local)))
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", bound(money.New(limit.Min, limit.Currency), v.country), "high", bound(money.New(limit.Max, limit.Currency), v.country))
@@ -443,16 +448,6 @@ func (p *Pages) method(v selectorView, s pay.Session, rail accounts.Rail, place 
 		}
 	}
 	return m
-}
-
-// feeIn is a rail's fee of a session's order in the currency that the shopper pays in (CHK-16).
-func feeIn(f money.Fee, s pay.Session, local money.Amount) money.Amount {
-	usd, err := pay.Worth(s.Asked, s.Rate)
-	if err != nil || usd.Minor == 0 { // too large for a payment
-		return money.New(0, local.Currency)
-	}
-	share := float64(f.Exact(usd)) / 10_000 / float64(usd.Minor) // for display: no money is made of it
-	return money.New(int64(math.Round(share*float64(local.Minor))), local.Currency)
 }
 
 // placesOf are the countries that have a method, by name.

@@ -69,7 +69,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return merchants.Register(site, merchants.Uses{
-				Base: a.Base, Plans: a.Plans, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Leaving: a.Leaving, Links: a.Links, Team: a.Team,
+				Base: a.Base, Plans: a.Plans, Payouts: a.Payouts, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Leaving: a.Leaving, Links: a.Links, Team: a.Team,
 			}, c.Preview)
 		},
 	}

@@ -146,10 +146,11 @@ type Claim struct {
 	Payment   string
 	OrderID   string
 	Local     money.Amount
-	USD       int64 // cents
-	Frozen    int64 // USD cents held now
-	Fee       int64 // USD cents, with the tax on it
-	Tax       int64 // USD cents
+	USD       int64             // cents
+	Frozen    int64             // USD cents held now
+	Fee       int64             // USD cents, with the tax on it
+	Tax       int64             // USD cents
+	Taxed     merchants.TaxRate // on the fee
 	Reason    string
 	Network   string     // the card network's code of the reason, or ""
 	Attempt   int        // order of the attempt that took the money

@@ -168,6 +168,29 @@ func setOff(list []Settlement) {
 	}
 }
 
+// planLook is the pause before the newest settlement that is owed looks whether the merchant's terms pay settlements out by now.
+const planLook = day
+
+// ByHand lets a settlement wait for the merchant, who withdraws. newest, if it is not zero, is the newest settlement that is owed: it
+// looks again.
+func (s Settlement) ByHand(newest Settlement, now time.Time) Change {
+	s = s.written(now)
+	s.Automatic, s.DueAt = false, time.Time{}
+	if slices.Contains([]Unpayable{WaitsMinimum, WaitsDay, WaitsWallet, WaitsMoney, WaitsPause}, Unpayable(s.PayoutWhy)) { // nothing waits for it now
+		s.PayoutWhy = ""
+	}
+	if newest.ID == s.ID {
+		s.DueAt = now.Add(planLook)
+	}
+	change := Change{Settlements: []Settlement{s}}
+	if newest.ID != "" && newest.ID != s.ID && newest.DueAt.IsZero() {
+		newest = newest.written(now)
+		newest.DueAt = now.Add(planLook)
+		change.Settlements = append(change.Settlements, newest)
+	}
+	return change
+}
+
 // payoutRetry is the pause after an automatic payout that failed or came back, if no settlement closes before: the
 // merchant got an event, and has to add another wallet.
 const payoutRetry = day
@@ -219,7 +242,7 @@ func Match(list []Settlement, made []Withdrawal, now time.Time) Change {
 		case s.Status == BatchPaid && !s.settled(): // a withdrawal came back
 			s.Status, s.PaidAt = BatchClosed, time.Time{}
 		}
-		if owedAgain && s.Automatic && !s.PDFAt.IsZero() {
+		if owedAgain && !s.PDFAt.IsZero() {
 			s.DueAt = now.Add(payoutRetry)
 		}
 		change.Settlements = append(change.Settlements, s)

@@ -157,7 +157,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	}
 	back := int64(0)
 	if o.previous == nil {
-		claim.Fee, claim.Tax = p.Terms.Dispute.Total(), p.Terms.Dispute.Tax
+		claim.Fee, claim.Tax, claim.Taxed = p.Terms.Dispute.Total(), p.Terms.Dispute.Tax, p.Terms.Taxed
 	} else {
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {

@@ -255,7 +255,8 @@ func LineTypes() []LineType {
 // Unsettled is a transfer that no settlement has collected.
 type Unsettled struct {
 	ledger.Transfer
-	Day time.Time // whose reserve its payment's part is in (ReserveDay); zero if it was not captured
+	Day   time.Time         // whose reserve its payment's part is in (ReserveDay); zero if it was not captured
+	Taxed merchants.TaxRate // on the fees of its payment; zero if it moves no tax
 }
 
 // SettlementLine is a transfer that a settlement has collected, in USD cents. Net is what it added
@@ -272,8 +273,9 @@ type SettlementLine struct {
 	Type            LineType
 	Payment         string
 	Claim           string
-	OrderID         string       // set in reports only
-	Local           money.Amount // the shopper's amount
+	OrderID         string            // set in reports only
+	Taxed           merchants.TaxRate // on its fees: of its payment, read with the line
+	Local           money.Amount      // the shopper's amount
 	At              time.Time
 	Day             time.Time // the day whose reserve it holds or returns; zero for none
 
@@ -305,6 +307,7 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 		Refund:        t.Amount(ledger.Refunds),
 		Chargeback:    t.Amount(ledger.Chargebacks),
 		ChargebackFee: t.Amount(ledger.ChargebackFees),
+		Taxed:         u.Taxed,
 		Reserve:       t.Amount(ledger.Reserve),
 		Pending:       t.Amount(ledger.Pending),
 		Net:           t.Amount(ledger.Pending) + t.Amount(ledger.Available) + t.Amount(ledger.Frozen),
@@ -363,4 +366,25 @@ func (t Totals) add(l SettlementLine) Totals {
 		ChargebackFees: t.ChargebackFees + l.ChargebackFee, Held: t.Held + max(0, l.Reserve), Released: t.Released + max(0, -l.Reserve),
 		Adjustments: t.Adjustments + l.Adjustment, Net: t.Net + l.Net,
 	}
+}
+
+// TaxSum is what a settlement has of one tax, in USD cents. After a change of plan it may have several.
+type TaxSum struct {
+	merchants.TaxRate
+	Amount int64
+}
+
+// withTax adds a line's tax to the sums, which it does not change.
+func withTax(sums []TaxSum, l SettlementLine) []TaxSum {
+	if l.Tax == 0 {
+		return sums
+	}
+	sums = slices.Clone(sums)
+	for i := range sums {
+		if sums[i].TaxRate == l.Taxed {
+			sums[i].Amount += l.Tax
+			return sums
+		}
+	}
+	return append(sums, TaxSum{l.Taxed, l.Tax})
 }

@@ -77,9 +77,9 @@ type Way struct {
 type PaymentTerms struct {
 	Plan         string // the price plan and its version, such as gold/3
 	Fees         merchants.Fees
-	TaxName      string // of the tax in Fees
-	Reserve      int64  // USD cents held back on capture
-	ReserveDays  int    // how long they are held; 0: merchants.DefaultReserveDays
+	Taxed        merchants.TaxRate // on Fees, Dispute and Refund
+	Reserve      int64             // USD cents held back on capture
+	ReserveDays  int               // how long they are held; 0: merchants.DefaultReserveDays
 	Delay        time.Duration
 	Dispute      Charge               // for a dispute, as agreed when the payment was made
 	Refund       Charge               // for each refund, alike
@@ -98,14 +98,6 @@ func (c Charge) Total() int64 { return c.Fee + c.Tax }
 
 // chargeOf is a fee with the tax that the terms put on it.
 func chargeOf(t merchants.Terms, fee int64) Charge { return Charge{fee, t.Tax(fee)} }
-
-// taxName is the name of the tax on fees, "" if there is none.
-func taxName(t merchants.Terms) string {
-	if t.TaxBps == 0 {
-		return ""
-	}
-	return t.TaxName
-}
 
 // PaymentPage is what the shopper sees of the payment, and where.
 type PaymentPage struct {
@@ -249,7 +241,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
 		Terms: PaymentTerms{
-			Plan: t.Plan, Fees: fees, TaxName: taxName(t), Reserve: reserve, ReserveDays: t.ReserveDays, Delay: t.Delay,
+			Plan: t.Plan, Fees: fees, Taxed: t.Taxed, Reserve: reserve, ReserveDays: t.ReserveDays, Delay: t.Delay,
 			Dispute: chargeOf(t, t.ChargebackFee), Refund: chargeOf(t, t.RefundFee), RefundFees: t.RefundFees, Installments: o.Installments,
 		},
 		Page:   PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang},

@@ -43,11 +43,57 @@ type PayoutLimits struct {
 	ApprovalAbove int64  `json:"approvalAbove,omitempty"` // a larger amount waits for an operator's approval
 	Hourly        int64  `json:"hourly,omitempty"`
 	Daily         int64  `json:"daily,omitempty"`
-	// Automatic pays the net of each settlement out to the default wallet of the merchant's first
-	// shop, if it is at least Minimum, on the Days, such as "mon,thu"; "" is every day.
-	Automatic bool   `json:"automatic,omitempty"`
-	Minimum   int64  `json:"minimum,omitempty"`
-	Days      string `json:"days,omitempty"`
+	// Schedule, Minimum and Days take the place of what the merchant's price plan says about payouts; what is empty is as the plan
+	// says. Automatic payouts pay the net of each settlement out to the default wallet of the merchant's first shop, if it is at
+	// least Minimum, on the Days, such as "mon,thu".
+	Schedule PayoutSchedule `json:"schedule,omitempty"`
+	Minimum  int64          `json:"minimum,omitempty"`
+	Days     string         `json:"days,omitempty"`
+}
+
+// PayoutSchedule says who begins a merchant's payouts.
+type PayoutSchedule string
+
+// The schedules.
+const (
+	PayoutsByPlan    PayoutSchedule = "" // as the price plan says
+	PayoutsAutomatic PayoutSchedule = "automatic"
+	PayoutsOnRequest PayoutSchedule = "on_request"
+)
+
+// Word is the schedule in requests and replies, where the plan's has a word too.
+func (s PayoutSchedule) Word() string { return cmp.Or(string(s), planWord) }
+
+// ParseSchedule reads a Word. Set refuses what is none.
+func ParseSchedule(word string) PayoutSchedule {
+	if word == planWord {
+		return PayoutsByPlan
+	}
+	return PayoutSchedule(word)
+}
+
+const planWord = "plan"
+
+// weekdays are the names of days in PayoutLimits.Days.
+var weekdays = merchants.WeekdayWords()
+
+// Payouts is how the merchant is paid out, whose price plan says p.
+func (l PayoutLimits) Payouts(p merchants.Payouts) merchants.Payouts {
+	if l.Schedule != PayoutsByPlan {
+		p.Automatic = l.Schedule == PayoutsAutomatic
+	}
+	if l.Minimum > 0 {
+		p.Minimum = l.Minimum
+	}
+	if l.Days != "" {
+		p.Days = merchants.PayoutDays{}
+		for word := range strings.SplitSeq(l.Days, ",") {
+			if day := slices.Index(weekdays, word); day >= 0 {
+				p.Days.Weekdays = p.Days.Weekdays.With(time.Weekday(day))
+			}
+		}
+	}
+	return p
 }
 
 // Stops reports whether new limits do nothing but stop payouts: that needs no second person.
@@ -109,8 +155,11 @@ func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 	if err := cmp.Or(checkDays(l.Days), problem.Fit(problem.Text{Param: "reason", Text: l.Stopped, Most: MaxStopReason})); err != nil {
 		return c, Change{}, err
 	}
-	if c.Merchant == "" && l.Automatic {
-		return c, Change{}, problem.Field(problem.InvalidRequest, "automatic", automaticIsMerchants)
+	if !slices.Contains([]PayoutSchedule{PayoutsByPlan, PayoutsAutomatic, PayoutsOnRequest}, l.Schedule) {
+		return c, Change{}, problem.Field(problem.InvalidRequest, "schedule", unknownSchedule)
+	}
+	if c.Merchant == "" && l.Schedule != PayoutsByPlan {
+		return c, Change{}, problem.Field(problem.InvalidRequest, "schedule", automaticIsMerchants)
 	}
 	c.Version++
 	c.PayoutLimits = l

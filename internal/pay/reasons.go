@@ -84,6 +84,7 @@ var (
 	settlementOpen                = problem.Define("settlement.open")
 	settlementPaid                = problem.Define1("settlement.paid_already", "at")
 	settlementReceiptNotReady     = problem.Define("settlement.receipt_not_ready")
+	unknownSchedule               = problem.Define("payout.unknown_schedule")
 	unknownWeekdays               = problem.Define1("settlement.unknown_weekdays", "days")
 	walletCools                   = problem.Define1("wallet.cools_down", "until")
 	walletDeleted                 = problem.Define("wallet.deleted")

@@ -102,7 +102,7 @@ func anyTerms(t *rapid.T) merchants.Terms {
 			Bps: rapid.Int64Range(0, plans.MaxPercent).Draw(t, "percent"), Flat: rapid.Int64Range(0, 90).Draw(t, "flat price"), Least: rapid.Int64Range(0, 90).Draw(t, "least"),
 			Cost: rapid.SampledFrom([]*money.Fee{nil, {}, {Bps: 99, Flat: 10}}).Draw(t, "cost"),
 		}
-		terms.FXMarginBps, terms.TaxBps = rapid.Int64Range(0, 300).Draw(t, "margin"), rapid.Int64Range(0, 2500).Draw(t, "tax")
+		terms.FXMarginBps, terms.Taxed.Bps = rapid.Int64Range(0, 300).Draw(t, "margin"), rapid.Int64Range(0, 2500).Draw(t, "tax")
 		terms.RefundFee, terms.ReserveDays = rapid.Int64Range(0, 100).Draw(t, "refund fee"), rapid.SampledFrom([]int{0, 1, 30, 90, 180}).Draw(t, "days")
 		terms.ReserveCap = rapid.SampledFrom([]int64{0, 500}).Draw(t, "cap")
 	}

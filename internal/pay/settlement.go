@@ -32,14 +32,12 @@ func SettlementStatuses() []SettlementStatus {
 }
 
 const (
-	// settlementGap is the least time between two closings: a merchant gets at most one settlement a
-	// day.
+	// settlementGap is the least time between two closings: a merchant gets at most one settlement a day.
 	settlementGap = day
 	// SettleLease is how long a settlement, its receipt or a reserve belongs to the node that works on it, before another node
 	// looks at it: much longer than one Change of it takes. Doing it twice is harmless.
 	SettleLease = time.Minute
-	// restPause is how long a settlement waits if it could collect nothing although something is old
-	// enough.
+	// restPause is how long a settlement waits if it could collect nothing although something is old enough.
 	restPause = time.Minute
 )
 
@@ -62,6 +60,7 @@ type Settlement struct {
 	// before it, which left nothing that was due by then; zero of the first.
 	Matured, Since time.Time
 	Totals
+	Taxes []TaxSum // what Totals.Tax is made of
 	// Pending is what the lines, listed or not, add to pending. Moved is what was moved from
 	// pending to available for them. Carry is the rest of earlier settlements, moved as soon as there
 	// is enough. In USD cents.
@@ -72,7 +71,7 @@ type Settlement struct {
 	At        Cursor // how far the collecting has come
 	Sequence  int64  // events so far
 	PDFAt     time.Time
-	Automatic bool   // its net is paid out automatically (PayoutLimits)
+	Automatic bool   // its net is paid out automatically (PayoutLimits.Payouts)
 	Payout    string // the latest withdrawal that pays it out automatically, "" if there is none
 	PayoutWhy string // why there is none
 	// Covers is what its net is paid out by or set off against, Covered their sum in USD cents.
@@ -168,6 +167,7 @@ func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []Settlemen
 		l := u.line(s)
 		if l.listed() {
 			s.Totals = s.Totals.add(l)
+			s.Taxes = withTax(s.Taxes, l)
 			l.Number = s.Lines
 			if l.At.After(s.LastAt) {
 				s.LastAt = l.At
@@ -324,14 +324,6 @@ const (
 // payoutAgain is the pause before an automatic payout that could not be made, or not in full, is tried again.
 const payoutAgain = time.Hour
 
-// weekdays are the names of days in PayoutLimits.Days.
-var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-
-// PayoutDay reports whether payouts are made on the day of a time, in UTC.
-func (l PayoutLimits) PayoutDay(at time.Time) bool {
-	return l.Days == "" || slices.Contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
-}
-
 // Unpaid records why a settlement's payout is not made, and when to look again.
 func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
 	s = s.written(now)
@@ -359,19 +351,12 @@ func (s Settlement) Rested(newest Settlement, now time.Time) Change {
 
 // Woken lets a settlement look for its automatic payout, unless it does already: then there is nothing to write.
 func (s Settlement) Woken(now time.Time) []Settlement {
-	if !s.DueAt.IsZero() {
+	if s.Automatic && !s.DueAt.IsZero() {
 		return nil
 	}
 	s = s.written(now)
 	s.Automatic, s.DueAt = true, now
 	return []Settlement{s}
-}
-
-// ByHand ends the automatic payout of a settlement: the merchant withdraws.
-func (s Settlement) ByHand(now time.Time) Change {
-	s = s.written(now)
-	s.Automatic, s.DueAt = false, time.Time{}
-	return Change{Settlements: []Settlement{s}}
 }
 
 // ReservePeriod is how long the reserve of a day is held: see ReserveDay.

@@ -57,7 +57,7 @@ func (b *books) apply(c Change) {
 		for _, p := range transfer.Postings {
 			b.balances[p.Account] += p.Amount
 		}
-		b.transfers = append(b.transfers, Unsettled{transfer, b.days[transfer.Payment]})
+		b.transfers = append(b.transfers, Unsettled{Transfer: transfer, Day: b.days[transfer.Payment]})
 	}
 	for _, f := range c.Floors {
 		if b.balances[f.Account] < f.Min {
@@ -368,7 +368,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	if !closing {
 		t.Fatal("a hold as old as the delay is not collected")
 	}
-	gathered, lines := batch.Gather([]Unsettled{{hold, noon}}, Cursor{Kind: len(SettledKinds())})
+	gathered, lines := batch.Gather([]Unsettled{{Transfer: hold, Day: noon}}, Cursor{Kind: len(SettledKinds())})
 	now := noon.Add(delay)
 	change = gathered.Rest(lines, nil, now)
 	rested := change.Settlements[0]

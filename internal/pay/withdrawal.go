@@ -43,18 +43,18 @@ func WithdrawalHold(live bool) time.Duration {
 	return 5 * time.Second
 }
 
-// Withdrawal is money on its way from a merchant's available balance to one of
-// its wallets.
+// Withdrawal is money on its way from a merchant's available balance to one of its wallets.
 type Withdrawal struct {
 	ID string // wdr_…
 	merchants.Scope
 	Version          int64
 	Wallet           string
 	Status           WithdrawalStatus
-	Amount           int64 // USD cents that left available, the fee included
-	Fee              int64 // USD cents, with the tax on it
-	Tax              int64 // USD cents
-	rates.Conversion       // the amount that arrives
+	Amount           int64             // USD cents that left available, the fee included
+	Fee              int64             // USD cents, with the tax on it
+	Tax              int64             // USD cents
+	Taxed            merchants.TaxRate // on the fee
+	rates.Conversion                   // the amount that arrives
 	Payout           Payout
 	Round            int             // number of accounts that have proved so far that they did not pay it
 	Tried            []PayoutAttempt // the latest of them
@@ -145,7 +145,7 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		return Withdrawal{}, Change{}, problem.Beyond("amount", withdrawalBeyondBalance, amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
-		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Conversion: into,
+		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Taxed: terms.Taxed, Conversion: into,
 		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
 	}
 	taken := out.transfer("out", ledger.WithdrawalOpened, now,

@@ -34,7 +34,7 @@ func (w *world) settles() {
 		merchant := shop.by.Merchant
 		if _, known := w.automatic[merchant]; !known && chance.IntN(2) == 0 {
 			least := int64(chance.IntN(3)) * 20_00
-			if w.limit("automatic payouts", merchant, func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, least }) {
+			if w.limit("automatic payouts", merchant, func(l *pay.PayoutLimits) { l.Schedule, l.Minimum = pay.PayoutsAutomatic, least }) {
 				w.automatic[merchant] = least
 			}
 		}

@@ -34,7 +34,7 @@ func NewReport(w io.Writer, language merchants.Language, sheet Sheet) (*Report, 
 		t.number, t.date, t.kind, t.transaction, t.order, t.claim, t.local, t.currency, t.amount + " (USD)",
 		t.platformFee + " (USD)", t.providerFee + " (USD)", t.networkFee + " (USD)", t.chargebackFee + " (USD)",
 		t.reserve + " (USD)", t.adjustment + " (USD)", t.lineNet + " (USD)",
-		t.feeTax + " (USD)",
+		t.feeTax + " (USD)", t.taxName, t.taxPercent,
 	})
 }
 
@@ -46,7 +46,16 @@ func (r *Report) Line(l pay.SettlementLine) error {
 		strconv.FormatInt(l.Number, 10), l.At.UTC().Format(time.RFC3339), r.words.kinds[l.Type],
 		r.sheet.Guard(l.Payment), r.sheet.Guard(l.OrderID), r.sheet.Guard(l.Claim), r.sheet.Number(l.Local.Decimal()), string(l.Local.Currency), usd(l.Amount()),
 		usd(l.Platform), usd(l.Provider), usd(l.Network), usd(l.ChargebackFee), usd(l.Reserve), usd(l.Adjustment), usd(l.Net), usd(l.Tax),
+		r.sheet.Guard(l.Taxed.Name), r.percent(l.Taxed),
 	})
+}
+
+// percent is the percent of a tax, "" if there is none.
+func (r *Report) percent(t merchants.TaxRate) string {
+	if t.Bps == 0 {
+		return ""
+	}
+	return r.sheet.Number(t.Percent())
 }
 
 // Close writes the buffered rest.

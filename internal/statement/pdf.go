@@ -151,15 +151,21 @@ func (r *receipt) totals() {
 	r.font("B", 10, ink)
 	r.put(width, 6, r.summary, "L")
 	r.SetY(r.GetY() + 7)
-	for _, t := range []struct {
+	type sum struct {
 		name   string
 		amount int64
 		always bool
-	}{
-		{r.gross, s.Gross, true}, {r.platform, -s.Platform, true}, {r.provider, -s.Provider, true}, {r.network, -s.Network, false}, {r.tax, -s.Tax, false},
+	}
+	list := []sum{
+		{r.gross, s.Gross, true}, {r.platform, -s.Platform, true}, {r.provider, -s.Provider, true}, {r.network, -s.Network, false},
+	}
+	for _, t := range s.Taxes {
+		list = append(list, sum{fmt.Sprintf(r.tax, r.named(t.TaxRate)), -t.Amount, false})
+	}
+	for _, t := range append(list, []sum{
 		{r.refunds, -s.Refunds, true}, {r.chargebacks, -s.Chargebacks, false}, {r.chargebackFees, -s.ChargebackFees, false},
 		{r.held, -s.Held, true}, {r.released, s.Released, false}, {r.adjustments, s.Adjustments, false},
-	} {
+	}...) {
 		if t.amount == 0 && !t.always {
 			continue
 		}

@@ -28,7 +28,7 @@ type words struct {
 
 	number, date, kind, transaction, order, claim, local, currency, amount string
 	fees, platformFee, providerFee, networkFee, chargebackFee              string
-	reserve, adjustment, lineNet, tax, feeTax                              string
+	reserve, adjustment, lineNet, tax, feeTax, taxName, taxPercent         string
 
 	kinds map[pay.LineType]string
 
@@ -41,7 +41,7 @@ var dictionary = map[merchants.Language]words{
 	merchants.English: {
 		receipt: "Settlement receipt", sandbox: "SANDBOX - NO REAL MONEY", merchant: "Merchant", settlement: "Settlement",
 		period: "Period", closed: "Closed", environment: "Environment", production: "Production", testing: "Sandbox",
-		summary: "Summary", tax: "Taxes on fees", feeTax: "Tax on fees", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
+		summary: "Summary", tax: "%s on fees", taxName: "Tax", taxPercent: "Tax in percent", feeTax: "Tax on fees", gross: "Gross volume", platform: "Platform fees", provider: "Provider fees", network: "Network fees",
 		refunds: "Refunds", chargebacks: "Chargebacks", chargebackFees: "Chargeback fees", held: "Rolling reserve held",
 		released: "Rolling reserve returned", adjustments: "Adjustments", net: "Net amount", lines: "Lines",
 		more: "The first %s of %s lines. The CSV report has them all.", footer: "All amounts in US dollars. Times in UTC.", page: "Page %d of {n}",
@@ -58,7 +58,7 @@ var dictionary = map[merchants.Language]words{
 	merchants.Spanish: {
 		receipt: "Comprobante de liquidación", sandbox: "PRUEBAS - SIN DINERO REAL", merchant: "Comercio", settlement: "Liquidación",
 		period: "Periodo", closed: "Cierre", environment: "Entorno", production: "Producción", testing: "Pruebas",
-		summary: "Resumen", tax: "Impuestos sobre comisiones", feeTax: "Impuesto sobre comisiones", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
+		summary: "Resumen", tax: "%s sobre comisiones", taxName: "Impuesto", taxPercent: "Impuesto en porcentaje", feeTax: "Impuesto sobre comisiones", gross: "Volumen bruto", platform: "Comisiones de plataforma", provider: "Comisiones de proveedor",
 		network: "Comisiones de red", refunds: "Reembolsos", chargebacks: "Contracargos", chargebackFees: "Comisiones por contracargo",
 		held: "Reserva retenida", released: "Reserva devuelta", adjustments: "Ajustes", net: "Importe neto", lines: "Detalle",
 		more: "Las primeras %s de %s líneas. El informe CSV las contiene todas.", footer: "Importes en dólares estadounidenses. Horas en UTC.",
@@ -76,7 +76,7 @@ var dictionary = map[merchants.Language]words{
 	merchants.Portuguese: {
 		receipt: "Comprovante de liquidação", sandbox: "TESTES - SEM DINHEIRO REAL", merchant: "Lojista", settlement: "Liquidação",
 		period: "Período", closed: "Fechamento", environment: "Ambiente", production: "Produção", testing: "Testes",
-		summary: "Resumo", tax: "Impostos sobre tarifas", feeTax: "Imposto sobre tarifas", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
+		summary: "Resumo", tax: "%s sobre tarifas", taxName: "Imposto", taxPercent: "Imposto em porcentagem", feeTax: "Imposto sobre tarifas", gross: "Volume bruto", platform: "Tarifas da plataforma", provider: "Tarifas do provedor",
 		network: "Tarifas da rede", refunds: "Reembolsos", chargebacks: "Contestações", chargebackFees: "Tarifas de contestação",
 		held: "Reserva retida", released: "Reserva devolvida", adjustments: "Ajustes", net: "Valor líquido", lines: "Detalhamento",
 		more: "As primeiras %s de %s linhas. O relatório CSV contém todas.", footer: "Valores em dólares americanos. Horários em UTC.",
@@ -108,6 +108,11 @@ func (w words) money(cents int64) string {
 		sign, cents = "-", -cents
 	}
 	return fmt.Sprintf("%s%s%s%02d", sign, w.count(cents/100), w.decimals, cents%100)
+}
+
+// named writes a tax for people: IVA 16%.
+func (w words) named(t merchants.TaxRate) string {
+	return t.Name + " " + strings.Replace(t.Percent(), ".", w.decimals, 1) + "%"
 }
 
 // count writes a non-negative number for people: 1,234.

@@ -43,7 +43,8 @@ type Claim struct {
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
 	FrozenUSD         Money               `json:"frozenUsd" doc:"Part of the balance that is held now"`
-	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever its outcome"`
+	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever its outcome, the tax on it included"`
+	FeeTax            *FeeTax             `json:"feeTax,omitempty" doc:"The tax in feeUsd; left out if there is none"`
 	Reason            *string             `json:"reason" personal:"text"`
 	NetworkReasonCode *string             `json:"networkReasonCode"`
 	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true" doc:"Without evidence by then the claim expires"`
@@ -98,7 +99,7 @@ func NewClaim(c pay.Claim) Claim {
 	v := Claim{
 		ID: c.ID, Type: c.Kind, Status: c.Status, TransactionID: c.Payment, MerchantOrderID: text(c.OrderID),
 		PreviousClaimID: text(c.Previous), Origin: text(string(c.Origin)),
-		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
+		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee), FeeTax: newFeeTax(c.Taxed, c.Tax),
 		Reason: text(c.Reason), NetworkReasonCode: text(c.Network), EvidenceDueBy: at(c.DueBy),
 		Evidence: make([]Evidence, 0, len(c.Evidence)), Timeline: make([]ClaimStep, 0, len(c.Timeline)),
 		CreatedAt: Time{c.CreatedAt}, UpdatedAt: Time{c.UpdatedAt}, ResolvedAt: at(c.Resolved),

@@ -93,6 +93,14 @@ func (v Fees) AppendJSON(b []byte) []byte {
 		b = append(b, `,"tax":`...)
 		b = v.Tax.AppendJSON(b)
 	}
+	if v.TaxName != "" {
+		b = append(b, `,"taxName":`...)
+		b = appendText(b, v.TaxName)
+	}
+	if v.TaxRate != nil {
+		b = append(b, `,"taxPercent":`...)
+		b = v.TaxRate.AppendJSON(b)
+	}
 	b = append(b, `,"total":`...)
 	b = v.Total.AppendJSON(b)
 	return closed(b, at)

@@ -58,11 +58,37 @@ type Balance struct {
 	Tier              merchants.Tier       `json:"tier"`
 	TrustScore        int                  `json:"trustScore"`
 	RollingReservePct Rate                 `json:"rollingReservePct" doc:"Percent of each payment"`
-	WithdrawalFeeUSD  Money                `json:"withdrawalFeeUsd"`
+	WithdrawalFeeUSD  Money                `json:"withdrawalFeeUsd" doc:"The tax on it included"`
+	WithdrawalFeeTax  *FeeTax              `json:"withdrawalFeeTax,omitempty" doc:"The tax in withdrawalFeeUsd; left out if there is none"`
+	Payouts           PayoutTerms          `json:"payouts"`
 	RefundFees        merchants.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Whether a refund of a payment made from now on gives its fees back"`
 	FeeSummary        FeeSummary           `json:"feeSummary" doc:"Of the last 90 days"`
 	Movements         []Movement           `json:"movements" doc:"The latest 50; all at /me/balance/movements"`
 	ReserveSchedule   []Release            `json:"reserveSchedule" doc:"The next three days on which reserve is released"`
+}
+
+// PayoutTerms says when what settlements owe is paid out (PLAN-4).
+type PayoutTerms struct {
+	Schedule   string   `json:"schedule" enum:"automatic,on_request" doc:"automatic: settlements pay themselves, to the default wallet of the first shop; on_request: the merchant withdraws"`
+	MinimumUSD Money    `json:"minimumUsd" doc:"Of automatic payouts: a smaller one waits for the next settlement"`
+	Weekdays   []string `json:"weekdays" doc:"Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day" example:"[\"mon\",\"thu\"]"`
+	Monthdays  []int    `json:"monthdays" doc:"Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one" example:"[]"`
+}
+
+// NewPayoutTerms shows when a merchant is paid out.
+func NewPayoutTerms(p merchants.Payouts) PayoutTerms {
+	t := PayoutTerms{Schedule: "on_request", Weekdays: []string{}, Monthdays: []int{}}
+	if !p.Automatic {
+		return t
+	}
+	t.Schedule, t.MinimumUSD = "automatic", USD(p.Minimum)
+	t.Weekdays, t.Monthdays = append(t.Weekdays, p.Days.Weekdays.Words()...), append(t.Monthdays, p.Days.Monthdays.List()...)
+	return t
+}
+
+// NewWithdrawalFee shows what a withdrawal costs, and the tax in it.
+func NewWithdrawalFee(t merchants.Terms) (Money, *FeeTax) {
+	return USD(t.WithdrawalCost()), newFeeTax(t.Taxed, t.Tax(t.WithdrawalFee))
 }
 
 // LedgerWarning reports something in the books that a person should see.
@@ -176,11 +202,38 @@ type Method struct {
 	Installments *MethodInstallments `json:"installments" doc:"What shoppers may choose, at the providers that would serve the merchant and within its terms; an issuer may offer less. null: none"`
 }
 
-// MethodFee is the price of a method.
+// MethodFee is the price of a method, as the merchant's price plan in force has it. A payment keeps the price at which it is made.
 type MethodFee struct {
-	Percent  Rate   `json:"percent" doc:"Percent of each payment"`
-	Flat     Money  `json:"flat"`
-	Currency string `json:"currency" enum:"USD"`
+	Percent  Rate           `json:"percent" doc:"Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method"`
+	Flat     Money          `json:"flat" doc:"Likewise"`
+	Currency string         `json:"currency" enum:"USD"`
+	Platform *MethodFeePart `json:"platform,omitempty" doc:"What of it is the platform's; left out for a publishable key"`
+	Provider *MethodFeePart `json:"provider,omitempty" doc:"What of it is for the provider; left out for a publishable key"`
+	TaxName  string         `json:"taxName,omitempty" doc:"Of the tax on these fees, which is added; left out if there is none, and for a publishable key" example:"IVA"`
+	TaxRate  *Rate          `json:"taxPercent,omitempty" doc:"Percent of the fees" example:"16"`
+}
+
+// MethodFeePart is a part of the price of a method.
+type MethodFeePart struct {
+	Percent Rate   `json:"percent" doc:"Percent of each payment"`
+	Flat    Money  `json:"flat"`
+	Minimum *Money `json:"minimum,omitempty" doc:"The part is at least this, before the margin; left out if there is no minimum"`
+}
+
+// NewMethodFee shows what payments over a rail cost under terms.
+func NewMethodFee(t merchants.Terms, r accounts.Rail) MethodFee {
+	platform, provider := t.Listed(r.Fee, r.Limits[0].Currency != money.USD)
+	fee := MethodFee{
+		Percent: Percent(platform.Bps + provider.Bps), Flat: USD(platform.Flat + provider.Flat), Currency: string(money.USD),
+		Platform: &MethodFeePart{Percent: Percent(platform.Bps), Flat: USD(platform.Flat)}, Provider: &MethodFeePart{Percent: Percent(provider.Bps), Flat: USD(provider.Flat)},
+	}
+	if t.Price.Least != 0 {
+		fee.Platform.Minimum = new(USD(t.Price.Least))
+	}
+	if t.Taxed.Bps != 0 {
+		fee.TaxName, fee.TaxRate = t.Taxed.Name, new(Percent(t.Taxed.Bps))
+	}
+	return fee
 }
 
 // NewMethod shows a rail. reason says why it cannot be charged now, "" if it can; refundable, whether its payments can be refunded. usd converts a local
@@ -189,7 +242,7 @@ func NewMethod(r accounts.Rail, alpha2, reason string, refundable bool, usd func
 	m := Method{
 		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,
 		Channel: r.Channel, ImageURL: r.ImageURL, Currencies: []money.Currency{}, CurrencyLimits: []Limit{},
-		Fee:     MethodFee{Percent(r.Fee.Bps), USD(r.Fee.Flat), string(money.USD)},
+		Fee:     MethodFee{Percent: Percent(r.Fee.Bps), Flat: USD(r.Fee.Flat), Currency: string(money.USD)},
 		Enabled: r.Enabled, Online: r.Online, Routable: reason == "", UnroutableReason: text(reason),
 	}
 	if m.Routable {

@@ -41,7 +41,8 @@ type Withdrawal struct {
 	WalletID       string               `json:"walletId"`
 	Amount         Money                `json:"amount" doc:"What left the available balance, the fee included"`
 	Currency       string               `json:"currency" enum:"USD"`
-	FeeUSD         Money                `json:"feeUsd"`
+	FeeUSD         Money                `json:"feeUsd" doc:"The tax on it included"`
+	FeeTax         *FeeTax              `json:"feeTax,omitempty" doc:"The tax in feeUsd; left out if there is none"`
 	NetAmount      Money                `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
 	Payout         *Payout              `json:"payout" doc:"What arrives; null for a token, which is paid at the value of netAmount"`
 	ReturnedAmount Money                `json:"returnedAmount" doc:"USD that came back after the payout had arrived, and is in the balance again"`
@@ -90,20 +91,21 @@ type WithdrawalQuote struct {
 	WalletID  string  `json:"walletId"`
 	Amount    Money   `json:"amount" doc:"What would leave the available balance, the fee included"`
 	Currency  string  `json:"currency" enum:"USD"`
-	FeeUSD    Money   `json:"feeUsd"`
+	FeeUSD    Money   `json:"feeUsd" doc:"The tax on it included"`
+	FeeTax    *FeeTax `json:"feeTax,omitempty" doc:"The tax in feeUsd; left out if there is none"`
 	NetAmount Money   `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
 	Payout    *Payout `json:"payout" doc:"What would arrive at the current rate; null for a token, which is paid at the value of netAmount"`
 }
 
 // NewWithdrawalQuote shows a possible withdrawal.
 func NewWithdrawalQuote(w pay.Withdrawal) WithdrawalQuote {
-	return WithdrawalQuote{WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()), Payout: newPayout(w.Conversion)}
+	return WithdrawalQuote{WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), FeeTax: newFeeTax(w.Taxed, w.Tax), NetAmount: USD(w.Net()), Payout: newPayout(w.Conversion)}
 }
 
 // NewWithdrawal shows a withdrawal.
 func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	return Withdrawal{
-		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
+		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), FeeTax: newFeeTax(w.Taxed, w.Tax), NetAmount: USD(w.Net()),
 		Payout: newPayout(w.Conversion), ReturnedAmount: USD(w.Returned), Covers: newCovers(w.Covers), PendingReason: text(w.PendingReason()),
 		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: cmp.Or(w.Payout.BankRef, w.Reference()),
 		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),

@@ -21,6 +21,7 @@ type Settlement struct {
 	TransactionCount int64                `json:"transactionCount" doc:"Its lines, refunds and releases included"`
 	GrossVolume      Money                `json:"grossVolume" doc:"What shoppers paid"`
 	Fees             Fees                 `json:"fees" doc:"Less what refunds gave back"`
+	Taxes            []FeeTax             `json:"taxes" doc:"What fees.tax is made of: one for each name and percent. Less what refunds gave back"`
 	Refunds          Money                `json:"refunds" doc:"What shoppers got back"`
 	Chargebacks      Money                `json:"chargebacks"`
 	ChargebackFees   Money                `json:"chargebackFees"`
@@ -76,11 +77,14 @@ func newSettlementPayout(s pay.Settlement) *SettlementPayout {
 func NewSettlement(s pay.Settlement, publicURL string) Settlement {
 	v := Settlement{
 		ID: s.ID, Status: s.Status, PeriodStart: Time{s.PeriodStart}, Currency: string(money.USD), TransactionCount: s.Lines,
-		GrossVolume: USD(s.Gross), Fees: newFees(s.Totals.Fees()), Refunds: USD(s.Refunds), Chargebacks: USD(s.Chargebacks),
+		GrossVolume: USD(s.Gross), Fees: newFees(s.Totals.Fees()), Taxes: []FeeTax{}, Refunds: USD(s.Refunds), Chargebacks: USD(s.Chargebacks),
 		ChargebackFees: USD(s.ChargebackFees), ReserveHeld: USD(s.Held), ReserveReleased: USD(s.Released),
 		Adjustments: USD(s.Adjustments), NetAmount: USD(s.Net),
 		PayoutID: text(s.Payout), PayoutReason: text(s.PayoutWhy), WithdrawalIDs: append([]string{}, s.Withdrawals()...), Payout: newSettlementPayout(s),
 		CreatedAt: Time{s.CreatedAt}, ClosedAt: at(s.ClosedAt), PaidAt: at(s.PaidAt),
+	}
+	for _, t := range s.Taxes {
+		v.Taxes = append(v.Taxes, FeeTax{t.Name, Percent(t.Bps), USD(t.Amount)})
 	}
 	if s.Status == pay.BatchOpen {
 		return v
@@ -115,7 +119,7 @@ type SettlementLine struct {
 func NewSettlementLine(l pay.SettlementLine) SettlementLine {
 	return SettlementLine{
 		Number: l.Number, Type: l.Type, TransactionID: text(l.Payment), ClaimID: text(l.Claim), MerchantOrderID: text(l.OrderID),
-		AmountLocal: Money{l.Local}, CurrencyLocal: l.Local.Currency, Amount: USD(l.Amount()), Fees: newFees(l.Fees()),
+		AmountLocal: Money{l.Local}, CurrencyLocal: l.Local.Currency, Amount: USD(l.Amount()), Fees: newTaxedFees(l.Fees(), l.Taxed),
 		ChargebackFee: USD(l.ChargebackFee), Reserve: USD(l.Reserve), Adjustment: USD(l.Adjustment), NetAmount: USD(l.Net),
 		CreatedAt: Time{l.At},
 	}

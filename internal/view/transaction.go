@@ -89,6 +89,8 @@ type Fees struct {
 	Provider Money  `json:"provider"`
 	Network  Money  `json:"network"`
 	Tax      *Money `json:"tax,omitempty" doc:"On the other fees; left out if there is none"`
+	TaxName  string `json:"taxName,omitempty" doc:"Of the tax; left out with it, and in a settlement's sums, whose taxes lists each" example:"IVA"`
+	TaxRate  *Rate  `json:"taxPercent,omitempty" doc:"Percent of the other fees; left out with taxName" example:"16"`
 	Total    Money  `json:"total"`
 }
 
@@ -189,7 +191,7 @@ func NewCreated(p *pay.Payment, checkoutURL, key string) Created {
 	c := Created{
 		TransactionID: p.ID, Status: p.Work.Answered, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, FxRate: Rate{p.Price.Rate},
-		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees),
+		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newTaxedFees(p.Terms.Fees, p.Terms.Taxed),
 		Settlement:     CreatedSettlement{newSettling(&pay.Payment{Terms: pay.PaymentTerms{Delay: p.Terms.Delay}}), USD(p.Terms.Reserve)},
 		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.Order.ID),
 		ExpiresAt: Time{deadline(p)}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
@@ -250,7 +252,7 @@ func NewTransaction(p *pay.Payment, checkoutURL string) Transaction {
 	t := Transaction{
 		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency,
-		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees), Settlement: newSettling(p),
+		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newTaxedFees(p.Terms.Fees, p.Terms.Taxed), Settlement: newSettling(p),
 		RefundedAmountLocal: Money{money.New(p.Refunds.Local, p.Price.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
 		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.Order.ID),
 	}
@@ -297,6 +299,30 @@ func newPaymentData(p *pay.Payment, checkoutURL string) PaymentData {
 		d = PaymentData{}
 	}
 	return d
+}
+
+// newTaxedFees is newFees with the name of the tax.
+func newTaxedFees(f merchants.Fees, by merchants.TaxRate) Fees {
+	fees := newFees(f)
+	if fees.Tax != nil && by.Bps != 0 {
+		fees.TaxName, fees.TaxRate = by.Name, new(Percent(by.Bps))
+	}
+	return fees
+}
+
+// FeeTax is a tax on fees, with its name.
+type FeeTax struct {
+	Name    string `json:"name" example:"IVA"`
+	Percent Rate   `json:"percent" doc:"Of the fees" example:"16"`
+	Amount  Money  `json:"amount" doc:"USD"`
+}
+
+// newFeeTax shows the tax that a fee has, nil if there is none.
+func newFeeTax(by merchants.TaxRate, cents int64) *FeeTax {
+	if cents == 0 {
+		return nil
+	}
+	return &FeeTax{by.Name, Percent(by.Bps), USD(cents)}
 }
 
 func newFees(f merchants.Fees) Fees {

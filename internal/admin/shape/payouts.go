@@ -16,9 +16,9 @@ type PayoutLimits struct {
 	ApprovalAbove string                `json:"approvalAbove" doc:"A larger withdrawal waits for an operator; 0: none waits" example:"5000"`
 	Hourly        string                `json:"hourly" doc:"The most that is sent in an hour (UTC); 0: no limit" example:"0"`
 	Daily         string                `json:"daily" doc:"The most that is sent in a day (UTC); 0: no limit" example:"20000"`
-	Automatic     bool                  `json:"automatic" doc:"Of a merchant: the net of each settlement is paid out to the default wallet of the first shop"`
-	Minimum       string                `json:"minimum" doc:"Of automatic payouts: a smaller amount waits for the next settlement" example:"100"`
-	Days          string                `json:"days" doc:"Of automatic payouts: days of the week in UTC; empty: every day" example:"mon,thu"`
+	Schedule      string                `json:"schedule" enum:"plan,automatic,on_request" doc:"Of a merchant. plan: as its price plan says; automatic: the net of each settlement is paid out to the default wallet of the first shop; on_request: the merchant withdraws"`
+	Minimum       string                `json:"minimum" doc:"Of automatic payouts: a smaller amount waits for the next settlement; 0: as the plan says" example:"100"`
+	Days          string                `json:"days" doc:"Of automatic payouts: days of the week in UTC; empty: as the plan says" example:"mon,thu"`
 	Version       int64                 `json:"version" doc:"0: none were ever set"`
 }
 
@@ -27,7 +27,7 @@ func NewPayoutLimits(c pay.PayoutControl) PayoutLimits {
 	usd := func(cents int64) string { return money.New(cents, money.USD).Decimal() }
 	shown := PayoutLimits{
 		Environment: merchants.EnvironmentOf(c.Live), ApprovalAbove: usd(c.ApprovalAbove), Hourly: usd(c.Hourly), Daily: usd(c.Daily),
-		Automatic: c.Automatic, Minimum: usd(c.Minimum), Days: c.Days, Version: c.Version,
+		Schedule: c.Schedule.Word(), Minimum: usd(c.Minimum), Days: c.Days, Version: c.Version,
 	}
 	if c.Merchant != "" {
 		shown.MerchantID = &c.Merchant

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -295,6 +296,23 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail accounts.Rail) (local mone
 	}
 	limit, ok := q.Rail.LimitIn(q.Local.Currency)
 	return q.Local, ok && limit.Min <= q.Local.Minor && q.Local.Minor <= limit.Max && ss.methods.Accepts(q)
+}
+
+// SessionFee is what a session's order costs the merchant over a rail, by its price plan in force, in the currency that the shopper pays
+// in: for display, no money is made of it (CHK-16). It is zero for an order that is no payment.
+func (ss *Sessions) SessionFee(ctx context.Context, s pay.Session, m merchants.Merchant, rail accounts.Rail, local money.Amount) money.Amount {
+	none := money.New(0, local.Currency)
+	usd, err := pay.Worth(s.Asked, s.Rate)
+	if err != nil || usd.Minor == 0 {
+		return none
+	}
+	terms, err := ss.plans.For(ctx, s.Scope, m, rail)
+	if err != nil {
+		ss.Quiet.WarnSometimes(ctx, "the fee of a method cannot be shown", m.ID, "error", err)
+		return none
+	}
+	fees, _ := terms.Charge(merchants.Charged{USD: usd, Cost: rail.Fee, Converted: local.Currency != money.USD})
+	return money.New(int64(math.Round(float64(fees.Total())/float64(usd.Minor)*float64(local.Minor))), local.Currency)
 }
 
 // quote prices a session's order over a method.

@@ -35,27 +35,27 @@ func (po *Payouts) SettlePayout(ctx context.Context, id string, scope merchants.
 	if err != nil {
 		return err
 	}
-	control, err := po.Control(ctx, s.Merchant, s.Live)
+	agreed, err := Agreed(ctx, po, scope)
 	if err != nil {
 		return err
-	}
-	if !control.Automatic {
-		return po.Commit(ctx, s.ByHand(now), view.Cause{})
 	}
 	owed, of := pay.Owed(list, made)
 	var newest pay.Settlement
 	if len(of) > 0 {
 		newest = of[len(of)-1]
 	}
+	if !agreed.Automatic {
+		return po.Commit(ctx, s.ByHand(newest, now), view.Cause{})
+	}
 	if newest.ID != s.ID {
 		return po.Commit(ctx, s.Rested(newest, now), view.Cause{})
 	}
-	return po.payAutomatically(ctx, s, control, owed, of)
+	return po.payAutomatically(ctx, s, agreed, owed, of)
 }
 
 // payAutomatically withdraws what is there of what is owed of settlements, the newest of which is s. It never waits for money that
 // open claims hold, which is not available.
-func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, control pay.PayoutControl, owed int64, of []pay.Settlement) error {
+func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, agreed merchants.Payouts, owed int64, of []pay.Settlement) error {
 	now := po.TimeOf(s.Scope)
 	merchant, err := po.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
@@ -69,7 +69,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 	if err != nil {
 		return err
 	}
-	least := max(terms.LeastWithdrawal(), control.Minimum)
+	least := max(terms.LeastWithdrawal(), agreed.Minimum)
 	amount := min(owed, have[ledger.Available])
 	switch {
 	case owed < least:
@@ -78,7 +78,7 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 		return po.Commit(ctx, s.Unpaid(pay.WaitsMoney, now), view.Cause{})
 	case merchant.MayWithdraw(s.Live) != nil:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsPause, now), view.Cause{})
-	case !control.PayoutDay(now):
+	case !agreed.Days.Has(now):
 		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}
 	shops, err := po.Store.Merchants().Shops(ctx, s.Merchant)

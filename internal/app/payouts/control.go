@@ -48,10 +48,8 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 			return err
 		}
 		written.Audit = po.Audited(by, merchants.Scope{Merchant: merchant, Live: live}, audit.PayoutsLimited, next.ID, limitDetails(limits))
-		if limits.Automatic && !present.Automatic {
-			if written.Settlements, err = po.woken(ctx, merchants.Scope{Merchant: merchant, Live: live}); err != nil {
-				return err
-			}
+		if written.Settlements, err = po.wakened(ctx, present, limits); err != nil {
+			return err
 		}
 		set = next
 		return po.Store.Commit(ctx, written)
@@ -71,12 +69,42 @@ func limitDetails(l pay.PayoutLimits) map[string]string {
 	return map[string]string{
 		"stopped": l.Stopped, "approvalAbove": strconv.FormatInt(l.ApprovalAbove, 10),
 		"hourly": strconv.FormatInt(l.Hourly, 10), "daily": strconv.FormatInt(l.Daily, 10),
-		"automatic": strconv.FormatBool(l.Automatic), "minimum": strconv.FormatInt(l.Minimum, 10), "days": l.Days,
+		"schedule": l.Schedule.Word(), "minimum": strconv.FormatInt(l.Minimum, 10), "days": l.Days,
 	}
 }
 
-// woken is the newest settlement that is owed, which looks for all from now on. While nothing was agreed, it ended its looks: if no other
-// settlement closed, nobody would pay it.
+// wakened is woken if new limits make a merchant's payouts automatic.
+func (po *Payouts) wakened(ctx context.Context, present pay.PayoutControl, limits pay.PayoutLimits) ([]pay.Settlement, error) {
+	if present.Merchant == "" || limits.Schedule == present.Schedule {
+		return nil, nil
+	}
+	scope := merchants.Scope{Merchant: present.Merchant, Live: present.Live}
+	terms, err := po.terms(ctx, scope)
+	if err != nil || present.Payouts(terms.Payouts).Automatic || !limits.Payouts(terms.Payouts).Automatic {
+		return nil, err
+	}
+	return po.woken(ctx, scope)
+}
+
+func (po *Payouts) terms(ctx context.Context, scope merchants.Scope) (merchants.Terms, error) {
+	m, err := po.Store.Merchants().Get(ctx, scope.Merchant)
+	if err != nil {
+		return merchants.Terms{}, err
+	}
+	return po.plans.Terms(ctx, scope, m)
+}
+
+// Agreed is how a merchant is paid out now: as its price plan says, or as the operator set it for the merchant.
+func Agreed(ctx context.Context, po *Payouts, scope merchants.Scope) (merchants.Payouts, error) {
+	control, err := po.Control(ctx, scope.Merchant, scope.Live)
+	if err != nil {
+		return merchants.Payouts{}, err
+	}
+	terms, err := po.terms(ctx, scope)
+	return control.Payouts(terms.Payouts), err
+}
+
+// woken is the newest settlement that is owed, which looks for all from now on. While nothing was agreed, it looked once a day.
 func (po *Payouts) woken(ctx context.Context, scope merchants.Scope) ([]pay.Settlement, error) {
 	list, err := po.Store.Settlements().Uncovered(ctx, scope)
 	if err != nil {

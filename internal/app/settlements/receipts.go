@@ -52,11 +52,11 @@ func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	control, err := e.payouts.Control(ctx, s.Merchant, s.Live)
+	agreed, err := payouts.Agreed(ctx, e.payouts, s.Scope)
 	if err != nil {
 		return err
 	}
-	return e.Commit(ctx, s.Receipt(pdf, control.Automatic, to, e.TimeOf(s.Scope)), view.Cause{})
+	return e.Commit(ctx, s.Receipt(pdf, agreed.Automatic, to, e.TimeOf(s.Scope)), view.Cause{})
 }
 
 func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {

@@ -230,9 +230,9 @@ type payoutLimitCmd struct {
 	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals above this amount wait for cascada withdrawal approve; 0: none waits."`
 	Hourly        *string `placeholder:"USD" help:"Largest amount that is sent in an hour (UTC); 0: no limit."`
 	Daily         *string `placeholder:"USD" help:"Largest amount that is sent in a day (UTC); 0: no limit."`
-	Automatic     *bool   `negatable:"" help:"For one merchant: pay the net amount of each settlement out to the default wallet of the merchant's first shop."`
-	Minimum       *string `placeholder:"USD" help:"For automatic payouts: a smaller amount waits for the next settlement."`
-	Days          *string `placeholder:"DAYS" help:"For automatic payouts: days of the week in UTC, such as mon,thu; an empty text for every day."`
+	Schedule      string  `enum:",plan,automatic,on_request" default:"" placeholder:"WORD" help:"For one merchant. plan: as its price plan says; automatic: pay the net amount of each settlement out to the default wallet of the merchant's first shop; on_request: the merchant withdraws."`
+	Minimum       *string `placeholder:"USD" help:"For automatic payouts: a smaller amount waits for the next settlement; 0: as the price plan says."`
+	Days          *string `placeholder:"DAYS" help:"For automatic payouts: days of the week in UTC, such as mon,thu; an empty text: as the price plan says."`
 	Stop          *string `placeholder:"REASON" help:"Send no more withdrawals. Those that were sent go on."`
 	Resume        bool    `help:"Send withdrawals again, after --stop."`
 }
@@ -258,8 +258,8 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 		}
 		list = append(list, func(l *pay.PayoutLimits) { f.into(l, amount.Minor) })
 	}
-	if c.Automatic != nil {
-		list = append(list, func(l *pay.PayoutLimits) { l.Automatic = *c.Automatic })
+	if c.Schedule != "" {
+		list = append(list, func(l *pay.PayoutLimits) { l.Schedule = pay.ParseSchedule(c.Schedule) })
 	}
 	if c.Days != nil {
 		list = append(list, func(l *pay.PayoutLimits) { l.Days = *c.Days })
@@ -302,9 +302,9 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tAUTOMATIC\tSTOPPED")
+	fmt.Fprintln(w, "MERCHANT\tENVIRONMENT\tAPPROVAL ABOVE\tHOURLY\tDAILY\tPAYOUTS\tSTOPPED")
 	for _, l := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), merchants.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), automatic(l.PayoutLimits), l.Stopped)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(l.Merchant, "all"), merchants.EnvironmentOf(l.Live), bound(l.ApprovalAbove), bound(l.Hourly), bound(l.Daily), schedule(l), l.Stopped)
 	}
 	return w.Flush()
 }
@@ -317,10 +317,17 @@ func bound(cents int64) string {
 	return cli.USD(cents)
 }
 
-// automatic writes for people how settlements are paid out.
-func automatic(l pay.PayoutLimits) string {
-	if !l.Automatic {
-		return "-"
+// schedule writes for people how a merchant's settlements are paid out, where that is not as the price plan says.
+func schedule(l pay.PayoutControl) string {
+	words := []string{l.Schedule.Word()}
+	if l.Merchant == "" {
+		words[0] = "-"
 	}
-	return strings.TrimSpace("from " + cli.USD(l.Minimum) + " " + l.Days)
+	if l.Minimum > 0 {
+		words = append(words, "from "+cli.USD(l.Minimum))
+	}
+	if l.Days != "" {
+		words = append(words, l.Days)
+	}
+	return strings.Join(words, " ")
 }

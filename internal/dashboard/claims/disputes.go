@@ -86,7 +86,7 @@ func (c *pages) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		return err
 	}
 	say := func(key string) string { return c.room.Text(v, key) }
-	file, err := c.NewCSV(w, r, v, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"))
+	file, err := c.NewCSV(w, r, v, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"), say("fee_tax"), say("tax_name"), say("tax_percent"))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *pages) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 			return err
 		}
 		for _, d := range list {
-			err := file.Row(d.ID, d.CreatedAt, say(stateOf(d).Text), d.DueBy, d.Payment, d.OrderID, d.Local, string(d.Local.Currency), d.Dollars(), money.New(d.Fee, money.USD), d.Reason, d.Network, d.Resolved)
+			err := file.Row(d.ID, d.CreatedAt, say(stateOf(d).Text), d.DueBy, d.Payment, d.OrderID, d.Local, string(d.Local.Currency), d.Dollars(), money.New(d.Fee, money.USD), d.Reason, d.Network, d.Resolved, money.New(d.Tax, money.USD), d.Taxed.Name, d.Taxed.Percent())
 			if err != nil {
 				return err
 			}
@@ -155,6 +155,7 @@ type disputeView struct {
 	Accepts bool // the merchant may give in
 	Left    int  // pieces that may still be sent
 	Fee     money.Amount
+	TaxPart money.Amount // in the fee
 	Held    money.Amount
 	// Languages are those of templates: the reader's own first. Readers can check what they sign in their own language;
 	// a bank may want another.
@@ -173,7 +174,7 @@ func (c *pages) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (v
 	}
 	view = disputeView{
 		disputeRow: c.rowOf(claim), Left: pay.MaxEvidence - len(claim.Evidence),
-		Fee: money.New(claim.Fee, money.USD), Held: money.New(claim.Frozen, money.USD),
+		Fee: money.New(claim.Fee, money.USD), TaxPart: money.New(claim.Tax, money.USD), Held: money.New(claim.Frozen, money.USD),
 	}
 	view.Languages = append(view.Languages, v.Language())
 	for _, l := range merchants.Languages() {

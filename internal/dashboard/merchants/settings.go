@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
@@ -26,15 +28,41 @@ type settingsView struct {
 	DelayHours    int64
 	WithdrawalFee money.Amount
 	ChargebackFee money.Amount
+	Payouts       merchants.Payouts
+	Least         money.Amount // of automatic payouts
+	Days          string       // of automatic payouts; "" for all
 }
 
 func (a *shopPages) newSettings(ctx context.Context, v *frame.Visit) (settingsView, error) {
 	terms, err := a.Uses.Plans.Terms(ctx, v.Scope, v.Merchant)
+	if err != nil {
+		return settingsView{}, err
+	}
+	agreed, err := payouts.Agreed(ctx, a.Uses.Payouts, v.Scope)
 	return settingsView{
+		Payouts: agreed, Least: money.New(agreed.Minimum, money.USD), Days: a.payoutDays(v, agreed.Days),
 		Name: v.Shop.Name, Schemes: strings.Join(v.Shop.Schemes, "\n"), Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
 		DelayHours:    int64(terms.Delay / time.Hour),
 		WithdrawalFee: money.New(terms.WithdrawalFee, money.USD), ChargebackFee: money.New(terms.ChargebackFee, money.USD),
 	}, err
+}
+
+// payoutDays are the days of automatic payouts for people, "" for all.
+func (a *shopPages) payoutDays(v *frame.Visit, d merchants.PayoutDays) string {
+	var days []string
+	for _, word := range d.Weekdays.Words() {
+		days = append(days, a.room.Text(v, "weekday_"+word))
+	}
+	if len(days) > 0 {
+		return a.room.Text(v, "payouts_weekdays", "days", strings.Join(days, ", "))
+	}
+	for _, day := range d.Monthdays.List() {
+		days = append(days, strconv.Itoa(day))
+	}
+	if len(days) == 0 {
+		return ""
+	}
+	return a.room.Text(v, "payouts_monthdays", "days", strings.Join(days, ", "))
 }
 
 func (a *shopPages) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/leaving"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -16,7 +17,8 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Plans *plans.Plans
+	Plans   *plans.Plans
+	Payouts *payouts.Payouts
 	Service
 	Keys       *auth.Keys
 	Onboarding *appmerchants.Onboarding

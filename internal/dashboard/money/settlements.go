@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -59,7 +60,7 @@ func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *
 	say := m.say(v)
 	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("withdrawn_part")+" (USD)", say("rest")+" (USD)",
-		say("withdrawals_of"), say("closed_at"), say("paid_at"))
+		say("withdrawals_of"), say("closed_at"), say("paid_at"), say("fee_tax")+" (USD)", say("tax_name"))
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *
 		for _, s := range list {
 			err := file.Row(s.ID, say("settlement_"+string(s.Status)), s.PeriodStart, s.PeriodEnd, s.Lines, usd(s.Gross), usd(s.Fees().Total()), usd(s.Refunds), usd(s.Chargebacks),
 				usd(s.ChargebackFees), usd(s.Held), usd(s.Released), usd(s.Adjustments), usd(s.Net), settlementRow{s}.Withdrawn(), settlementRow{s}.Rest(),
-				strings.Join(s.Withdrawals(), " "), s.ClosedAt, s.PaidAt)
+				strings.Join(s.Withdrawals(), " "), s.ClosedAt, s.PaidAt, usd(s.Tax), taxNames(s))
 			if err != nil {
 				return err
 			}
@@ -83,11 +84,21 @@ func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *
 	}
 }
 
+// taxNames are the taxes of a settlement, such as IVA 16%.
+func taxNames(s pay.Settlement) string {
+	var names []string
+	for _, t := range s.Taxes {
+		names = append(names, t.Name+" "+t.Percent()+"%")
+	}
+	return strings.Join(names, "; ")
+}
+
 // total is a line of a settlement's sums.
 type total struct {
 	Name   string // key of a text
 	Amount money.Amount
 	Sum    bool
+	Taxed  merchants.TaxRate // of a tax, which is a part of the line before it
 }
 
 // lineRow is a line of a settlement.
@@ -152,7 +163,12 @@ func totals(s pay.Settlement) (list []total) {
 			continue
 		}
 		if t.cents != 0 || t.sum || t.name == "gross" {
-			list = append(list, total{t.name, usd(t.cents), t.sum})
+			list = append(list, total{Name: t.name, Amount: usd(t.cents), Sum: t.sum})
+		}
+		if t.name == "fees" {
+			for _, tax := range s.Taxes {
+				list = append(list, total{Name: "tax_in", Amount: usd(-tax.Amount), Taxed: tax.TaxRate})
+			}
 		}
 	}
 	return list

@@ -31,6 +31,9 @@ func (w withdrawalRow) Out() money.Amount { return usd(w.Amount) }
 // Costs is the fee.
 func (w withdrawalRow) Costs() money.Amount { return usd(w.Fee) }
 
+// TaxPart is the tax in the fee.
+func (w withdrawalRow) TaxPart() money.Amount { return usd(w.Tax) }
+
 // Arrives is what arrives: in the wallet's currency, or for a token its worth in USD.
 func (w withdrawalRow) Arrives() money.Amount {
 	if w.Local == (money.Amount{}) {
@@ -121,7 +124,7 @@ func (m *moneyPages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
 	say := m.say(v)
-	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"))
+	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"), say("fee_tax")+" (USD)", say("tax_name"), say("tax_percent"))
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (m *moneyPages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *
 		}
 		for _, one := range list {
 			row := withdrawalRow{one, byID[one.Wallet]}
-			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, row.Returned(), one.FailedAt, one.FailureCode)
+			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, row.Returned(), one.FailedAt, one.FailureCode, row.TaxPart(), one.Taxed.Name, one.Taxed.Percent())
 			if err != nil {
 				return err
 			}

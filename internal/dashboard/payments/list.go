@@ -188,7 +188,7 @@ func (s *sales) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) (*f
 	var heads []string
 	for _, key := range []string{
 		"payment", "status", "amount", "currency", "paid_amount", "paid_currency", "worth", "refunded_amount", "fees", "method", "country", "customer_email",
-		"customer_name", "order", "created", "completed", "installments", "installments_total",
+		"customer_name", "order", "created", "completed", "installments", "installments_total", "fees_tax", "tax_name", "tax_percent",
 	} {
 		heads = append(heads, s.room.Text(v, "col_"+key))
 	}
@@ -200,7 +200,7 @@ func (s *sales) cells(v *frame.Visit, p pay.Payment) []any {
 	return []any{
 		p.ID, s.word(v, statusOf(p)), asked, string(asked.Currency), local, string(local.Currency), p.Price.Amount, money.New(p.Refunds.Local, local.Currency),
 		money.New(p.Terms.Fees.Total(), money.USD), p.Way.Method, p.Way.Country, p.Order.Buyer.Email, p.Order.Buyer.Name, p.Order.ID, p.Times.Created, p.Times.Completed,
-		p.End.Plan.Count, p.End.Plan.Total,
+		p.End.Plan.Count, p.End.Plan.Total, money.New(p.Terms.Fees.Tax, money.USD), p.Terms.Taxed.Name, p.Terms.Taxed.Percent(),
 	}
 }
 

@@ -187,6 +187,9 @@ func (p paymentView) Provider() money.Amount {
 // Network is the share of the scheme or the network.
 func (p paymentView) Network() money.Amount { return money.New(p.Terms.Fees.Network, money.USD) }
 
+// Tax is the tax on the fees.
+func (p paymentView) Tax() money.Amount { return money.New(p.Terms.Fees.Tax, money.USD) }
+
 // Reserve is held back for a while.
 func (p paymentView) Reserve() money.Amount { return money.New(p.Terms.Reserve, money.USD) }
 

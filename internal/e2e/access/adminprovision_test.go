@@ -256,10 +256,10 @@ func TestAdminAPISetsLimitsRulesAndRates(t *testing.T) {
 		if r := op.Get(t, of).Want(t, fine); r.Text(t, "version") != "0" || r.Text(t, "merchantId") != m || r.Text(t, "environment") != "production" {
 			t.Errorf("limits that were never set are %s", r)
 		}
-		op.Patch(t, of, `{"automatic":true,"minimum":"100","days":"mon,thu","approvalAbove":"5000"}`).Want(t, fine)
+		op.Patch(t, of, `{"schedule":"automatic","minimum":"100","days":"mon,thu","approvalAbove":"5000"}`).Want(t, fine)
 		op.Patch(t, of, `{}`).Refused(t, "400 invalid_request invalid_request_error")
 		op.Patch(t, of, `{"hourly":"-1"}`).Refused(t, "400 invalid_request invalid_request_error param=hourly")
-		op.Patch(t, "/payout-limits/production", `{"automatic":true}`).Refused(t, "400 invalid_request invalid_request_error param=automatic")
+		op.Patch(t, "/payout-limits/production", `{"schedule":"automatic"}`).Refused(t, "400 invalid_request invalid_request_error param=schedule")
 		op.Post(t, "/payout-limits/production/stop?merchantId="+m, `{"reason":"we look into it"}`).Want(t, fine)
 		if r := op.Post(t, "/payout-limits/production/resume?merchantId="+m, "").Want(t, fine); r.Text(t, "stopped") != "<nil>" && r.Text(t, "stopped") != "" || r.Text(t, "days") != "mon,thu" {
 			t.Errorf("resumed limits are %s", r)

@@ -113,9 +113,9 @@ func TestShopPassesTheFeeOn(t *testing.T) {
 	}
 	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b merchants.Brand) merchants.Brand { b.PassFee = true; return b }, nil)
 	harness.Must(t, err)
-	// 0.99 % of 137.70 BRL; 0.50 USD of 25.50 USD, in pesos.
+	// By the plan standard, of 25.50 USD: 0.31 for the platform, and 0.25 or 0.50 for the provider; in reais and in pesos.
 	_, page, _ := s.Visit(t, path+"?lang=en")
-	for _, want := range []string{"Final price, R$\u00a01.36 payment method fee included", "Final price, $9.18\u00a0MXN payment method fee included", "From "} {
+	for _, want := range []string{"Final price, R$\u00a03.02 payment method fee included", "Final price, $14.86\u00a0MXN payment method fee included", "From "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the choice lacks %q: %s", want, page)
 		}

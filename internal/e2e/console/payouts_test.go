@@ -180,8 +180,8 @@ func TestOperatorLimitsPayouts(t *testing.T) {
 			t.Errorf("a stop without a reason answers %d", a.Status)
 		}
 		op.Do(t, consolePath+"payouts/stop", append(of, "reason", "their wallet was stolen")...)
-		op.Do(t, consolePath+"payouts/limits", append(of, "automatic", "true", "minimum", "50", "days", "mon,thu")...)
-		if got := control(o.Merchant.ID); got != (pay.PayoutLimits{Stopped: "their wallet was stolen", Automatic: true, Minimum: 50_00, Days: "mon,thu"}) {
+		op.Do(t, consolePath+"payouts/limits", append(of, "schedule", "automatic", "minimum", "50", "days", "mon,thu")...)
+		if got := control(o.Merchant.ID); got != (pay.PayoutLimits{Stopped: "their wallet was stolen", Schedule: pay.PayoutsAutomatic, Minimum: 50_00, Days: "mon,thu"}) {
 			t.Errorf("the merchant's limits are %+v", got)
 		}
 		if page := op.Page(t, consolePath+"payouts?merchant="+o.Merchant.ID); !strings.Contains(page, "their wallet was stolen") || !strings.Contains(page, "mon,thu") || !strings.Contains(page, o.Merchant.Name) {

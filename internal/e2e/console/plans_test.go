@@ -11,6 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/statement/pdftest"
 )
 
 // planText is a plan as an operator sends it, read again here by other means than the service's.
@@ -221,5 +223,68 @@ func TestWrongPlansAreRefused(t *testing.T) {
 		op.Ask(t, http.MethodPut, "/plans/late", `{"currency":"MXN","prices":[{"percent":1}],"settlement":{"delay":"48h"}}`).Refused(t, "400 invalid_request invalid_request_error param=currency")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5}`).Refused(t, "400 missing_field invalid_request_error param=reason")
 		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"trustScore":5,"reason":"chargebacks"}`).Tells(t, "trustScore", "5")
+	})
+}
+
+// Merchants see each tax with its name, its percent and its amount: over the API, in events, on the receipt, on pages and in files. After a
+// change of plan a settlement has several (PLAN-6).
+func TestTaxesHaveNames(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		plan := func(name, percent string) {
+			t.Helper()
+			op.Ask(t, http.MethodPut, "/plans/taxed", `{"prices":[{"percent":10,"providerCost":"included"}],"settlement":{"delay":"24h"},"withdrawal":{"fee":2},"chargebackFee":10,
+				"refundFee":1,"tax":{"name":"`+name+`","percent":`+percent+`}}`).Want(t, http.StatusOK)
+		}
+		tells := func(r harness.Reply, pairs ...string) {
+			t.Helper()
+			for i := 0; i < len(pairs); i += 2 {
+				r.Tells(t, pairs[i], pairs[i+1])
+			}
+		}
+		plan("IVA", "16")
+		op.Patch(t, "/merchants/"+o.Merchant.ID, `{"plan":{"name":"taxed"}}`).Want(t, http.StatusOK)
+		first := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		plan("ISS", "2.5")
+		second := o.Create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
+		tells(o.Get(t, "/payments/"+first), "fees.tax", "1.6", "fees.taxName", `"IVA"`, "fees.taxPercent", "16", "fees.total", "11.6")
+		tells(o.Get(t, "/payments/"+second), "fees.taxName", `"ISS"`, "fees.taxPercent", "2.5")
+		o.Simulate(t, first, "chargeback").Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?type=chargeback").Text(t, "data.0.id")
+		tells(o.Get(t, "/claims/"+claim), "feeUsd", "11.6", "feeTax.name", `"IVA"`, "feeTax.percent", "16", "feeTax.amount", "1.6")
+		harness.MoveTestClock(t, o, "25h")
+		s := harness.ClosedSettlements(t, o, 1)
+		tells(s, "data.0.taxes.0.name", `"IVA"`, "data.0.taxes.0.amount", "3.2", "data.0.taxes.1.name", `"ISS"`, "data.0.taxes.1.amount", "0.5")
+		tells(s, "data.0.fees.tax", "3.7")
+		settlement := s.Text(t, "data.0.id")
+		lines := o.Get(t, "/settlements/"+settlement+"/transactions").Want(t, http.StatusOK)
+		tells(lines, "data.0.fees.taxName", `"IVA"`, "data.1.fees.taxPercent", "2.5")
+		_, csv := harness.ReportFile(t, o, "/settlements/"+settlement+"/report?format=csv")
+		_, pdf := harness.ReportFile(t, o, "/settlements/"+settlement+"/report?format=pdf")
+		receipt := pdftest.Text(pdf)
+		o.Wallet(t)
+		tells(o.Get(t, "/me/balance"), "withdrawalFeeUsd", "2.05", "withdrawalFeeTax.amount", "0.05", "withdrawalFeeTax.name", `"ISS"`)
+		tells(o.Get(t, "/withdrawals/quote?amount=20"), "feeTax.percent", "2.5")
+		withdrawal := o.Withdraw(t, "20")
+		tells(o.Get(t, "/withdrawals/"+withdrawal), "feeUsd", "2.05", "feeTax.name", `"ISS"`, "feeTax.amount", "0.05")
+		staff := o.Staff(t, people.Owner)
+		for what, text := range map[string]string{
+			"the report": string(csv), "the receipt": receipt, "the page of the settlement": staff.Page(t, "/settlements/"+settlement),
+			"the file of settlements": staff.Page(t, "/settlements.csv"),
+		} {
+			for _, want := range []string{"IVA", "16", "ISS", "2.5"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s lacks %q: %s", what, want, text)
+				}
+			}
+		}
+		for path, want := range map[string]string{
+			"payments/" + first: "IVA 16%", "payments/export": "IVA,16", "disputes/" + claim: "IVA 16%", "disputes.csv": "IVA,16", "withdrawals/" + withdrawal: "ISS 2.5%",
+			"withdrawals.csv": "ISS,2.5", "withdrawals/new?wallet=&amount=20": "ISS 2.5%", "shop": "ISS 2.5%",
+		} {
+			if text := staff.Page(t, "/"+path); !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q: %s", path, want, text)
+			}
+		}
 	})
 }

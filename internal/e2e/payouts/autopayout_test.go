@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/accounts"
+	"github.com/cascadapay/cascada/internal/app/merchants"
+	appplans "github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	tenants "github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/provider/payouts"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -34,11 +38,11 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 			_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, change)
 			harness.Must(t, err)
 		}
-		limit(func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, 50_00 })
+		limit(func(l *pay.PayoutLimits) { l.Schedule, l.Minimum = pay.PayoutsAutomatic, 50_00 })
 		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "monday" }); err == nil {
 			t.Error("an unknown day is accepted")
 		}
-		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, "", false, func(l *pay.PayoutLimits) { l.Automatic = true }); err == nil {
+		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, "", false, func(l *pay.PayoutLimits) { l.Schedule = pay.PayoutsAutomatic }); err == nil {
 			t.Error("automatic payouts can be set for all merchants at once")
 		}
 
@@ -103,7 +107,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 			t.Errorf("the notification of the return gets %d, want 200", got)
 		}
 		// The operator ends automatic payouts.
-		limit(func(l *pay.PayoutLimits) { l.Automatic = false })
+		limit(func(l *pay.PayoutLimits) { l.Schedule = pay.PayoutsOnRequest })
 		o.Create(t, `{"amount":60,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
 		step(t, status("closed, closed account_closed, paid, paid, paid"), "the fifth settlement is not paid out, and the fourth is owed again")
@@ -174,7 +178,7 @@ func eachAutopay(t *testing.T, minimum int64, test func(a autopay)) {
 		_, err := s.App.Accounts.Add(ctx, s.App.Self(), accounts.NewAccount{ID: "bank-1", Adapter: "bank"})
 		harness.Must(t, err)
 		o := s.NewShop(t)
-		_, err = s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, minimum })
+		_, err = s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Schedule, l.Minimum = pay.PayoutsAutomatic, minimum })
 		harness.Must(t, err)
 		o.Wallet(t)
 		test(autopay{t, o, b})
@@ -307,7 +311,11 @@ func TestAutomaticPayoutsPayWhatWasOwedBefore(t *testing.T) {
 	eachAutopay(t, 0, func(a autopay) {
 		agree := func(on bool) {
 			a.Helper()
-			_, err := a.o.App.Payouts.LimitPayouts(ctx, carla, a.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Automatic = on })
+			schedule := pay.PayoutsOnRequest
+			if on {
+				schedule = pay.PayoutsAutomatic
+			}
+			_, err := a.o.App.Payouts.LimitPayouts(ctx, carla, a.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Schedule = schedule })
 			harness.Must(a.T, err)
 		}
 		agree(false)
@@ -331,7 +339,7 @@ func TestWithdrawalBesideAnAutomaticPayoutIsNoFault(t *testing.T) {
 	t.Parallel()
 	eachSettled(t, func(t *testing.T, o harness.Client, _ *harness.Payer, id, _ string) {
 		for range 8 {
-			_, err := o.App.Payouts.LimitPayouts(ctx, o.App.Self(), o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Automatic = true })
+			_, err := o.App.Payouts.LimitPayouts(ctx, o.App.Self(), o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Schedule = pay.PayoutsAutomatic })
 			harness.Must(t, err)
 			var all sync.WaitGroup
 			for range 4 {
@@ -347,5 +355,74 @@ func TestWithdrawalBesideAnAutomaticPayoutIsNoFault(t *testing.T) {
 			all.Wait()
 			o.Clock.Advance(time.Hour)
 		}
+	})
+}
+
+// What settlements owe is paid out as the price plan in force says, also what was owed before it was in force; a merchant's exceptions
+// come before the plan, and the operator's setting before both (PLAN-4).
+func TestPayoutsAreThoseOfThePlan(t *testing.T) {
+	eachAutopay(t, 0, func(a autopay) {
+		limit := func(schedule pay.PayoutSchedule) {
+			a.Helper()
+			_, err := a.o.App.Payouts.LimitPayouts(ctx, carla, a.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Schedule = schedule })
+			harness.Must(a.T, err)
+		}
+		apply := func(payouts plans.Payouts, from time.Time) {
+			a.Helper()
+			_, _, err := a.o.App.Plans.Apply(ctx, carla, plans.Plan{Name: "gold", Terms: plans.Terms{Settlement: plans.Settlement{Delay: 24 * time.Hour}, Payouts: payouts}}, from)
+			harness.Must(a.T, err)
+		}
+		assign := func(own plans.Exceptions) {
+			a.Helper()
+			_, err := a.o.App.Onboarding.Agree(ctx, carla, a.o.Merchant.ID, merchants.Agreement{Plan: &appplans.Assignment{Plan: "gold", Own: own}})
+			harness.Must(a.T, err)
+		}
+		wants := func(when, completed, statuses, schedule string) {
+			a.Helper()
+			if got := a.completed() + ", " + a.statuses(); got != completed+", "+statuses {
+				a.Errorf("%s there are payouts and settlements %s, want %s, %s", when, got, completed, statuses)
+			}
+			if got := a.o.Get(a.T, "/me/balance").Text(a.T, "payouts.schedule"); got != schedule {
+				a.Errorf("%s payouts are %s, want %s", when, got, schedule)
+			}
+		}
+		limit(pay.PayoutsByPlan)
+		apply(plans.Payouts{}, time.Time{})
+		apply(plans.Payouts{Schedule: plans.Automatic, Minimum: 50_00}, a.o.App.Now().Add(5*24*time.Hour))
+		assign(plans.Exceptions{})
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("48h")
+		wants("before the plan is automatic", "0", "owed", "on_request")
+		a.pass("72h")
+		a.pass("24h")
+		wants("within a day after it is", "1", "paid", "automatic")
+
+		a.o.Create(a.T, `{"amount":40,"paymentMethodId":"sbx_card"}`)
+		a.pass("48h")
+		wants("below the plan's minimum", "1", "owed paid", "automatic")
+		if got := a.o.Get(a.T, "/settlements").Text(a.T, "data.1.payoutReason"); got != "below_minimum" {
+			a.Errorf("below the minimum a settlement waits for %s", got)
+		}
+		assign(plans.Exceptions{Payouts: &plans.Payouts{}})
+		a.o.Create(a.T, `{"amount":70,"paymentMethodId":"sbx_card"}`)
+		a.pass("48h")
+		a.pass("24h")
+		wants("with the merchant's exceptions", "1", "owed owed paid", "on_request")
+		limit(pay.PayoutsAutomatic)
+		a.pass("1h")
+		a.pass("1h")
+		wants("with the operator's setting", "2", "paid paid paid", "automatic")
+
+		today := a.o.App.TimeOf(tenants.Scope{Merchant: a.o.Merchant.ID}).Day()
+		assign(plans.Exceptions{Payouts: &plans.Payouts{Schedule: plans.Automatic, Monthdays: tenants.Monthdays(0).With((today+14)%28 + 1)}})
+		limit(pay.PayoutsByPlan)
+		a.o.Create(a.T, `{"amount":70,"paymentMethodId":"sbx_card"}`)
+		a.pass("48h")
+		wants("on another day of the month", "2", "owed paid paid paid", "automatic")
+		a.pass("288h")
+		for range 16 {
+			a.pass("24h")
+		}
+		wants("once the day has come", "3", "paid paid paid paid", "automatic")
 	})
 }

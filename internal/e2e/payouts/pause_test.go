@@ -54,7 +54,7 @@ func TestPauseHoldsAutomaticPayouts(t *testing.T) {
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
 		o.Wallet(t)
-		_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Automatic = true })
+		_, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Schedule = pay.PayoutsAutomatic })
 		harness.Must(t, err)
 		id := o.Create(t, strings.Replace(o.PixOrder(t), `"amount":10,`, `"amount":100,`, 1))
 		s.TellUpstream(t, u, id, 1, "paid", "acme-1-hush").Want(t, http.StatusOK)

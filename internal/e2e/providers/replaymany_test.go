@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	appplans "github.com/cascadapay/cascada/internal/app/plans"
 	approuting "github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/id"
@@ -18,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/plans"
+	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/pay/routing/rulefile"
 )
@@ -91,6 +93,53 @@ rules:
 		}
 		if done.Payments != int64(n) || done.Unexplained != 0 || len(done.Rules) != 4 {
 			t.Errorf("%d payments were replayed, %d unexplained, by %d rules; want %d, 0 and 4", done.Payments, done.Unexplained, len(done.Rules), n)
+		}
+	})
+}
+
+// The replay of a plan counts every completed payment, and finds the fees that its prices say (PLAN-5).
+//
+//	CASCADA_REPLAY=100000 go test ./internal/e2e/providers -run PlanReplayOfMany -v
+func TestPlanReplayOfManyPayments(t *testing.T) {
+	n := 1000
+	if text := os.Getenv("CASCADA_REPLAY"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		harness.Must(t, err)
+	}
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		s.Clock.Freeze()
+		since := s.Clock.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		live := s.NewShop(t).Production()
+		banks(t, s, 2)
+		fill(t, s, live, since, 30*24*time.Hour/time.Duration(n), n)
+		s.Clock.Advance(since.AddDate(0, 0, 31).Sub(s.Clock.Now()))
+		p, err := planfile.Read([]byte(`
+plan: new
+prices:
+  - {method: card, percent: 2.9, flat: 0.30}
+  - {rail: pix.BRA, percent: 1.1, minimum: 0.5, providerCost: included}
+  - {percent: 2}
+fxMargin: 0.4
+settlement: {delay: 48h}
+tax: {name: IVA, percent: 16}
+`))
+		harness.Must(t, err)
+		var payments, platform, taxes int64
+		half := func(n, of int64) int64 { return (2*n + of) / (2 * of) } // rounded half up
+		for i := range n {
+			if i%10 != 3 && i%25 == 1 {
+				continue // it was declined
+			}
+			fee := max(half(worth(i)*110, 10_000), 50) + half(worth(i)*40, 10_000)
+			payments, platform, taxes = payments+1, platform+fee, taxes+half(fee*16, 100)
+		}
+		began, before := time.Now(), processor(t)
+		done, err := s.App.Plans.Replay(ctx, appplans.Replay{Plan: p, Live: true, From: since, To: s.Clock.Now()})
+		harness.Must(t, err)
+		t.Logf("a plan was replayed over %d payments in %.2f s, %.2f s of CPU", n, time.Since(began).Seconds(), (processor(t) - before).Seconds())
+		if got := done.Total; got.Payments != payments || got.Is.Platform != platform || got.Is.Tax != taxes || got.Is.Cost != 0 || done.Unpriced != 0 {
+			t.Errorf("a replay finds %+v and %d without a price, want %d payments, and fees and taxes of %d and %d", got, done.Unpriced, payments, platform, taxes)
 		}
 	})
 }

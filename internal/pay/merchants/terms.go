@@ -108,12 +108,72 @@ type Terms struct {
 	Delay         time.Duration // from capture to available, from ShortestDelay to LongestDelay
 	Weekdays      Weekdays      // on which settlements close, in UTC
 	WithdrawalFee int64
-	MinWithdrawal int64 // the fee included; 0: anything above the fee
-	ChargebackFee int64 // for each dispute, whatever its outcome
-	RefundFee     int64 // for each refund
-	TaxName       string
-	TaxBps        int64      // of the fees
+	MinWithdrawal int64   // the fee included; 0: anything above the fee
+	ChargebackFee int64   // for each dispute, whatever its outcome
+	RefundFee     int64   // for each refund
+	Taxed         TaxRate // on the fees
+	Payouts       Payouts
 	RefundFees    RefundFees // the merchant's own, whatever the plan
+}
+
+// TaxRate is a tax on fees: its name, such as IVA, and its share of them, of 10,000. Zero: there is none.
+type TaxRate struct {
+	Name string
+	Bps  int64
+}
+
+// Percent is the share in percent, such as 16 or 16.5; "" if there is no tax.
+func (t TaxRate) Percent() string {
+	if t.Bps == 0 {
+		return ""
+	}
+	return money.New(t.Bps, money.USD).Decimal() // two decimals, as cents have
+}
+
+// Payouts says when what settlements owe a merchant is paid out (PLAN-4).
+type Payouts struct {
+	Automatic bool  // otherwise the merchant withdraws
+	Minimum   int64 // USD cents; automatic payouts of less wait for the next settlement
+	Days      PayoutDays
+}
+
+// PayoutDays are the days on which automatic payouts are made, in UTC: of the week, or else of the month. None means all.
+type PayoutDays struct {
+	Weekdays  Weekdays
+	Monthdays Monthdays
+}
+
+// Has reports whether payouts are made on the day of a time.
+func (d PayoutDays) Has(at time.Time) bool {
+	at = at.UTC()
+	return d.Weekdays.Has(at.Weekday()) && d.Monthdays.Has(at)
+}
+
+// Monthdays is a set of days of the month, 1 to 31; none means all.
+type Monthdays int64
+
+// With adds a day.
+func (d Monthdays) With(day int) Monthdays { return d | 1<<day }
+
+// Has reports whether the day of a time is in the set. A day that a month does not have is its last day.
+func (d Monthdays) Has(at time.Time) bool {
+	if d == 0 {
+		return true
+	}
+	if at.AddDate(0, 0, 1).Day() == 1 {
+		return d>>at.Day() != 0
+	}
+	return d&(1<<at.Day()) != 0
+}
+
+// List lists the days in their order.
+func (d Monthdays) List() (days []int) {
+	for day := 1; day <= 31; day++ {
+		if d&(1<<day) != 0 {
+			days = append(days, day)
+		}
+	}
+	return days
 }
 
 // Price is what the operator earns of a payment, and whether the merchant pays the provider's cost beside it.
@@ -131,6 +191,19 @@ type Weekdays int
 
 // Has reports whether the day is in the set.
 func (w Weekdays) Has(d time.Weekday) bool { return w == 0 || w&(1<<d) != 0 }
+
+// Words lists the days, such as mon; none for all days.
+func (w Weekdays) Words() (words []string) {
+	for d, word := range WeekdayWords() {
+		if w != 0 && w.Has(time.Weekday(d)) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// WeekdayWords are the names of the days from Sunday on.
+func WeekdayWords() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
 // With adds a day.
 func (w Weekdays) With(d time.Weekday) Weekdays { return w | 1<<d }
@@ -209,7 +282,20 @@ func (t Terms) Charge(c Charged) (Fees, int64) {
 	return fees, part(reserve)
 }
 
+// Listed is what payments cost before taxes, by who earns it; cost and converted are as in Charged. The operator's part is at
+// least Price.Least.
+func (t Terms) Listed(cost money.Fee, converted bool) (platform, provider money.Fee) {
+	platform = money.Fee{Bps: t.Price.Bps, Flat: t.Price.Flat}
+	if converted {
+		platform.Bps += t.FXMarginBps
+	}
+	if t.Price.Cost != nil {
+		cost = *t.Price.Cost
+	}
+	return platform, cost
+}
+
 // Tax is the tax on fees, in USD cents, rounded half up.
 func (t Terms) Tax(fees int64) int64 {
-	return money.New(fees, money.USD).Share(t.TaxBps, money.HalfUp).Minor
+	return money.New(fees, money.USD).Share(t.Taxed.Bps, money.HalfUp).Minor
 }

@@ -48,6 +48,7 @@ func (p Plan) Check() error {
 	c.withdrawal(p.Withdrawal, in)
 	c.fixed("chargebackFee", p.ChargebackFee, in)
 	c.fixed("refundFee", p.RefundFee, in)
+	c.payouts(p.Payouts, in)
 	c.tax(p.Tax)
 	return problem.Invalid(c.issues...)
 }
@@ -76,6 +77,9 @@ func (e Exceptions) Check(p Plan) error {
 	}
 	if e.RefundFee != nil {
 		c.fixed("refundFee", *e.RefundFee, in)
+	}
+	if e.Payouts != nil {
+		c.payouts(*e.Payouts, in)
 	}
 	if e.Tax != nil {
 		c.tax(*e.Tax)
@@ -153,6 +157,18 @@ func (c *checker) settlement(s Settlement) {
 func (c *checker) withdrawal(w Withdrawal, in money.Currency) {
 	c.fixed("withdrawal.fee", w.Fee, in)
 	c.fixed("withdrawal.minimum", w.Minimum, in)
+}
+
+func (c *checker) payouts(p Payouts, in money.Currency) {
+	c.fixed("payouts.minimum", p.Minimum, in)
+	switch {
+	case p.Schedule == OnRequest && p != (Payouts{}):
+		c.add("payouts.schedule", payoutsOnRequest)
+	case p.Schedule != OnRequest && p.Schedule != Automatic:
+		c.add("payouts.schedule", payoutScheduleUnknown)
+	case p.Weekdays != 0 && p.Monthdays != 0:
+		c.add("payouts.monthdays", payoutDaysOfTwoKinds)
+	}
 }
 
 func (c *checker) tax(t Tax) {

@@ -34,6 +34,7 @@ type Terms struct {
 	Withdrawal    Withdrawal `json:"withdrawal,omitzero"`
 	ChargebackFee int64      `json:"chargebackFee,omitempty"`
 	RefundFee     int64      `json:"refundFee,omitempty"`
+	Payouts       Payouts    `json:"payouts,omitzero"`
 	Tax           Tax        `json:"tax,omitzero"`
 }
 
@@ -80,6 +81,23 @@ type Withdrawal struct {
 	Minimum int64 `json:"minimum,omitempty"`
 }
 
+// Payouts says when what settlements owe is paid out.
+type Payouts struct {
+	Schedule  Schedule            `json:"schedule,omitempty"`
+	Weekdays  merchants.Weekdays  `json:"weekdays,omitempty"`
+	Monthdays merchants.Monthdays `json:"monthdays,omitempty"`
+	Minimum   int64               `json:"minimum,omitempty"` // automatic payouts of less wait
+}
+
+// Schedule says who begins payouts.
+type Schedule string
+
+// The schedules.
+const (
+	OnRequest Schedule = ""          // the merchant withdraws
+	Automatic Schedule = "automatic" // settlements pay themselves
+)
+
 // Tax is a tax on the fees.
 type Tax struct {
 	Name    string `json:"name,omitempty"`
@@ -96,13 +114,14 @@ type Exceptions struct {
 	Withdrawal    *Withdrawal `json:"withdrawal,omitempty"`
 	ChargebackFee *int64      `json:"chargebackFee,omitempty"`
 	RefundFee     *int64      `json:"refundFee,omitempty"`
+	Payouts       *Payouts    `json:"payouts,omitempty"`
 	Tax           *Tax        `json:"tax,omitempty"`
 }
 
 // None reports whether nothing differs.
 func (e Exceptions) None() bool {
 	return len(e.Prices) == 0 && e.FXMargin == nil && e.Reserve == nil && e.Settlement == nil && e.Withdrawal == nil &&
-		e.ChargebackFee == nil && e.RefundFee == nil && e.Tax == nil
+		e.ChargebackFee == nil && e.RefundFee == nil && e.Payouts == nil && e.Tax == nil
 }
 
 // With is the plan with a merchant's exceptions.
@@ -114,6 +133,7 @@ func (p Plan) With(e Exceptions) Plan {
 	replace(&p.Withdrawal, e.Withdrawal)
 	replace(&p.ChargebackFee, e.ChargebackFee)
 	replace(&p.RefundFee, e.RefundFee)
+	replace(&p.Payouts, e.Payouts)
 	replace(&p.Tax, e.Tax)
 	return p
 }
@@ -293,7 +313,11 @@ func (v Version) terms(m merchants.Merchant, i int, usd Converter) (t merchants.
 		Plan: v.Label(), FXMarginBps: v.FXMargin,
 		ReserveBps: v.Reserve.Percent, ReserveDays: cmp.Or(v.Reserve.Days, merchants.DefaultReserveDays),
 		Delay: v.Settlement.Delay, Weekdays: v.Settlement.Weekdays,
-		TaxName: v.Tax.Name, TaxBps: v.Tax.Percent, RefundFees: m.RefundFees,
+		Payouts:    merchants.Payouts{Automatic: v.Payouts.Schedule == Automatic, Days: merchants.PayoutDays{Weekdays: v.Payouts.Weekdays, Monthdays: v.Payouts.Monthdays}},
+		RefundFees: m.RefundFees,
+	}
+	if v.Tax.Percent != 0 {
+		t.Taxed = merchants.TaxRate{Name: v.Tax.Name, Bps: v.Tax.Percent}
 	}
 	if t.Price = (merchants.Price{Cost: &money.Fee{}}); i >= 0 {
 		if t.Price, err = v.price(i, usd); err != nil {
@@ -302,7 +326,7 @@ func (v Version) terms(m merchants.Merchant, i int, usd Converter) (t merchants.
 	}
 	return t, v.convert(usd,
 		part{&t.ReserveCap, v.Reserve.Cap}, part{&t.WithdrawalFee, v.Withdrawal.Fee}, part{&t.MinWithdrawal, v.Withdrawal.Minimum},
-		part{&t.ChargebackFee, v.ChargebackFee}, part{&t.RefundFee, v.RefundFee})
+		part{&t.ChargebackFee, v.ChargebackFee}, part{&t.RefundFee, v.RefundFee}, part{&t.Payouts.Minimum, v.Payouts.Minimum})
 }
 
 func (v Version) price(i int, usd Converter) (merchants.Price, error) {

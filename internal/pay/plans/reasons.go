@@ -6,6 +6,9 @@ import "github.com/cascadapay/cascada/internal/pay/problem"
 var (
 	lastPriceFitsAll      = problem.Define("plan.last_price_conditions")
 	planAmountOutOfRange  = problem.Define1("plan.amount_out_of_range", "most")
+	payoutDaysOfTwoKinds  = problem.Define("plan.payout_days_of_two_kinds")
+	payoutScheduleUnknown = problem.Define("plan.payout_schedule_unknown")
+	payoutsOnRequest      = problem.Define("plan.payouts_on_request")
 	planChannelUnknown    = problem.Define("plan.channel_unknown")
 	planCurrencyUnknown   = problem.Define1("plan.currency_unknown", "currency")
 	planDelayOutOfRange   = problem.Define2("plan.delay_out_of_range", "least", "most")

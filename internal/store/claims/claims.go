@@ -45,6 +45,8 @@ type Document struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
 	Tax      int64           `json:"tax,omitempty"`
+	TaxName  string          `json:"taxName,omitempty"`
+	TaxBps   int64           `json:"taxBps,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
 	Network  string          `json:"network,omitempty"`
 	Attempt  int             `json:"attempt,omitempty"`
@@ -71,6 +73,8 @@ func (d *Document) Of(f *table.Fields, c *pay.Claim) {
 		OrderID:  c.OrderID,
 		Fee:      c.Fee,
 		Tax:      c.Tax,
+		TaxName:  c.Taxed.Name,
+		TaxBps:   c.Taxed.Bps,
 		Reason:   c.Reason,
 		Network:  c.Network,
 		Attempt:  c.Attempt,
@@ -97,6 +101,7 @@ func (d *Document) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID = d.OrderID
 	c.Fee = d.Fee
 	c.Tax = d.Tax
+	c.Taxed = merchants.TaxRate{Name: d.TaxName, Bps: d.TaxBps}
 	c.Reason = d.Reason
 	c.Network = d.Network
 	c.Attempt = d.Attempt

@@ -133,7 +133,8 @@ type paymentDoc struct {
 	OnDispute pay.Charge           `json:"disputeCharge,omitzero"`
 	PerRefund pay.Charge           `json:"refundCharge,omitzero"`
 	PricePlan string               `json:"pricePlan,omitempty"`
-	TaxName   string               `json:"taxName,omitempty"`
+	TaxName   string               `json:"taxName,omitempty"` // settlements read it and the next one
+	TaxBps    int64                `json:"taxBps,omitempty"`
 	HoldDays  int                  `json:"reserveDays,omitempty"`
 	RateFrom  string               `json:"rateFrom,omitempty"`
 	RateAt    int64                `json:"rateAt,omitempty"`
@@ -182,7 +183,8 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		OnDispute:  p.Terms.Dispute,
 		PerRefund:  p.Terms.Refund,
 		PricePlan:  p.Terms.Plan,
-		TaxName:    p.Terms.TaxName,
+		TaxName:    p.Terms.Taxed.Name,
+		TaxBps:     p.Terms.Taxed.Bps,
 		HoldDays:   p.Terms.ReserveDays,
 		RateFrom:   p.Price.Source,
 		RateAt:     table.Micros(p.Price.At),
@@ -238,7 +240,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Terms.Dispute = d.OnDispute
 	p.Terms.Refund = d.PerRefund
 	p.Terms.Plan = d.PricePlan
-	p.Terms.TaxName = d.TaxName
+	p.Terms.Taxed = merchants.TaxRate{Name: d.TaxName, Bps: d.TaxBps}
 	p.Terms.ReserveDays = d.HoldDays
 	p.Price.Source = d.RateFrom
 	p.Price.At = table.FromMicros(d.RateAt)
@@ -325,8 +327,7 @@ SELECT ` + Table.List + ` FROM payments WHERE id = $1
 UNION ALL
 SELECT ` + Table.List + ` FROM processing WHERE id = $1`)
 
-// Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's
-// request.
+// Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's request.
 func (s Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectAnyPayment, Table.Scan(s.b.Personal), id)
 }
@@ -442,8 +443,7 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 	return list
 }()
 
-// Each calls each with all of a merchant's payments, in both environments. An unreadable row does not stop
-// it: unread has the ids of such rows.
+// Each calls each with all of a merchant's payments, in both environments. An unreadable row does not stop it: unread has the ids of such rows.
 func (s Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first, so that a payment that leaves it meanwhile is not missed
 		some, err := eachOf(ctx, s.b, text, merchant, Table.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)

@@ -73,9 +73,11 @@ type withdrawalDoc struct {
 	Float      int64               `json:"float,omitempty"`
 	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
 
-	ReturnedLocal int64 `json:"returnedLocal,omitempty"`
-	Returns       int   `json:"returns,omitempty"`
-	Tax           int64 `json:"tax,omitempty"`
+	ReturnedLocal int64  `json:"returnedLocal,omitempty"`
+	Returns       int    `json:"returns,omitempty"`
+	Tax           int64  `json:"tax,omitempty"`
+	TaxName       string `json:"taxName,omitempty"`
+	TaxBps        int64  `json:"taxBps,omitempty"`
 
 	ReturnedParts []int64  `json:"returnedParts,omitempty"`
 	ReturnRefs    []string `json:"returnRefs,omitempty"`
@@ -110,6 +112,8 @@ func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 		ReturnedLocal:  w.ReturnedLocal,
 		Returns:        w.Returns,
 		Tax:            w.Tax,
+		TaxName:        w.Taxed.Name,
+		TaxBps:         w.Taxed.Bps,
 		ReturnedParts:  w.ReturnedParts,
 		ReturnRefs:     w.ReturnRefs,
 	}
@@ -138,6 +142,7 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.ReturnedLocal = d.ReturnedLocal
 	w.Returns = d.Returns
 	w.Tax = d.Tax
+	w.Taxed = merchants.TaxRate{Name: d.TaxName, Bps: d.TaxBps}
 	w.ReturnedParts = d.ReturnedParts
 	w.ReturnRefs = d.ReturnRefs
 	w.Rate, err = table.ParseRate(d.Rate)

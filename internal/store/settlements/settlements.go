@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,8 +78,17 @@ type settlementDoc struct {
 	Payout    string `json:"payout,omitempty"`
 	PayoutWhy string `json:"payoutWhy,omitempty"`
 
+	Taxes []taxDoc `json:"taxes,omitempty"`
+
 	Matured int64 `json:"matured,omitempty"`
 	Since   int64 `json:"since,omitempty"`
+}
+
+// taxDoc is a pay.TaxSum.
+type taxDoc struct {
+	Name   string `json:"name"`
+	Bps    int64  `json:"bps"`
+	Amount int64  `json:"amount"`
 }
 
 func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
@@ -95,6 +106,9 @@ func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
 		Matured:   table.Micros(v.Matured),
 		Since:     table.Micros(v.Since),
 	}
+	for _, t := range v.Taxes {
+		d.Taxes = append(d.Taxes, taxDoc{t.Name, t.Bps, t.Amount})
+	}
 }
 
 func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
@@ -109,6 +123,9 @@ func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
 	v.PDFAt = table.FromMicros(d.PDFAt)
 	v.ClosedAt = table.FromMicros(d.ClosedAt)
 	v.PaidAt = table.FromMicros(d.PaidAt)
+	for _, t := range d.Taxes {
+		v.Taxes = append(v.Taxes, pay.TaxSum{TaxRate: merchants.TaxRate{Name: t.Name, Bps: t.Bps}, Amount: t.Amount})
+	}
 	return nil
 }
 
@@ -245,15 +262,39 @@ func (s Settlements) Unsettled(ctx context.Context, scope merchants.Scope, from 
 		text = selectUnsettledCaptures
 	}
 	var list []pay.Unsettled
+	taxed := map[string]merchants.TaxRate{} // by payment
 	scan := scanUnsettled(s.b)
 	args := []any{scope.Merchant, scope.Live, string(kind), table.Micros(from.At), table.Micros(matured), limit}
 	err := s.b.DB.Walk(ctx, s.b.Text(text), args, func(r engine.Row) error {
 		u, err := scan(r)
 		list = append(list, u)
+		if u.Amount(ledger.FeeTaxes) != 0 {
+			taxed[u.Payment] = merchants.TaxRate{}
+		}
 		return err
 	})
+	if err != nil || len(taxed) == 0 {
+		return list, err
+	}
+	err = s.b.Query(ctx, selectTaxed, s.b.IDs(slices.Collect(maps.Keys(taxed))), func(r engine.Row) error {
+		var payment string
+		var rate merchants.TaxRate
+		err := r.Scan(&payment, &rate.Name, &rate.Bps)
+		taxed[payment] = rate
+		return err
+	})
+	for i := range list {
+		if list[i].Amount(ledger.FeeTaxes) != 0 {
+			list[i].Taxed = taxed[list[i].Payment]
+		}
+	}
 	return list, err
 }
+
+// taxedBy is the tax on the fees of the payment p.
+const taxedBy = `coalesce({json p.doc taxName}, ''), coalesce(CAST({json p.doc taxBps} AS BIGINT), 0)`
+
+var selectTaxed = engine.Statement(`SELECT p.id, ` + taxedBy + ` FROM {rows: id TEXT} AS r JOIN payments AS p ON p.id = r.id`)
 
 // scanUnsettled returns a reader of a transfer and the day of its payment's reserve.
 func scanUnsettled(b *base.Base) func(engine.Row) (pay.Unsettled, error) {
@@ -330,7 +371,7 @@ func (s Settlements) SettledBefore(ctx context.Context, scope merchants.Scope, a
 }
 
 var selectLines = engine.Statement(`
-SELECT ` + LinesTable.ListOf("l") + `, coalesce(p.order_id, '')
+SELECT ` + LinesTable.ListOf("l") + `, ` + taxedBy + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIMIT $3`)
 
@@ -338,7 +379,7 @@ WHERE l.settlement = $1 AND l.number > $2 AND l.number > 0 ORDER BY l.number LIM
 var (
 	ofShop          = ` AND (p.shop = $2 OR l.payment = '')`
 	selectShopLines = engine.Statement(`
-SELECT ` + LinesTable.ListOf("l") + `, coalesce(p.order_id, '')
+SELECT ` + LinesTable.ListOf("l") + `, ` + taxedBy + `, coalesce(p.order_id, '')
 FROM settlement_lines AS l LEFT JOIN payments AS p ON p.id = l.payment
 WHERE l.settlement = $1 AND l.number > $3 AND l.number > 0` + ofShop + ` ORDER BY l.number LIMIT $4 OFFSET $5`)
 	countShopLines = engine.Statement(`
@@ -348,7 +389,7 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 
 // ShopLines is Lines for a shop with siblings, without the siblings' lines. It skips offset lines.
 func (s Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
-	return base.Many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, shop, after, limit, offset)
+	return base.Many(ctx, s.b, selectShopLines, scanLine(s.b), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
@@ -356,12 +397,25 @@ func (s Settlements) CountShopLines(ctx context.Context, settlement, shop string
 	return base.One(ctx, s.b, countShopLines, base.ScanInt, settlement, shop)
 }
 
-func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
+// scanLine returns a reader of a line with the tax and the order of its payment.
+func scanLine(b *base.Base) func(engine.Row) (pay.SettlementLine, error) {
+	scan := LinesTable.Scan(b.Personal)
+	return func(r engine.Row) (pay.SettlementLine, error) {
+		var taxed merchants.TaxRate
+		var order string
+		l, err := scan(table.With(table.With(table.With(r, &order), &taxed.Bps), &taxed.Name))
+		l.OrderID = order
+		if l.Tax != 0 {
+			l.Taxed = taxed
+		}
+		return l, err
+	}
+}
 
 // Lines reads the listed lines of a settlement after a number. The caller has checked the settlement's
 // scope.
 func (s Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
-	return base.Many(ctx, s.b, selectLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, after, limit)
+	return base.Many(ctx, s.b, selectLines, scanLine(s.b), settlement, after, limit)
 }
 
 var selectSettled = engine.Statement(`

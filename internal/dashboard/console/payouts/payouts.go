@@ -133,9 +133,7 @@ func (p *pages) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visi
 				view.Values[name] = usd(cents).Decimal()
 			}
 		}
-		if now.Automatic {
-			view.Values["automatic"] = "true"
-		}
+		view.Values["schedule"] = now.Schedule.Word()
 	}
 	return p.Room.ShowStatus(w, r, v, status, "limits", view)
 }
@@ -159,7 +157,7 @@ func (p *pages) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) { // more may leave (DASH-6)
 		return nil
 	}
-	typed := desk.Typed(r, "approvalAbove", "hourly", "daily", "automatic", "minimum", "days")
+	typed := desk.Typed(r, "approvalAbove", "hourly", "daily", "schedule", "minimum", "days")
 	merchant, live := of(r)
 	var l pay.PayoutLimits
 	var err, wrong error
@@ -176,7 +174,7 @@ func (p *pages) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit
 			}
 			now.ApprovalAbove, now.Hourly, now.Daily = l.ApprovalAbove, l.Hourly, l.Daily
 			if merchant != "" {
-				now.Automatic, now.Minimum, now.Days = typed.Value("automatic") != "", l.Minimum, typed.Value("days")
+				now.Schedule, now.Minimum, now.Days = pay.ParseSchedule(typed.Value("schedule")), l.Minimum, typed.Value("days")
 			}
 		})
 		if changed && err == nil {

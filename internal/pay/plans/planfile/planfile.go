@@ -4,6 +4,7 @@ package planfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,6 +60,7 @@ type PlanTerms struct {
 	Withdrawal    *PlanWithdrawal `yaml:"withdrawal,omitempty" json:"withdrawal,omitempty"`
 	ChargebackFee *Number         `yaml:"chargebackFee,omitempty" json:"chargebackFee,omitempty" doc:"For each dispute, whatever its outcome"`
 	RefundFee     *Number         `yaml:"refundFee,omitempty" json:"refundFee,omitempty" doc:"For each refund"`
+	Payouts       *PlanPayouts    `yaml:"payouts,omitempty" json:"payouts,omitempty"`
 	Tax           *PlanTax        `yaml:"tax,omitempty" json:"tax,omitempty"`
 }
 
@@ -125,6 +127,14 @@ type PlanSettlement struct {
 type PlanWithdrawal struct {
 	Fee     *Number `yaml:"fee,omitempty" json:"fee,omitempty"`
 	Minimum *Number `yaml:"minimum,omitempty" json:"minimum,omitempty"`
+}
+
+// PlanPayouts is when what settlements owe is paid out, in the words of a file.
+type PlanPayouts struct {
+	Schedule  string   `yaml:"schedule" json:"schedule" enum:"automatic,on_request" doc:"automatic: settlements pay themselves; on_request: the merchant withdraws"`
+	Weekdays  []string `yaml:"weekdays,omitempty,flow" json:"weekdays,omitempty" maxItems:"7" doc:"On which days of the week, in UTC; all if neither these nor monthdays are named" example:"[\"mon\",\"thu\"]"`
+	Monthdays []int    `yaml:"monthdays,omitempty,flow" json:"monthdays,omitempty" maxItems:"31" doc:"On which days of the month, in UTC, instead of weekdays. In a month without the day, on its last one" example:"[1,15]"`
+	Minimum   *Number  `yaml:"minimum,omitempty" json:"minimum,omitempty" doc:"A smaller payout waits for the next settlement" example:"100"`
 }
 
 // PlanTax is a tax on fees in the words of a file.
@@ -297,6 +307,9 @@ func (r *reader) terms(t PlanTerms) (e plans.Exceptions) {
 	if t.RefundFee != nil {
 		e.RefundFee = new(r.amount("refundFee", t.RefundFee))
 	}
+	if of := t.Payouts; of != nil {
+		e.Payouts = r.payouts(*of)
+	}
 	if of := t.Tax; of != nil {
 		e.Tax = &plans.Tax{Name: of.Name, Percent: r.percent("tax.percent", of.Percent)}
 	}
@@ -329,19 +342,41 @@ func (r *reader) settlement(t PlanSettlement) *plans.Settlement {
 		r.bad("settlement.delay", delayUnreadable)
 		delay = merchants.ShortestDelay
 	}
-	s := plans.Settlement{Delay: delay}
-	for i, word := range t.Weekdays {
-		n := slices.Index(weekdays, strings.ToLower(word))
-		if n < 0 {
-			r.bad(fmt.Sprintf("settlement.weekdays[%d]", i), weekdayUnreadable)
-			continue
-		}
-		s.Weekdays = s.Weekdays.With(time.Weekday(n))
-	}
-	return &s
+	return &plans.Settlement{Delay: delay, Weekdays: r.weekdays("settlement.weekdays", t.Weekdays)}
 }
 
-var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+func (r *reader) weekdays(path string, words []string) (days merchants.Weekdays) {
+	for i, word := range words {
+		n := slices.Index(merchants.WeekdayWords(), strings.ToLower(word))
+		if n < 0 {
+			r.bad(fmt.Sprintf("%s[%d]", path, i), weekdayUnreadable)
+			continue
+		}
+		days = days.With(time.Weekday(n))
+	}
+	return days
+}
+
+func (r *reader) payouts(t PlanPayouts) *plans.Payouts {
+	p := plans.Payouts{Schedule: plans.Schedule(t.Schedule), Weekdays: r.weekdays("payouts.weekdays", t.Weekdays), Minimum: r.amount("payouts.minimum", t.Minimum)}
+	switch t.Schedule {
+	case onRequest:
+		p.Schedule = plans.OnRequest
+	case "":
+		r.bad("payouts.schedule", payoutScheduleRequired)
+	}
+	for i, day := range t.Monthdays {
+		if day < 1 || day > 31 {
+			r.bad(fmt.Sprintf("payouts.monthdays[%d]", i), monthdayUnreadable)
+			continue
+		}
+		p.Monthdays = p.Monthdays.With(day)
+	}
+	return &p
+}
+
+// onRequest is the word for plans.OnRequest.
+const onRequest = "on_request"
 
 // New is a plan in the words of a file.
 func New(p plans.Plan) PlanText {
@@ -351,6 +386,7 @@ func New(p plans.Plan) PlanText {
 	setUnlessZero(&e.Withdrawal, &p.Withdrawal)
 	setUnlessZero(&e.ChargebackFee, &p.ChargebackFee)
 	setUnlessZero(&e.RefundFee, &p.RefundFee)
+	setUnlessZero(&e.Payouts, &p.Payouts)
 	setUnlessZero(&e.Tax, &p.Tax)
 	return PlanText{Name: p.Name, Currency: p.Currency, PlanTerms: NewTerms(e, p)}
 }
@@ -394,12 +430,7 @@ func NewTerms(e plans.Exceptions, of plans.Plan) PlanTerms {
 		}
 	}
 	if of := e.Settlement; of != nil {
-		t.Settlement = &PlanSettlement{Delay: strconv.Itoa(int(of.Delay.Hours())) + "h"}
-		for d := range time.Weekday(7) {
-			if of.Weekdays != 0 && of.Weekdays.Has(d) {
-				t.Settlement.Weekdays = append(t.Settlement.Weekdays, weekdays[d])
-			}
-		}
+		t.Settlement = &PlanSettlement{Delay: strconv.Itoa(int(of.Delay.Hours())) + "h", Weekdays: of.Weekdays.Words()}
 	}
 	if of := e.Withdrawal; of != nil {
 		t.Withdrawal = &PlanWithdrawal{Fee: some(of.Fee, amount), Minimum: some(of.Minimum, amount)}
@@ -409,6 +440,9 @@ func NewTerms(e plans.Exceptions, of plans.Plan) PlanTerms {
 	}
 	if e.RefundFee != nil {
 		t.RefundFee = amount(*e.RefundFee)
+	}
+	if of := e.Payouts; of != nil {
+		t.Payouts = &PlanPayouts{cmp.Or(string(of.Schedule), onRequest), of.Weekdays.Words(), of.Monthdays.List(), some(of.Minimum, amount)}
 	}
 	if of := e.Tax; of != nil {
 		t.Tax = &PlanTax{Name: of.Name, Percent: percent(of.Percent)}

@@ -28,6 +28,7 @@ withdrawal: {fee: 30, minimum: 500}
 chargebackFee: 200
 refundFee: 2.5
 tax: {name: IVA, percent: 16}
+payouts: {schedule: automatic, monthdays: [1, 15], minimum: 2000}
 `
 
 // What is written is read again as the same plan.
@@ -59,6 +60,13 @@ func TestMistakesHaveLines(t *testing.T) {
 		{"refundFee: 2.5", "refundFees: 2.5"}:           `line 20: there is no field "refundFees" here`,
 		{"plan: gold", "plan: Gold"}:                    "line 2: plan: plan.name_form",
 		{"tax: {name: IVA,", "tax: {name: '',"}:         "line 21: tax.name: plan.tax_name_length",
+		{"[1, 15]", "[0, 15]"}:                          "line 22: payouts.monthdays[0]: plan.monthday_unreadable",
+		{"[1, 15]", "[1], weekdays: [mon]"}:             "line 22: payouts.monthdays: plan.payout_days_of_two_kinds",
+		{"[1, 15]", "[1], weekdays: [noday]"}:           "line 22: payouts.weekdays[0]: plan.weekday_unreadable",
+		{"schedule: automatic, ", ""}:                   "payouts.schedule: plan.payout_schedule_required",
+		{"automatic", "sometimes"}:                      "line 22: payouts.schedule: plan.payout_schedule_unknown",
+		{"automatic", "on_request"}:                     "line 22: payouts.schedule: plan.payouts_on_request",
+		{"minimum: 2000", "minimum: 2.001"}:             "line 22: payouts.minimum: plan.amount_unreadable",
 	} {
 		text := strings.Replace(gold, change[0], change[1], 1)
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
