@@ -343,7 +343,7 @@ func TestListenShowsAnswersSafely(t *testing.T) {
 	h := newHook(t, "")
 	h.secret = "whsec_own"
 	h.answer = func(string) int { return http.StatusTeapot }
-	l := d.with("CASCADA_WEBHOOK_SECRET=whsec_own").listens(t, "--forward-to", h.url, "--events", "payment.c*,claim.opened", "--print-json", "--retry", "1")
+	l := d.with("CASCADA_WEBHOOK_SECRET=whsec_own").listens(t, "--forward-to", h.url, "--events", "payment.comp*,claim.opened", "--print-json", "--retry", "1")
 	status, reply := s.call("POST", "/payments", k.Keys.Sandbox.Secret, `{"amount":25,"paymentMethodId":"sbx_card","metadata":{"note":"\u00ab"}}`, nil)
 	if status != http.StatusCreated {
 		t.Fatalf("%d %v", status, reply)
