@@ -157,15 +157,15 @@ func (f Fixtures) step(ctx context.Context, a *api, s fixture, known references)
 }
 
 // check compares a reply with what the step expects.
-func (s fixture) check(r reply, value any, known references) error {
+func (f fixture) check(r reply, value any, known references) error {
 	good := r.status >= 200 && r.status < 300
-	if len(s.expect) > 0 {
-		good = slices.Contains(s.expect, r.status)
+	if len(f.expect) > 0 {
+		good = slices.Contains(f.expect, r.status)
 	}
 	if !good {
 		want := "2xx"
-		if len(s.expect) > 0 {
-			want = strings.Trim(fmt.Sprint(s.expect), "[]")
+		if len(f.expect) > 0 {
+			want = strings.Trim(fmt.Sprint(f.expect), "[]")
 		}
 		err := r.refusal("the service")
 		if r.status < 300 {
@@ -173,7 +173,7 @@ func (s fixture) check(r reply, value any, known references) error {
 		}
 		return fmt.Errorf("it answered %d, want %s: %w", r.status, want, err)
 	}
-	for _, w := range s.where {
+	for _, w := range f.where {
 		got, err := field(value, w.path)
 		if err != nil {
 			return fmt.Errorf("where %s: %w", w.path, err)
