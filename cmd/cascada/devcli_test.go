@@ -83,6 +83,9 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = h.answer(e.ID)
 	}
 	w.WriteHeader(status)
+	if status == http.StatusTeapot {
+		_, _ = io.WriteString(w, "short and \x1b]0;stout\x07\n")
+	}
 }
 
 func (h *hook) got() (ids, types []string) {
@@ -157,7 +160,7 @@ func TestDeveloperLogsIn(t *testing.T) {
 	if _, log, code := d.run(t, "trigger", "payment.completed"); code == 0 || !strings.Contains(log, "run login first") {
 		t.Errorf("without a login: exit %d %q", code, log)
 	}
-	if _, log, code := d.pipe(t, "sk_test_wrong\n", "login", "--url", s.url); code == 0 || !strings.Contains(log, "invalid_api_key") || !strings.Contains(log, "ask the operator") {
+	if _, log, code := d.pipe(t, "sk_test_wrong\n", "login", "--url", s.url); code == 0 || !strings.Contains(log, "invalid_api_key") || !strings.Contains(log, "Ask the operator") {
 		t.Errorf("with a wrong key: exit %d %q", code, log)
 	}
 	if _, log, code := d.pipe(t, secret+"\n", "login", "--url", "http://"+freePort(t)); code == 0 || !strings.Contains(log, "does not answer") {
@@ -350,7 +353,7 @@ func TestListenShowsAnswersSafely(t *testing.T) {
 	}
 	await(t, "two tries", func() bool { ids, _ := h.got(); return len(ids) == 2 })
 	await(t, "their lines", func() bool { return strings.Count(l.output(), "[418]") == 2 })
-	if out := l.output(); !strings.Contains(out, `"type": "payment.completed"`) || regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`).MatchString(out) || len(h.wrong) > 0 {
+	if out := l.output(); !strings.Contains(out, `"type": "payment.completed"`) || !strings.Contains(out, `short and \u001b]0;stout\u0007`) || regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`).MatchString(out) || len(h.wrong) > 0 {
 		t.Errorf("%v\n%s", h.wrong, out)
 	}
 	s.stop()

@@ -23,6 +23,9 @@ const (
 	callTimeout = 90 * time.Second
 	// maxReply bounds an answer: a page of 100 events with the most evidence is 40 MB.
 	maxReply = 64 << 20
+	// pollAgent begins the User-Agent of what asks for new events again and again: the service leaves it out of its log of requests
+	// (api.ListenerAgent).
+	pollAgent = "cascada-listen/"
 	// maxShown is how many bytes are shown of an answer that is not the service's.
 	maxShown = 120
 )
@@ -30,8 +33,7 @@ const (
 // api calls a service with a key.
 type api struct {
 	profile
-	http  *http.Client
-	agent string
+	http *http.Client
 }
 
 // newAPI returns the API of a profile. It makes no call.
@@ -48,7 +50,7 @@ func newAPI(p profile) (*api, error) {
 		Timeout: callTimeout,
 		// The API never redirects. The key is sent to nobody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, "cascada-cli/" + version()}, nil
+	}}, nil
 }
 
 func version() string {
@@ -92,7 +94,7 @@ func (r *refusal) Error() string {
 	}
 	switch r.code {
 	case "invalid_api_key", "missing_credentials":
-		text += ". The key is wrong, or was revoked: ask the operator for another one, and run login"
+		text += ". Ask the operator for another key, and run login"
 	case "shop_required":
 		text += ". Give --shop, or run login with --shop"
 	}
@@ -131,7 +133,11 @@ func (a *api) once(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+a.Key)
-	request.Header.Set("User-Agent", a.agent)
+	agent := "cascada-cli/"
+	if c.method == http.MethodGet && c.path == "/events" {
+		agent = pollAgent
+	}
+	request.Header.Set("User-Agent", agent+version())
 	request.Header.Set("Accept", "application/json")
 	if c.body != nil {
 		request.Header.Set("Content-Type", "application/json")

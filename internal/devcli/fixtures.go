@@ -34,20 +34,20 @@ func (Fixtures) Help() string {
     - name: payment
       method: POST
       path: /payments
-      body: {amount: 25.00, paymentMethodId: sbx_card, merchantOrderId: "order-$${run}"}
+      body: {amount: 25.00, paymentMethodId: sbx_card, merchantOrderId: "order-${run}"}
       expect: 201
     - name: refund
       method: POST
-      path: /payments/$${payment.transactionId}/refund
+      path: /payments/${payment.transactionId}/refund
       body: {amount: 5.00}
       expect: 200
     - name: check
-      path: /payments/$${payment.transactionId}
+      path: /payments/${payment.transactionId}
       expect: 200
       where: {status: refunded}
 
-$${payment.transactionId} is a field of the reply to the step "payment"; $${claims.data.0.id} is a field of the first row of a list; $${run} is a text that is new in each
-run; $${env.NAME} is a variable of the environment. Alone in a value, a reference keeps its type. method is GET by default, expect any 2xx; it may be a list. where says what
+${payment.transactionId} is a field of the reply to the step "payment"; ${claims.data.0.id} is a field of the first row of a list; ${run} is a text that is new in each
+run; ${env.NAME} is a variable of the environment. Alone in a value, a reference keeps its type. method is GET by default, expect any 2xx; it may be a list. where says what
 fields of the reply must be. headers are sent as they are. Payments, checkout sessions, withdrawals and refunds get an Idempotency-Key, and are repeated with it if
 their answer is lost.
 

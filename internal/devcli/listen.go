@@ -19,7 +19,7 @@ import (
 type Listen struct {
 	Access
 	ForwardTo   string        `name:"forward-to" placeholder:"URL" help:"Endpoint, such as http://localhost:3000/webhooks. Without it events are only printed."`
-	Events      []string      `default:"*" placeholder:"TYPE,…" help:"Types of events: payment.completed, payment.*, or * for all."`
+	Events      []string      `default:"*" placeholder:"TYPE" help:"Types of events: payment.completed, payment.*, or * for all."`
 	Since       string        `placeholder:"WHEN" help:"Where to begin: now, a duration such as 1h, or a time such as 2026-11-20T08:00:00Z. Default: where listen was when it ended; the first time, now."`
 	Retry       int           `default:"0" help:"How often an event is sent again if the endpoint does not answer with 2xx."`
 	Every       time.Duration `default:"1s" help:"How often the service is asked for new events."`
@@ -66,7 +66,6 @@ func (l Listen) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.agent = "cascada-listen/" + version()
 	me, shop, err := a.identify(ctx)
 	if err != nil {
 		return err

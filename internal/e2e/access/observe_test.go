@@ -111,19 +111,19 @@ func TestKeysSeeTheLogOfRequests(t *testing.T) {
 			t.Errorf("%s requests found no payment", got)
 		}
 		for _, polls := range []int{0, 1} {
-			o.Get(t, "/events", "User-Agent: cascada-listen/1").Want(t, http.StatusOK)
+			o.Call(t, "GET", "/events", "", "User-Agent: cascada-listen/1").Want(t, http.StatusOK)
 			if got := o.Get(t, "/requests").Text(t, "pagination.total"); got != "3" {
 				t.Errorf("after %d polls of listen the log has %s requests", polls+1, got)
 			}
 		}
 		o.Get(t, "/events").Want(t, http.StatusOK)
-		o.Get(t, "/events?limit=many", "User-Agent: cascada-listen/1").Want(t, http.StatusBadRequest)
+		o.Call(t, "GET", "/events?limit=many", "", "User-Agent: cascada-listen/1").Want(t, http.StatusBadRequest)
 		if got := o.Get(t, "/requests").Text(t, "pagination.total"); got != "5" {
 			t.Errorf("other reads of events are left out: %s", got)
 		}
 		second := harness.Sibling(t, o)
 		for name, who := range map[string]harness.Client{
-			"another merchant": s.NewShop(t).Client, "another shop": second.As(second.Sandbox.Secret), "production": o.As(o.Live.Secret),
+			"another merchant": s.NewShop(t), "another shop": second.As(second.Sandbox.Secret), "production": o.As(o.Live.Secret),
 		} {
 			if got := who.Get(t, "/requests").Want(t, http.StatusOK).Text(t, "pagination.total"); got != "0" {
 				t.Errorf("%s sees %s requests", name, got)
