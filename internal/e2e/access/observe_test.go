@@ -128,7 +128,7 @@ func TestKeysSeeTheLogOfRequests(t *testing.T) {
 			if got := who.Get(t, "/requests").Want(t, http.StatusOK).Text(t, "pagination.total"); got != "0" {
 				t.Errorf("%s sees %s requests", name, got)
 			}
-			who.Get(t, "/requests?startingAfter="+first).Refused(t, "400 invalid_request validation_error")
+			who.Get(t, "/requests?startingAfter="+first).Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
 		}
 		o.Whole(t, false).Get(t, "/requests").Refused(t, "401 shop_required authentication_error")
 		o.As(o.Sandbox.Publishable).Get(t, "/requests").Refused(t, "403 key_kind_not_allowed permission_error")
