@@ -44,8 +44,9 @@ help: ## list what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: ## build the binary bin/cascada
+build: ## build the programs bin/cascada and bin/cascada-cli
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada ./cmd/cascada
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada-cli ./cmd/cascada-cli
 
 .PHONY: package
 package: ## build the packages for Debian, what an image needs, and their checksums: dist/ (VERSION=1.2.3)

@@ -212,6 +212,46 @@ func (c *Client) Keys(ctx context.Context, status string, p Page) (KeyPage, erro
 	return page, err
 }
 
+// LoggedRequest is an API request of the shop, as the node of the service that answered it remembers it.
+type LoggedRequest struct {
+	ID         string    `json:"id"` // req_…
+	At         time.Time `json:"at"`
+	DurationMs int64     `json:"durationMs"`
+	Method     string    `json:"method"`
+	Route      string    `json:"route"`    // such as /payments/{id}
+	ObjectID   string    `json:"objectId"` // the id in the path, "" for none
+	Status     int       `json:"status"`   // of HTTP
+	Key        string    `json:"key"`      // masked
+	Code       Code      `json:"code"`     // of the error, "" for none
+	Message    string    `json:"message"`
+	Param      string    `json:"param"`  // the field that was wrong
+	Fields     []string  `json:"fields"` // all of them
+}
+
+// RequestFilter selects requests; empty fields select all.
+type RequestFilter struct {
+	Result   string // ok, failed, or fault for 5xx
+	Code     Code   // of the error
+	From, To time.Time
+	Page
+}
+
+// RequestPage is one page of requests.
+type RequestPage struct {
+	Data       []LoggedRequest `json:"data"`
+	Pagination Pagination      `json:"pagination"`
+	Since      time.Time       `json:"since"` // when the node began to remember
+}
+
+// Requests lists the last requests of the shop, newest first: what one node of the service remembers, at most 250.
+func (c *Client) Requests(ctx context.Context, f RequestFilter) (RequestPage, error) {
+	query := map[string]string{"result": f.Result, "code": string(f.Code), "from": moment(f.From), "to": moment(f.To)}
+	addPage(query, f.Page)
+	var page RequestPage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/requests", query: values(query)}, &page)
+	return page, err
+}
+
 // Release is a part of the reserve that becomes available.
 type Release struct {
 	ReleaseAt time.Time `json:"releaseAt"`

@@ -41,7 +41,7 @@ const pix = { amount: 25.5, paymentMethodId: "sbx_pix", documentId: "52998224725
 const pair = await call("createToken", {}, { apiKey: publishable, secretKey: secret });
 const renewed = await call("refreshToken", {}, { refreshToken: pair.refreshToken });
 token = renewed.accessToken;
-for (const id of ["ping", "getMe", "getBalance", "listPaymentMethods", "listKeys", "listShops", "getSandbox"]) await call(id);
+for (const id of ["ping", "getMe", "getBalance", "listPaymentMethods", "listKeys", "listShops", "listRequests", "getSandbox"]) await call(id);
 await call("setSandbox", {}, { strict: false });
 
 // Webhooks.

@@ -45,7 +45,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"serve", "migrate", "merchant create", "merchant terms", "key list", "key create", "key rotate", "key revoke", "login revoke", "payment list", "payment resolve", "withdrawal list", "withdrawal resolve", "claim list", "claim show", "claim ask", "claim resolve", "claim book", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
+	for _, want := range []string{"serve", "migrate", "merchant create", "merchant terms", "key list", "key create", "key rotate", "key revoke", "key logout", "login", "logout", "listen", "trigger", "logs tail", "fixtures", "open", "payment list", "payment resolve", "withdrawal list", "withdrawal resolve", "claim list", "claim show", "claim ask", "claim resolve", "claim book", "fx list", "fx set", "fx import", "provider adapters", "provider add", "provider list", "provider show", "provider set", "provider rotate",
 		"provider enable", "provider disable", "provider check", "provider remove", "provider apply", "user invite", "user list", "user link", "user role", "user unlock", "user sign-out", "user remove", "operator add", "operator list", "operator remove", "explain", "kyc list", "kyc approve", "kyc reject", "settlement list", "settlement show", "settlement pay", "privacy export", "privacy erase", "check", "story", "bench", "config check", "completion bash", "version"} {
 		if !known[want] {
 			t.Errorf("--help does not name %q:\n%s", want, help)

@@ -131,18 +131,18 @@ func TestOperatorEndsLogins(t *testing.T) {
 		status, _ := s.call("GET", "/me", token, "", nil)
 		return status == http.StatusUnauthorized
 	}
-	u.does(t, "login", "revoke", id)
+	u.does(t, "key", "logout", id)
 	await(t, "the first login to end", func() bool { return refused(first) })
 	if refused(second) {
 		t.Error("the second login ended with the first")
 	}
-	if out := u.does(t, "login", "revoke", "--merchant", k.Merchant.ID, "--reason", "a phone was lost"); !strings.Contains(out, "logins ended: 1") {
-		t.Errorf("login revoke printed %q", out)
+	if out := u.does(t, "key", "logout", "--merchant", k.Merchant.ID, "--reason", "a phone was lost"); !strings.Contains(out, "logins ended: 1") {
+		t.Errorf("key logout printed %q", out)
 	}
 	await(t, "the second login to end", func() bool { return refused(second) })
 	for _, args := range [][]string{{}, {id, "--merchant", k.Merchant.ID}, {"lgn_none"}, {"--key", "key_none"}, {"--merchant", "mer_none"}} {
-		if _, log, code := u.run(t, append([]string{"login", "revoke"}, args...)...); code == 0 || log == "" {
-			t.Errorf("login revoke %v: exit %d %q", args, code, log)
+		if _, log, code := u.run(t, append([]string{"key", "logout"}, args...)...); code == 0 || log == "" {
+			t.Errorf("key logout %v: exit %d %q", args, code, log)
 		}
 	}
 	s.stop()

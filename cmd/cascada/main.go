@@ -22,6 +22,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli/routing"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/cli/settlements"
+	"github.com/cascadapay/cascada/internal/devcli"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
 
@@ -31,7 +33,6 @@ type commands struct {
 	Migrate    migrateCmd             `cmd:"" help:"Migrate a database to the newest schema, as serve does; --plan lists what is left to do."`
 	Merchant   merchants.Merchant     `cmd:"" help:"Create merchants, and change their e-mail address and terms."`
 	Key        people.Key             `cmd:"" help:"Create, rotate and revoke merchants' API keys."`
-	Login      people.Login           `cmd:"" help:"End logins of merchants' programs."`
 	Shop       merchants.Shop         `cmd:"" help:"Create shops, and set their brand."`
 	Payment    payments.Payment       `cmd:"" help:"List and resolve payments whose outcome is unknown."`
 	Withdrawal payouts.Withdrawal     `cmd:"" help:"List, show, approve and resolve withdrawals."`
@@ -62,6 +63,8 @@ type commands struct {
 	Explain    routing.Explain        `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
 	Bench      benchCmd               `cmd:"" help:"Measure the throughput and latency of a running server over HTTP."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`
+
+	devcli.Commands
 
 	Config      configCmd        `cmd:"" help:"Check the settings."`
 	Completion  completionCmd    `cmd:"" help:"Print scripts for shell completion."`
@@ -109,7 +112,8 @@ To try it, run cascada serve and paste the lines that it prints. The other comma
 server's database, whether the server runs or not: give them the same --database or --config, or set
 CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names an environment variable, you can set
 that instead; if both are given, the flag wins.`),
-		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, cli.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
+		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
+		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "For a shop's developer, who has an address and an API key (also in the small program cascada-cli):"}}),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
 		kong.Vars{"version": versionText()}, filledIn(words())), &c
 }

@@ -39,6 +39,9 @@ import (
 // Base is the API's root (VER-1).
 const Base = view.Base
 
+// ListenerAgent begins the User-Agent of the developers' command line (internal/devcli) while it waits for events.
+const ListenerAgent = "cascada-listen/"
+
 // API serves the merchants' endpoints.
 type API struct {
 	uses  Uses

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -144,7 +145,7 @@ func (a *API) lost(r *http.Request) *problem.Error {
 	const none = "there is no such endpoint"
 	reference := none + ": look it up in the API reference, GET /docs"
 	path := r.URL.Path
-	if len(path) > longestPath || strings.ContainsFunc(path, problem.Unprintable) {
+	if len(path) > longestPath || strings.ContainsFunc(path, printable.Unprintable) {
 		return message.Refusal(problem.NotFound, reference)
 	}
 	rest, based := strings.CutPrefix(path, Base)

@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -29,13 +32,30 @@ type keysOut struct {
 	}
 }
 
-// ownRoutes show a merchant its shops and keys. The operator creates both.
+type requestsIn struct {
+	wire.Page
+	Result string `query:"result" enum:"ok,failed,fault" doc:"ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx)"`
+	Code   string `query:"code" doc:"Code of the error"`
+	wire.Span
+}
+
+type requestsOut struct {
+	Body struct {
+		Data       []view.Request  `json:"data"`
+		Pagination wire.Pagination `json:"pagination"`
+		Since      view.Time       `json:"since" doc:"When this node of the service began to remember"`
+	}
+}
+
+// ownRoutes show a merchant its shops, keys and last requests. The operator creates the first two.
 func (a *API) ownRoutes() {
 	tags := []string{"Merchant"}
 	handle(a, huma.Operation{OperationID: "listShops", Method: http.MethodGet, Path: "/shops", Tags: tags,
 		Summary: "List the shops that the credentials reach, oldest first"}, toRead, a.shops)
 	handle(a, huma.Operation{OperationID: "listKeys", Method: http.MethodGet, Path: "/keys", Tags: tags,
 		Summary: "List keys of this environment, masked, oldest first"}, toRead, a.keys)
+	handle(a, huma.Operation{OperationID: "listRequests", Method: http.MethodGet, Path: "/requests", Tags: tags,
+		Summary: "List the shop's last API requests, newest first"}, toRead, inShop(a, a.requests))
 }
 
 func (a *API) shops(ctx context.Context, call Call, in *struct{ wire.Page }) (*shopsOut, error) {
@@ -56,5 +76,26 @@ func (a *API) keys(ctx context.Context, call Call, in *keysIn) (*keysOut, error)
 	out := &keysOut{}
 	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(k merchants.Key) string { return k.ID },
 		func(k merchants.Key) view.Key { return view.NewKey(k, uses[k.ID].Last, a.uses.Now()) })
+	return out, nil
+}
+
+// requests lists what this node remembers. The list is short, so it is read whole: an offset costs nothing.
+func (a *API) requests(_ context.Context, call Call, in *requestsIn) (*requestsOut, error) {
+	rows, span := in.Rows(), in.Time()
+	if _, found := a.uses.Requests.Get(call.Scope, rows.After); rows.After != "" && !found {
+		return nil, in.Named(base.NoRow())
+	}
+	list, total := a.uses.Requests.List(call.Scope, requests.Filter{
+		Result: in.Result, Code: in.Code, From: span.From, To: span.To, After: rows.After, Limit: rows.Offset + rows.Limit,
+	})
+	out := &requestsOut{}
+	out.Body.Since = view.Time{Time: a.uses.Requests.Since()}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list[min(rows.Offset, len(list)):], int64(total),
+		func(e requests.Entry) string { return e.ID }, func(e requests.Entry) view.Request {
+			return view.NewRequest(view.Request{
+				ID: e.ID, At: view.Time{Time: e.At}, DurationMs: e.Took.Milliseconds(), Method: e.Method, Route: strings.TrimPrefix(e.Route, view.Base), Status: e.Status,
+				Key: e.Preview, Fields: e.Fields,
+			}, e.Object, e.Code, e.Message, e.Param)
+		})
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/app/plans"
 	apprates "github.com/cascadapay/cascada/internal/app/rates"
+	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/app/verification"
@@ -40,5 +41,6 @@ type Uses struct {
 	Payouts       *payouts.Payouts
 	Verifications *verification.Verifications
 	Sandbox       *sandbox.Sandbox
+	Requests      *requests.Log
 	RateLimits    rates.Limits
 }

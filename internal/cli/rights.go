@@ -18,7 +18,6 @@ var rightsOf = map[string]operators.Right{
 	"fx":      operators.Rates, "fx list": operators.View,
 	"key": operators.Keys, "key list": operators.View,
 	"kyc": operators.Verifications, "kyc list": operators.View,
-	"login":      operators.Keys,
 	"master-key": operators.Machine, "master-key list": operators.View,
 	"merchant": operators.Merchants, "merchant close": operators.Pause, "merchant reopen": operators.Pause, "merchant leaving": operators.View, "merchant export": operators.Privacy, "merchant list": operators.View, "merchant pause": operators.Pause, "merchant resume": operators.Pause,
 	"merchant terms": operators.Prices,

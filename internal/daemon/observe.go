@@ -4,8 +4,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/api"
 	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/trace"
@@ -78,7 +80,7 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 		}
 		span.End()
 	}
-	if o.log != nil && known.Key.ID != "" {
+	if o.log != nil && known.Key.ID != "" && !polls(r, known.Route, to.status) {
 		o.remember(known, method, to.status, took)
 	}
 	if o.access == nil {
@@ -93,6 +95,18 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 		fields = append(fields, slog.String("merchant", known.Merchant))
 	}
 	o.access.LogAttrs(r.Context(), slog.LevelInfo, "request", fields...)
+}
+
+// polls reports whether a request only asks what is new, again and again: in the log of requests it would take the
+// place of those that a developer searches for.
+func polls(r *http.Request, route string, status int) bool {
+	switch route {
+	case api.Base + "/requests":
+		return true
+	case api.Base + "/events":
+		return status < http.StatusBadRequest && strings.HasPrefix(r.UserAgent(), api.ListenerAgent)
+	}
+	return false
 }
 
 // remember keeps an API request for its merchant's developers.

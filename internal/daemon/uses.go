@@ -30,6 +30,7 @@ func APIUses(a *app.App) api.Uses {
 		Verifications: a.Verifications,
 		Sandbox:       a.Sandbox,
 		Plans:         a.Plans,
+		Requests:      a.Requests,
 		RateLimits:    a.Config.FX.Limits,
 	}
 }

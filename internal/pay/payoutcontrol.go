@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // PayoutControl is the operator's limits for the withdrawals of one merchant, or of all together,
@@ -300,7 +301,7 @@ func EnterFloat(account string, live bool, amount money.Amount, reference string
 		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", floatOfZero)
 	case amount.Minor > mostEntry || amount.Minor < -mostEntry:
 		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "amount", floatTooLarge)
-	case reference == "" || strings.ContainsFunc(reference, problem.Unprintable):
+	case reference == "" || strings.ContainsFunc(reference, printable.Unprintable):
 		return ledger.Transfer{}, problem.Field(problem.InvalidRequest, "reference", ReferenceNotALine)
 	}
 	owner := ledger.FloatOwner(account, string(amount.Currency))

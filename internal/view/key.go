@@ -59,3 +59,29 @@ func NewKey(k merchants.Key, used, now time.Time) Key {
 	}
 	return out
 }
+
+// Request is an API request of a merchant, as the node that answered it remembers it: without bodies, addresses and
+// credentials.
+type Request struct {
+	ID         string   `json:"id" example:"req_01J0000000000000000000000A"`
+	At         Time     `json:"at"`
+	DurationMs int64    `json:"durationMs" doc:"Milliseconds until the answer"`
+	Method     string   `json:"method" example:"POST"`
+	Route      string   `json:"route" example:"/payments/{id}/refund" doc:"The path, with names for its ids"`
+	ObjectID   *string  `json:"objectId" doc:"The id in the path; null: there is none, or it is not one of ours"`
+	Status     int      `json:"status" example:"200" doc:"The HTTP status of the answer"`
+	Key        string   `json:"key" example:"sk_test_…abcd" doc:"Masked"`
+	Code       *string  `json:"code" doc:"Of the error; null: there was none"`
+	Message    *string  `json:"message" doc:"Of the error, without what was sent"`
+	Param      *string  `json:"param" doc:"The field that was wrong"`
+	Fields     []string `json:"fields" doc:"All fields that were wrong"`
+}
+
+// NewRequest completes a request with what may be absent; "" is null.
+func NewRequest(r Request, object, code, message, param string) Request {
+	r.ObjectID, r.Code, r.Message, r.Param = text(object), text(code), text(message), text(param)
+	if r.Fields == nil {
+		r.Fields = []string{}
+	}
+	return r
+}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -51,11 +52,11 @@ func FuzzBody(f *testing.F) {
 			t.Errorf("%q is no JSON, and is read", body)
 		}
 		for _, text := range append([]string{got.Method}, append(got.Tags, got.name())...) {
-			if strings.ContainsFunc(strings.Trim(text, " \t\r\n"), problem.Unprintable) {
+			if strings.ContainsFunc(strings.Trim(text, " \t\r\n"), printable.Unprintable) {
 				t.Errorf("%q: %q is read", body, text)
 			}
 		}
-		if note := strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(got.Note); strings.ContainsFunc(strings.Trim(note, " "), problem.Unprintable) {
+		if note := strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(got.Note); strings.ContainsFunc(strings.Trim(note, " "), printable.Unprintable) {
 			t.Errorf("%q: %q is read", body, got.Note)
 		}
 		// Another reader, which takes names without their case, finds nothing under ours that we

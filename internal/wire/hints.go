@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -364,7 +365,7 @@ func plainNumber(n float64) string {
 func clip(text string) string {
 	const most = 60
 	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if problem.Unprintable(r) {
+		if printable.Unprintable(r) {
 			return '?'
 		}
 		return r

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // However a character stands among others, the quick look finds what the slow one does.
@@ -13,7 +13,7 @@ func TestQuickLookMissesNothing(t *testing.T) {
 		for before := range 20 {
 			for after := range 20 {
 				body := strings.Repeat("a", before) + c + strings.Repeat("z", after)
-				want := strings.ContainsFunc(body, func(r rune) bool { return r == '\\' || r == 0x7f || r > '~' && problem.Unprintable(r) })
+				want := strings.ContainsFunc(body, func(r rune) bool { return r == '\\' || r == 0x7f || r > '~' && printable.Unprintable(r) })
 				if got := suspicious([]byte(body)); got != want {
 					t.Fatalf("%q is suspicious: %t, want %t", body, got, want)
 				}

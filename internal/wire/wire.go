@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/document"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 	strict "github.com/go-json-experiment/json"
@@ -126,7 +126,7 @@ func suspicious(body []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(body)
-		if r >= utf8.RuneSelf && problem.Unprintable(r) {
+		if r >= utf8.RuneSelf && printable.Unprintable(r) {
 			return true
 		}
 		body = body[size:]
@@ -147,7 +147,7 @@ func path(p jsontext.Pointer) string {
 	return strings.TrimPrefix(string(text), ".")
 }
 
-// findUnprintable returns the path of a text with an unprintable character (problem.Unprintable) in a
+// findUnprintable returns the path of a text with an unprintable character (printable.Unprintable) in a
 // handler's struct. A field with the tag text:"lines" may have more than one line. One with text:"number" or text:"account" may have the
 // marks of copied numbers, which its reader cleans away.
 func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
@@ -155,7 +155,7 @@ func findUnprintable(v reflect.Value, lines bool) (path string, found bool) {
 	case reflect.String:
 		// White space around a text is trimmed where it matters.
 		return "", strings.ContainsFunc(strings.Trim(v.String(), " \t\r\n"), func(r rune) bool {
-			return problem.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
+			return printable.Unprintable(r) && !(lines && (r == '\n' || r == '\r' || r == '\t'))
 		})
 	case reflect.Pointer:
 		if !v.IsNil() {

@@ -98,6 +98,12 @@ var abouts = map[string]about{
 			"the merchant's own. A key itself is shown once, when the operator makes it.",
 		anyShop: true,
 	},
+	"GET /requests": {
+		text: "What the shop's keys asked of the API, and how it was answered: at most the last 250 requests of the merchant in this environment. Requests that name no " +
+			"shop belong to all. It is for developers, and not a record: each node of the service remembers what it answered since it started. It has no bodies, no " +
+			"addresses and no credentials, and an error's message without the value that was sent. Calls to this endpoint itself are left out, as is the polling of " +
+			"`cascada listen`.",
+	},
 	"GET /me/balance/movements": {text: "Every movement of the merchant's balance, newest first.", anyShop: true},
 	"GET /payment-methods": {
 		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +

@@ -218,6 +218,7 @@ var samples = map[string]any{
 	"expiresIn": 900, "refreshExpiresIn": 2592000, "keyKind": "secret", "keyId": "sk_test_…yQl8", "apiVersion": "2026-11-21",
 	"environment": "sandbox",
 
+	"Request.status": 402, "Request.route": "/payments", "Request.code": "card_declined", "Request.message": "the card's issuer declined the charge", "Request.fields": []any{},
 	"url": "https://shop.example/hooks", "events": []any{"payment.completed", "payment.failed"}, "managed": false, "Subscription.status": "enabled",
 	"disabledReason": nil, "Subscription.description": "orders", "secretPreview": "whsec_…3fGh",
 	"lastDeliveryAt": paidTime, "deleted": true, "secret": "whsec_example-not-a-real-secret", "attempts": 1, "maxAttempts": 11,

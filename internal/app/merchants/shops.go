@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 const (
@@ -86,7 +87,7 @@ func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, na
 //
 // Errors: invalid_request.
 func readable(field, name string) error {
-	if strings.ContainsFunc(name, problem.Unprintable) {
+	if strings.ContainsFunc(name, printable.Unprintable) {
 		return problem.Field(problem.InvalidRequest, field, nameMisleads.With(field))
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/rates"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -105,7 +106,7 @@ type HandPayment struct {
 // settlement_already_paid, invalid_request, balance_insufficient, missing_field if no
 // wallet is named and there is no default, wallet_not_found.
 func (po *Payouts) PaySettlement(ctx context.Context, by audit.Actor, n HandPayment) (paid pay.Settlement, made pay.Withdrawal, err error) {
-	if n.Reference == "" || strings.ContainsFunc(n.Reference, problem.Unprintable) {
+	if n.Reference == "" || strings.ContainsFunc(n.Reference, printable.Unprintable) {
 		return paid, made, problem.Field(problem.InvalidRequest, "reference", pay.ReferenceNotALine)
 	}
 	if err := cmp.Or(pay.FitNote(n.Note), po.MayMoveMoney()); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
+	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -248,7 +249,7 @@ func NotEvent(name string) problem.Reason {
 	if meant != "" {
 		hint = eventMeant.With(meant, names)
 	}
-	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, problem.Unprintable) {
+	if len(name) > base.MaxKeptID || strings.ContainsFunc(name, printable.Unprintable) {
 		return notEventUnnamed.With(hint)
 	}
 	return notEvent.With(name, hint)

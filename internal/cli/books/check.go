@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Check is cascada check.
@@ -137,7 +138,7 @@ type progress struct {
 }
 
 func newProgress(to *os.File, asked bool) *progress {
-	p := &progress{to: cli.Safely(to)}
+	p := &progress{to: printable.Safely(to)}
 	if info, err := to.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		p.terminal, p.every, p.to = true, time.Second, to
 	} else if asked {

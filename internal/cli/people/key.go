@@ -24,6 +24,7 @@ type Key struct {
 	Create keyCreateCmd `cmd:"" help:"Create a key."`
 	Rotate keyRotateCmd `cmd:"" help:"Replace a key with a new one; the old key stays valid for --grace."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key; running servers refuse it within two seconds."`
+	Logout keyLogoutCmd `cmd:"" help:"End logins of merchants' programs: their tokens are refused on every node within two seconds."`
 }
 
 type keyListCmd struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Brand is how a shop looks on the pages that its shoppers see.
@@ -106,7 +107,7 @@ const MaxShopName = 80
 // Errors: invalid_request.
 func (s Shop) Rename(name string) (Shop, error) {
 	name = strings.Join(strings.Fields(name), " ")
-	if n := len([]rune(name)); n == 0 || n > MaxShopName || strings.ContainsFunc(name, problem.Unprintable) {
+	if n := len([]rune(name)); n == 0 || n > MaxShopName || strings.ContainsFunc(name, printable.Unprintable) {
 		return s, problem.Field(problem.InvalidRequest, "name", shopNameLength)
 	}
 	s.Version++

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Leaving is where a merchant is on its way out (LEAVE-1). The zero value is a merchant that stays.
@@ -132,7 +133,7 @@ func readableReason(reason string) error {
 	switch {
 	case reason == "" || utf8.RuneCountInString(reason) > MostReason:
 		return problem.Field(problem.InvalidRequest, "reason", pauseReasonLength)
-	case strings.ContainsFunc(reason, problem.Unprintable):
+	case strings.ContainsFunc(reason, printable.Unprintable):
 		return problem.Field(problem.InvalidRequest, "reason", pauseReasonUnreadable)
 	}
 	return nil

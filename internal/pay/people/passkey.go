@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Passkey is a key that a user's device or browser holds (WebAuthn).
@@ -34,7 +35,7 @@ func ParsePasskeyName(text string) (string, error) {
 	if text == "" || len([]rune(text)) > MaxPasskeyName {
 		return "", problem.Field(problem.InvalidRequest, "name", passkeyNameLength)
 	}
-	if strings.ContainsFunc(text, problem.Unprintable) {
+	if strings.ContainsFunc(text, printable.Unprintable) {
 		return "", problem.Field(problem.InvalidRequest, "name", nameUnreadable)
 	}
 	return text, nil

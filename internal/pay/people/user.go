@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // UserPrefix begins the id of a user.
@@ -79,7 +80,7 @@ func ParseName(text string) (string, error) {
 	if text == "" || len([]rune(text)) > MaxName {
 		return "", problem.Field(problem.InvalidRequest, "name", nameLength)
 	}
-	if strings.ContainsFunc(text, problem.Unprintable) {
+	if strings.ContainsFunc(text, printable.Unprintable) {
 		return "", problem.Field(problem.InvalidRequest, "name", nameUnreadable)
 	}
 	return text, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/accounts"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Limits of a plan.
@@ -173,7 +174,7 @@ func (c *checker) payouts(p Payouts, in money.Currency) {
 
 func (c *checker) tax(t Tax) {
 	c.percent("tax.percent", t.Percent)
-	if n := utf8.RuneCountInString(t.Name); t.Percent != 0 && n == 0 || n > LongestTaxName || slices.ContainsFunc([]rune(t.Name), problem.Unprintable) {
+	if n := utf8.RuneCountInString(t.Name); t.Percent != 0 && n == 0 || n > LongestTaxName || slices.ContainsFunc([]rune(t.Name), printable.Unprintable) {
 		c.add("tax.name", taxNameLength.With(LongestTaxName))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/printable"
 )
 
 // Reason says why something is refused, as data: a key, and the values of its arguments. The sentences that people read
@@ -104,7 +106,7 @@ func (r Reason) Error() string {
 		if at, ok := value.(time.Time); ok {
 			text = at.Format(time.RFC3339)
 		}
-		if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == '"' || r == '=' || Unprintable(r) }) {
+		if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == '"' || r == '=' || printable.Unprintable(r) }) {
 			text = strconv.Quote(text)
 		}
 		b.WriteString(" " + r.of.Args[i] + "=" + text)

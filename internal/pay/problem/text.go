@@ -1,16 +1,6 @@
 package problem
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
-
-// Unprintable reports whether a character can make a line of text look like something else: a
-// control character, a line end, or a mark that changes the direction of writing. An operator's
-// terminal obeys control characters and direction marks.
-func Unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
-}
+import "unicode/utf8"
 
 // TooLong is the reason for a text that has more characters than its field takes. Pages name no field: they show it beside
 // its own.

@@ -9,12 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// Login is cascada login.
-type Login struct {
-	Revoke loginRevokeCmd `cmd:"" help:"End logins: their tokens are refused on every node within two seconds."`
-}
-
-type loginRevokeCmd struct {
+// keyLogoutCmd is cascada key logout.
+type keyLogoutCmd struct {
 	cli.DatabaseFlags
 	Login    string `arg:"" optional:"" help:"Login's id, lgn_…, from the audit log."`
 	Key      string `placeholder:"ID" help:"All logins of a key, key_…"`
@@ -22,7 +18,7 @@ type loginRevokeCmd struct {
 	Reason   string `default:"revoked by the operator" help:"Reason, for the audit log."`
 }
 
-func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *keyLogoutCmd) Run(ctx context.Context, log *slog.Logger) error {
 	named := 0
 	for _, id := range []string{c.Login, c.Key, c.Merchant} {
 		if id != "" {
