@@ -94,7 +94,6 @@ type editView struct {
 	Versions []plans.Version
 	Replayed []earned
 	Checked  bool
-	May      bool
 }
 
 // edit shows a plan as a file, or an empty file for a new one.
@@ -119,7 +118,6 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 	if view.Name != "" {
 		view.Versions = p.uses.Plans.Book().Versions(view.Name)
 	}
-	view.May = v.User.Operator.May(operators.Prices)
 	return p.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
