@@ -145,6 +145,9 @@ func (p *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		if err != nil || days < 1 || days > 366 {
 			days = 31
 		}
+		if err := p.ReadMuch(w, r, v); err != nil {
+			return refused(err)
+		}
 		now := p.uses.Now()
 		done, err := p.uses.Plans.Replay(r.Context(), appplans.Replay{Plan: plan, Live: true, From: now.AddDate(0, 0, -days), To: now})
 		if err != nil {
