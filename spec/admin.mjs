@@ -30,7 +30,7 @@ async function call(id, path = {}, body, refusals = [], query = "") {
   if (!(reply.ok || refusals.includes(reply.status)) || reply.headers.has("sl-violations")) {
     problems.push(`${id}: ${reply.status} ${reply.headers.get("sl-violations") ?? ""} ${text}`);
   }
-  return JSON.parse(text);
+  return (reply.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text; // an archive is no JSON
 }
 
 /** shop makes a request as the merchant does. */
@@ -67,6 +67,8 @@ await call("changeMerchant", { id: merchant }, { plan: { name: "gold", exception
 await call("pauseMerchant", { id: merchant }, { reason: "We wait for your papers" });
 await call("resumeMerchant", { id: merchant });
 await call("closeMerchant", { id: merchant }, { reason: "You asked us to close the account" });
+await call("listLeavingMerchants");
+for (const id of ["getLeavingMerchant", "exportMerchant"]) await call(id, { id: merchant });
 await call("reopenMerchant", { id: merchant });
 for (const on of [false, true]) await call("switchSandbox", { id: merchant }, { on });
 

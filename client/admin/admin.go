@@ -797,6 +797,54 @@ func (e KeyStatus) Valid() bool {
 	}
 }
 
+// Defines values for LeavingRestEnvironment.
+const (
+	LeavingRestEnvironmentProduction LeavingRestEnvironment = "production"
+	LeavingRestEnvironmentSandbox    LeavingRestEnvironment = "sandbox"
+)
+
+// Valid indicates whether the value is a known member of the LeavingRestEnvironment enum.
+func (e LeavingRestEnvironment) Valid() bool {
+	switch e {
+	case LeavingRestEnvironmentProduction:
+		return true
+	case LeavingRestEnvironmentSandbox:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LeavingRestWaitsFor.
+const (
+	LeavingRestWaitsForMinimum  LeavingRestWaitsFor = "minimum"
+	LeavingRestWaitsForNegative LeavingRestWaitsFor = "negative"
+	LeavingRestWaitsForNothing  LeavingRestWaitsFor = "nothing"
+	LeavingRestWaitsForOpen     LeavingRestWaitsFor = "open"
+	LeavingRestWaitsForReserve  LeavingRestWaitsFor = "reserve"
+	LeavingRestWaitsForWallet   LeavingRestWaitsFor = "wallet"
+)
+
+// Valid indicates whether the value is a known member of the LeavingRestWaitsFor enum.
+func (e LeavingRestWaitsFor) Valid() bool {
+	switch e {
+	case LeavingRestWaitsForMinimum:
+		return true
+	case LeavingRestWaitsForNegative:
+		return true
+	case LeavingRestWaitsForNothing:
+		return true
+	case LeavingRestWaitsForOpen:
+		return true
+	case LeavingRestWaitsForReserve:
+		return true
+	case LeavingRestWaitsForWallet:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MerchantLanguage.
 const (
 	MerchantLanguageEn MerchantLanguage = "en"
@@ -2832,6 +2880,12 @@ type AdjustmentsOutBody struct {
 	Pagination Cursor       `json:"pagination"`
 }
 
+// AllLeavingOutBody defines model for AllLeavingOutBody.
+type AllLeavingOutBody struct {
+	Data       []LeavingMerchant `json:"data"`
+	Pagination Cursor            `json:"pagination"`
+}
+
 // AllLimitsOutBody defines model for AllLimitsOutBody.
 type AllLimitsOutBody struct {
 	Data       []PayoutLimits `json:"data"`
@@ -3865,6 +3919,77 @@ type KeysOutBody struct {
 	Data       []Key  `json:"data"`
 	Pagination Cursor `json:"pagination"`
 }
+
+// LeavingMerchant defines model for LeavingMerchant.
+type LeavingMerchant struct {
+	// ClosedAt null: it is open
+	//
+	// Examples: 2026-11-21T12:00:00.000Z
+	ClosedAt *time.Time `json:"closedAt"`
+
+	// Environments Production, and the sandbox
+	Environments []LeavingRest `json:"environments"`
+
+	// ErasedAt When what is only the merchant's was erased
+	//
+	// Examples: 2026-11-21T12:00:00.000Z
+	ErasedAt *time.Time `json:"erasedAt"`
+
+	// MerchantId Examples: mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6
+	MerchantId string `json:"merchantId"`
+
+	// Name Examples: Acme
+	Name string `json:"name"`
+}
+
+// LeavingRest defines model for LeavingRest.
+type LeavingRest struct {
+	// Available Major units, an exact decimal
+	//
+	// Examples: 25.5
+	Available json.Number `json:"available"`
+
+	// Claims That are open
+	Claims      int64                  `json:"claims"`
+	Environment LeavingRestEnvironment `json:"environment"`
+
+	// Frozen Major units, an exact decimal
+	//
+	// Examples: 25.5
+	Frozen json.Number `json:"frozen"`
+
+	// InTransit Of withdrawals on their way
+	//
+	// Examples: 25.5
+	InTransit json.Number `json:"inTransit"`
+
+	// Payments That have not ended
+	Payments int64 `json:"payments"`
+
+	// Pending Major units, an exact decimal
+	//
+	// Examples: 25.5
+	Pending json.Number `json:"pending"`
+
+	// Reserve Major units, an exact decimal
+	//
+	// Examples: 25.5
+	Reserve json.Number `json:"reserve"`
+
+	// Suspense Of late money
+	//
+	// Examples: 25.5
+	Suspense json.Number `json:"suspense"`
+
+	// WaitsFor Why the balance is not paid out now. nothing: there is none, or it is on its way; open: payments, claims or unsettled money can still change it; minimum: it is less than a withdrawal may be; negative: the merchant owes it; reserve: the rest is reserved; wallet: no wallet takes it
+	WaitsFor LeavingRestWaitsFor `json:"waitsFor"`
+}
+
+// LeavingRestEnvironment defines model for LeavingRest.Environment.
+type LeavingRestEnvironment string
+
+// LeavingRestWaitsFor Why the balance is not paid out now. nothing: there is none, or it is on its way; open: payments, claims or unsettled money can still change it; minimum: it is less than a withdrawal may be; negative: the merchant owes it; reserve: the rest is reserved; wallet: no wallet takes it
+type LeavingRestWaitsFor string
 
 // LimitsBody defines model for LimitsBody.
 type LimitsBody struct {
@@ -6488,6 +6613,15 @@ type CreateMerchantParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListLeavingMerchantsParams defines parameters for ListLeavingMerchants.
+type ListLeavingMerchantsParams struct {
+	// Limit The most rows of the page
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// StartingAfter The nextCursor of the page before
+	StartingAfter *string `form:"startingAfter,omitempty" json:"startingAfter,omitempty"`
+}
+
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
 	// Limit The most rows of the page
@@ -7575,6 +7709,13 @@ type ClientInterface interface {
 	// Corresponds with POST /merchants (the `CreateMerchant` operationId).
 	CreateMerchant(ctx context.Context, params *CreateMerchantParams, body CreateMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListLeavingMerchants List the merchants that leave
+	//
+	// With what each still has. Those that have left and have a balance again are in it too. Oldest merchants first.
+	//
+	// Corresponds with GET /merchants/leaving (the `ListLeavingMerchants` operationId).
+	ListLeavingMerchants(ctx context.Context, params *ListLeavingMerchantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetMerchant Read a merchant's terms
 	//
 	// Its tier, and the fees, the reserve and the delay that follow from it.
@@ -7636,6 +7777,13 @@ type ClientInterface interface {
 	// Corresponds with PATCH /merchants/{id}/contact (the `ChangeContact` operationId).
 	ChangeContact(ctx context.Context, id string, body ChangeContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ExportMerchant Export everything that is a merchant's
+	//
+	// A ZIP archive: each list as lines of JSON and as CSV, the files of evidence, and at last manifest.json with the hash of each file. It has shoppers' data, and no key or destination. The audit log has that you read it. If it breaks off, the connection is cut.
+	//
+	// Corresponds with GET /merchants/{id}/export (the `ExportMerchant` operationId).
+	ExportMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListKeys List a merchant's API keys, masked
 	//
 	// Oldest first.
@@ -7660,6 +7808,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /merchants/{id}/keys (the `CreateKey` operationId).
 	CreateKey(ctx context.Context, id string, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetLeavingMerchant Read what a merchant still has, and what its payout waits for
+	//
+	// Also of one that is open.
+	//
+	// Corresponds with GET /merchants/{id}/leaving (the `GetLeavingMerchant` operationId).
+	GetLeavingMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PauseMerchantWithBody Pause a merchant in production
 	//
@@ -9734,6 +9889,23 @@ func (c *Client) CreateMerchant(ctx context.Context, params *CreateMerchantParam
 	return c.Client.Do(req)
 }
 
+// ListLeavingMerchants List the merchants that leave
+//
+// With what each still has. Those that have left and have a balance again are in it too. Oldest merchants first.
+//
+// Corresponds with GET /merchants/leaving (the `ListLeavingMerchants` operationId).
+func (c *Client) ListLeavingMerchants(ctx context.Context, params *ListLeavingMerchantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListLeavingMerchantsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetMerchant Read a merchant's terms
 //
 // Its tier, and the fees, the reserve and the delay that follow from it.
@@ -9865,6 +10037,23 @@ func (c *Client) ChangeContact(ctx context.Context, id string, body ChangeContac
 	return c.Client.Do(req)
 }
 
+// ExportMerchant Export everything that is a merchant's
+//
+// A ZIP archive: each list as lines of JSON and as CSV, the files of evidence, and at last manifest.json with the hash of each file. It has shoppers' data, and no key or destination. The audit log has that you read it. If it breaks off, the connection is cut.
+//
+// Corresponds with GET /merchants/{id}/export (the `ExportMerchant` operationId).
+func (c *Client) ExportMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportMerchantRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListKeys List a merchant's API keys, masked
 //
 // Oldest first.
@@ -9910,6 +10099,23 @@ func (c *Client) CreateKeyWithBody(ctx context.Context, id string, params *Creat
 // Corresponds with POST /merchants/{id}/keys (the `CreateKey` operationId).
 func (c *Client) CreateKey(ctx context.Context, id string, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateKeyRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetLeavingMerchant Read what a merchant still has, and what its payout waits for
+//
+// Also of one that is open.
+//
+// Corresponds with GET /merchants/{id}/leaving (the `GetLeavingMerchant` operationId).
+func (c *Client) GetLeavingMerchant(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetLeavingMerchantRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -14190,6 +14396,72 @@ func NewCreateMerchantRequestWithBody(server string, params *CreateMerchantParam
 	return req, nil
 }
 
+// NewListLeavingMerchantsRequest constructs an http.Request for the ListLeavingMerchants method
+func NewListLeavingMerchantsRequest(server string, params *ListLeavingMerchantsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/leaving")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StartingAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "startingAfter", *params.StartingAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetMerchantRequest constructs an http.Request for the GetMerchant method
 func NewGetMerchantRequest(server string, id string) (*http.Request, error) {
 	var err error
@@ -14365,6 +14637,40 @@ func NewChangeContactRequestWithBody(server string, id string, contentType strin
 	return req, nil
 }
 
+// NewExportMerchantRequest constructs an http.Request for the ExportMerchant method
+func NewExportMerchantRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/%s/export", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListKeysRequest constructs an http.Request for the ListKeys method
 func NewListKeysRequest(server string, id string, params *ListKeysParams) (*http.Request, error) {
 	var err error
@@ -14507,6 +14813,40 @@ func NewCreateKeyRequestWithBody(server string, id string, params *CreateKeyPara
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetLeavingMerchantRequest constructs an http.Request for the GetLeavingMerchant method
+func NewGetLeavingMerchantRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/merchants/%s/leaving", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -18892,6 +19232,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /merchants (the `CreateMerchant` operationId).
 	CreateMerchantWithResponse(ctx context.Context, params *CreateMerchantParams, body CreateMerchantJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMerchantResponse, error)
 
+	// ListLeavingMerchantsWithResponse List the merchants that leave
+	//
+	// With what each still has. Those that have left and have a balance again are in it too. Oldest merchants first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /merchants/leaving (the `ListLeavingMerchants` operationId).
+	ListLeavingMerchantsWithResponse(ctx context.Context, params *ListLeavingMerchantsParams, reqEditors ...RequestEditorFn) (*ListLeavingMerchantsResponse, error)
+
 	// GetMerchantWithResponse Read a merchant's terms
 	//
 	// Its tier, and the fees, the reserve and the delay that follow from it.
@@ -18955,6 +19304,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /merchants/{id}/contact (the `ChangeContact` operationId).
 	ChangeContactWithResponse(ctx context.Context, id string, body ChangeContactJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeContactResponse, error)
 
+	// ExportMerchantWithResponse Export everything that is a merchant's
+	//
+	// A ZIP archive: each list as lines of JSON and as CSV, the files of evidence, and at last manifest.json with the hash of each file. It has shoppers' data, and no key or destination. The audit log has that you read it. If it breaks off, the connection is cut.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /merchants/{id}/export (the `ExportMerchant` operationId).
+	ExportMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ExportMerchantResponse, error)
+
 	// ListKeysWithResponse List a merchant's API keys, masked
 	//
 	// Oldest first.
@@ -18981,6 +19339,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /merchants/{id}/keys (the `CreateKey` operationId).
 	CreateKeyWithResponse(ctx context.Context, id string, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateKeyResponse, error)
+
+	// GetLeavingMerchantWithResponse Read what a merchant still has, and what its payout waits for
+	//
+	// Also of one that is open.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /merchants/{id}/leaving (the `GetLeavingMerchant` operationId).
+	GetLeavingMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetLeavingMerchantResponse, error)
 
 	// PauseMerchantWithBodyWithResponse Pause a merchant in production
 	//
@@ -22244,6 +22611,54 @@ func (r CreateMerchantResponse) ContentType() string {
 	return ""
 }
 
+type ListLeavingMerchantsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AllLeavingOutBody
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListLeavingMerchantsResponse) GetJSON200() *AllLeavingOutBody {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListLeavingMerchantsResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListLeavingMerchantsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListLeavingMerchantsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListLeavingMerchantsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListLeavingMerchantsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetMerchantResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22436,6 +22851,47 @@ func (r ChangeContactResponse) ContentType() string {
 	return ""
 }
 
+type ExportMerchantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ExportMerchantResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportMerchantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportMerchantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportMerchantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportMerchantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListKeysResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -22526,6 +22982,54 @@ func (r CreateKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetLeavingMerchantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LeavingMerchant
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetLeavingMerchantResponse) GetJSON200() *LeavingMerchant {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetLeavingMerchantResponse) GetJSONDefault() *Envelope {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetLeavingMerchantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetLeavingMerchantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetLeavingMerchantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetLeavingMerchantResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -27071,6 +27575,21 @@ func (c *ClientWithResponses) CreateMerchantWithResponse(ctx context.Context, pa
 	return ParseCreateMerchantResponse(rsp)
 }
 
+// ListLeavingMerchantsWithResponse List the merchants that leave
+//
+// With what each still has. Those that have left and have a balance again are in it too. Oldest merchants first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /merchants/leaving (the `ListLeavingMerchants` operationId).
+func (c *ClientWithResponses) ListLeavingMerchantsWithResponse(ctx context.Context, params *ListLeavingMerchantsParams, reqEditors ...RequestEditorFn) (*ListLeavingMerchantsResponse, error) {
+	rsp, err := c.ListLeavingMerchants(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListLeavingMerchantsResponse(rsp)
+}
+
 // GetMerchantWithResponse Read a merchant's terms
 //
 // Its tier, and the fees, the reserve and the delay that follow from it.
@@ -27176,6 +27695,21 @@ func (c *ClientWithResponses) ChangeContactWithResponse(ctx context.Context, id 
 	return ParseChangeContactResponse(rsp)
 }
 
+// ExportMerchantWithResponse Export everything that is a merchant's
+//
+// A ZIP archive: each list as lines of JSON and as CSV, the files of evidence, and at last manifest.json with the hash of each file. It has shoppers' data, and no key or destination. The audit log has that you read it. If it breaks off, the connection is cut.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /merchants/{id}/export (the `ExportMerchant` operationId).
+func (c *ClientWithResponses) ExportMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ExportMerchantResponse, error) {
+	rsp, err := c.ExportMerchant(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportMerchantResponse(rsp)
+}
+
 // ListKeysWithResponse List a merchant's API keys, masked
 //
 // Oldest first.
@@ -27219,6 +27753,21 @@ func (c *ClientWithResponses) CreateKeyWithResponse(ctx context.Context, id stri
 		return nil, err
 	}
 	return ParseCreateKeyResponse(rsp)
+}
+
+// GetLeavingMerchantWithResponse Read what a merchant still has, and what its payout waits for
+//
+// Also of one that is open.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /merchants/{id}/leaving (the `GetLeavingMerchant` operationId).
+func (c *ClientWithResponses) GetLeavingMerchantWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetLeavingMerchantResponse, error) {
+	rsp, err := c.GetLeavingMerchant(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetLeavingMerchantResponse(rsp)
 }
 
 // PauseMerchantWithBodyWithResponse Pause a merchant in production
@@ -30353,6 +30902,39 @@ func ParseCreateMerchantResponse(rsp *http.Response) (*CreateMerchantResponse, e
 	return response, nil
 }
 
+// ParseListLeavingMerchantsResponse parses an HTTP response from a ListLeavingMerchantsWithResponse call
+func ParseListLeavingMerchantsResponse(rsp *http.Response) (*ListLeavingMerchantsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListLeavingMerchantsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AllLeavingOutBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetMerchantResponse parses an HTTP response from a GetMerchantWithResponse call
 func ParseGetMerchantResponse(rsp *http.Response) (*GetMerchantResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30485,6 +31067,32 @@ func ParseChangeContactResponse(rsp *http.Response) (*ChangeContactResponse, err
 	return response, nil
 }
 
+// ParseExportMerchantResponse parses an HTTP response from a ExportMerchantWithResponse call
+func ParseExportMerchantResponse(rsp *http.Response) (*ExportMerchantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportMerchantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListKeysResponse parses an HTTP response from a ListKeysWithResponse call
 func ParseListKeysResponse(rsp *http.Response) (*ListKeysResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30538,6 +31146,39 @@ func ParseCreateKeyResponse(rsp *http.Response) (*CreateKeyResponse, error) {
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetLeavingMerchantResponse parses an HTTP response from a GetLeavingMerchantWithResponse call
+func ParseGetLeavingMerchantResponse(rsp *http.Response) (*GetLeavingMerchantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetLeavingMerchantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LeavingMerchant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Envelope

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/pay/operators"
@@ -23,9 +24,8 @@ func Stamped(info *debug.BuildInfo) string { return stamped(info) }
 
 // Rights are the rights of the commands that open a database, by the command; "" for one that has none.
 func Rights() map[string]operators.Right {
-	parser, _ := newParser(new(settings.Resolver), slog.New(slog.DiscardHandler), adapters.All(), cli.NextVersion{})
 	rights := map[string]operators.Right{}
-	for _, leaf := range parser.Model.Leaves(false) {
+	for _, leaf := range leaves() {
 		for _, flag := range leaf.Flags {
 			if flag.Name == "database" {
 				rights[leaf.Path()] = cli.RightOf(leaf)
@@ -33,4 +33,18 @@ func Rights() map[string]operators.Right {
 		}
 	}
 	return rights
+}
+
+// Commands are the rights of all commands, by the command; "" for one that has none.
+func Commands() map[string]operators.Right {
+	rights := map[string]operators.Right{}
+	for _, leaf := range leaves() {
+		rights[leaf.Path()] = cli.RightOf(leaf)
+	}
+	return rights
+}
+
+func leaves() []*kong.Node {
+	parser, _ := newParser(new(settings.Resolver), slog.New(slog.DiscardHandler), adapters.All(), cli.NextVersion{})
+	return parser.Model.Leaves(false)
 }

@@ -2,15 +2,21 @@ package main_test
 
 import (
 	"encoding/json"
-	main "github.com/cascadapay/cascada/cmd/cascada"
-	"github.com/cascadapay/cascada/internal/pay/operators"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	main "github.com/cascadapay/cascada/cmd/cascada"
+	"github.com/cascadapay/cascada/internal/admin"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // A token is shown once, when its operator is added.
@@ -222,4 +228,111 @@ func TestCommandsFollowTheRoleOfTheToken(t *testing.T) {
 		u.does(t, "operator", "dual-control", "release", "prices", "--emergency", "all are on leave")
 		u.check(t, database)
 	})
+}
+
+// wider are the commands that need another right than the operation beside them in the table, with the reason.
+var wider = map[string]string{
+	"GET /merchants/{id}: merchant terms":            "it changes them too",
+	"GET /shops/{id}: shop schemes":                  "it changes them too",
+	"GET /payout-limits: payout limit":               "it changes them too",
+	"GET /payout-limits/{environment}: payout limit": "it changes them too",
+	"GET /reconciliations: reconcile":                "it compares too",
+	"PATCH /accounts/{id}: provider apply":           "it opens accounts too",
+	"POST /books-check: check":                       "it runs beside the service, and the operation in it",
+	"POST /seals/comparisons: check":                 "it runs beside the service, and the operation in it",
+}
+
+// publishedRights are the tag and the right of each operation of the admin API, by method and path.
+func publishedRights(t *testing.T) map[string][2]string {
+	t.Helper()
+	handler, err := admin.New(admin.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, admin.Base+"/openapi.json", nil))
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Tags  []string
+			Right string `json:"x-right"`
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	list := map[string][2]string{}
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			list[strings.ToUpper(method)+" "+path] = [2]string{strings.Join(op.Tags, " "), op.Right}
+		}
+	}
+	return list
+}
+
+// commandIn is the longest beginning of a text that is a command, "" for none. A group that has a command create is that command by itself.
+func commandIn(text string, rights map[string]operators.Right) string {
+	for words := strings.Fields(text); len(words) > 0; words = words[:len(words)-1] {
+		for _, command := range []string{strings.Join(words, " "), strings.Join(append(slices.Clone(words), "create"), " ")} {
+			if _, known := rights[command]; known {
+				return command
+			}
+		}
+	}
+	return ""
+}
+
+// The table of docs/ADMIN.md has each operation that the document publishes, with its tag and its right, and beside it the commands that do
+// the same and need the same right. A command is there, or among those that have no operation (OPR-1).
+func TestTableOfOperationsIsThatOfTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ADMIN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, rights := publishedRights(t), main.Commands()
+	quoted := regexp.MustCompile("`([^`]+)`")
+	documented, named, used := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([A-Z]+ /[^`]*)` \\| (\\w+) \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
+		tag, operation, right, commands := row[1], row[2], row[3], row[4]
+		if documented[operation] {
+			t.Errorf("the table has %s twice", operation)
+		}
+		documented[operation] = true
+		if of, known := published[operation]; !known || of != [2]string{tag, right} {
+			t.Errorf("the table has %s of %s with the right %s, and the document has %q", operation, tag, right, of)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(commands, -1) {
+			command := commandIn(m[1], rights)
+			if named[command] = true; command == "" {
+				t.Errorf("the table has the command %q for %s, which does not exist", m[1], operation)
+			} else if pair := operation + ": " + command; string(rights[command]) != right && wider[pair] == "" {
+				t.Errorf("%s needs the right %s, and the command %s the right %s", operation, right, command, rights[command])
+			} else if string(rights[command]) != right {
+				used[pair] = true
+			}
+		}
+		if commands != "–" && !strings.HasPrefix(commands, "`") {
+			t.Errorf("the row of %s has the commands %q", operation, commands)
+		}
+	}
+	for operation := range published {
+		if !documented[operation] {
+			t.Errorf("the table lacks %s", operation)
+		}
+	}
+	for pair := range wider {
+		if !used[pair] {
+			t.Errorf("%s needs no exception", pair)
+		}
+	}
+	_, rest, _ := strings.Cut(string(text), "These commands have no operation.")
+	alone, _, _ := strings.Cut(rest, "\n## ")
+	var without []string
+	for _, m := range quoted.FindAllStringSubmatch(alone, -1) {
+		without = append(without, m[1])
+	}
+	for command := range main.Rights() {
+		if !named[command] && !slices.ContainsFunc(without, func(of string) bool { return command == of || strings.HasPrefix(command, of+" ") }) {
+			t.Errorf("the table lacks the command %s, and it is not among those without an operation: %q", command, without)
+		}
+	}
 }

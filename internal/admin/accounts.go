@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
@@ -111,12 +112,12 @@ func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*acc
 	if err != nil {
 		return nil, err
 	}
-	id := func(s appaccounts.AccountStatus) string { return s.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
+	place := func(s appaccounts.AccountStatus) string {
+		return fmt.Sprintf("%t %s %010d %s", s.Live, s.Merchant, s.Priority, s.ID)
 	}
+	list = cut(in.PageQuery, list, place)
 	out := &accountsOut{}
-	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewAccount)
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, place, shape.NewAccount)
 	return out, nil
 }
 

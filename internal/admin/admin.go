@@ -6,6 +6,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/operators"
@@ -51,13 +53,14 @@ type API struct {
 	Config
 	huma  huma.API
 	mux   *http.ServeMux
-	turns work.Turns // of requests with the same Idempotency-Key
+	turns work.Turns    // of requests with the same Idempotency-Key
+	heavy *limit.Places // of operations that read much, by person
 }
 
 // New returns the API as a handler.
 func New(c Config) (http.Handler, error) {
 	wire.Adopt()
-	a := &API{Config: c, mux: http.NewServeMux()}
+	a := &API{Config: c, mux: http.NewServeMux(), heavy: limit.NewPlaces(heavyReads)}
 	config := huma.DefaultConfig("Cascada for operators", "1")
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true // in replies; request bodies forbid additional properties
@@ -156,7 +159,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
 	right, _ := ctx.Operation().Metadata[rightKey].(operators.Right)
-	by, owner, err := a.identify(r, right)
+	by, from, err := a.identify(r, right)
 	if err != nil {
 		refuse(err)
 		return
@@ -176,7 +179,7 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	case broken != nil && op.RequestBody == nil: // nobody reads it
 		err = message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
 	case broken == nil && late: // the token may have been removed meanwhile
-		by, owner, err = a.identify(r, right)
+		by, from, err = a.identify(r, right)
 	}
 	if err != nil {
 		refuse(err)
@@ -185,32 +188,42 @@ func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
 	if err = wire.NoCard(op, r); err == nil {
 		err = wire.NoBody(op, r)
 	}
+	leave := func() {}
+	if err == nil {
+		leave, err = a.enter(w.Header(), op, from.person)
+	}
 	if err != nil {
 		refuse(err)
 		return
 	}
+	defer leave()
 	help := wire.Help{Schemas: a.huma.OpenAPI().Components.Schemas}
 	if body := op.RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}
-	err = a.once(ctx, owner, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
+	err = a.once(ctx, from.owner, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
 	if err != nil {
 		refuse(err)
 	}
 }
 
-// identify returns the caller, the address and the request's id, if the caller's role has a right. owner is whose keys of repeats the
-// caller has: a name that is given again gets another one.
+// token is the token of a request.
+type token struct {
+	owner  string // whose keys of repeats its bearer has: a name that is given again gets another one
+	person string // who has it: a user of the console, or the operator of that name
+}
+
+// identify returns the caller, the address and the request's id, if the caller's role has a right.
 //
 // Errors: missing_credentials, invalid_token, forbidden.
-func (a *API) identify(r *http.Request, right operators.Right) (by audit.Actor, owner string, err error) {
+func (a *API) identify(r *http.Request, right operators.Right) (by audit.Actor, from token, err error) {
 	by = audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
-	kind, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(kind, "Bearer") || token == "" {
-		return by, "", message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
+	kind, text, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	text = strings.TrimSpace(text)
+	if !strings.EqualFold(kind, "Bearer") || text == "" {
+		return by, from, message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
 	}
-	o, err := a.Uses.Operators.Authenticate(r.Context(), token)
+	o, err := a.Uses.Operators.Authenticate(r.Context(), text)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized {
 		a.Uses.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
 	}
@@ -218,5 +231,5 @@ func (a *API) identify(r *http.Request, right operators.Right) (by audit.Actor, 
 	if err == nil {
 		err = o.Role.Check(right)
 	}
-	return by, o.Name + "@" + strconv.FormatInt(o.CreatedAt.UnixMicro(), 36), err
+	return by, token{o.Name + "@" + strconv.FormatInt(o.CreatedAt.UnixMicro(), 36), cmp.Or(o.Person, o.Name)}, err
 }

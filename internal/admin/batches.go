@@ -182,17 +182,15 @@ func (a *API) importAnswers(ctx context.Context, by audit.Actor, in *importAnswe
 	return &bankAnswersOut{shape.NewBankAnswers(done)}, nil
 }
 
-// floatID names a float in a list.
-func floatID(f payouts.FloatStatus) string { return f.Account + "/" + string(f.Currency) }
+// floatID names a float in a list, and is its place there.
+func floatID(f payouts.FloatStatus) string { return f.Account + " " + string(f.Currency) }
 
 func (a *API) floats(ctx context.Context, _ audit.Actor, in *floatsIn) (*floatsOut, error) {
 	list, err := a.Uses.Floats.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if list, err = cut(in.PageQuery, list, floatID); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, floatID)
 	out := &floatsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, floatID, shape.NewFloat)
 	return out, nil

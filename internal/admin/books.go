@@ -7,7 +7,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
@@ -69,8 +71,8 @@ func (a *API) checkRoutes() {
 	handle(a, operators.View, op("getBooksCheck", http.MethodGet, "/books-check", "Read how far the check of the books is, and what the last one found", "Of the node that answers; the newest results are of all nodes."), nil, a.booksCheck)
 	handle(a, operators.Checks, op("startBooksCheck", http.MethodPost, "/books-check", "Start a check of the books", "It runs on the node that answers, and goes on when the reply has been sent. It only reads."), conflict, a.startCheck)
 	handle(a, operators.Checks, op("stopBooksCheck", http.MethodDelete, "/books-check", "Stop the check of the books", "On the node that answers. If none runs, nothing happens."), nil, a.stopCheck)
-	handle(a, operators.View, op("listSealHeads", http.MethodGet, "/seals/heads", "List the newest seal of each merchant and environment", "Keep the lines elsewhere, for a later comparison."), nil, a.heads)
-	handle(a, operators.Checks, op("compareSeals", http.MethodPost, "/seals/comparisons", "Prove that no chain of seals was cut since its head was kept", "It only reads."), nil, a.compareHeads)
+	handle(a, operators.View, heavy(op("listSealHeads", http.MethodGet, "/seals/heads", "List the newest seal of each merchant and environment", "Keep the lines elsewhere, for a later comparison.")), nil, a.heads)
+	handle(a, operators.Checks, heavy(op("compareSeals", http.MethodPost, "/seals/comparisons", "Prove that no chain of seals was cut since its head was kept", "It only reads.")), nil, a.compareHeads)
 }
 
 func (a *API) audit(ctx context.Context, _ audit.Actor, in *auditIn) (*auditOut, error) {
@@ -107,22 +109,32 @@ func (a *API) stopCheck(ctx context.Context, by audit.Actor, _ *struct{}) (*chec
 }
 
 func (a *API) heads(ctx context.Context, _ audit.Actor, in *headsIn) (*headsOut, error) {
-	var found []app.SealHead
-	err := a.Uses.Checks.Heads(ctx, func(h app.SealHead) error {
-		found = append(found, h)
-		return nil
-	})
+	after, err := chainOf(in.After)
 	if err != nil {
 		return nil, err
 	}
-	list := shape.NewSealHeads(found)
-	line := func(h shape.SealHead) string { return h.MerchantID + " " + string(h.Environment) }
-	if list, err = cut(in.PageQuery, list, line); err != nil {
+	list, err := a.Uses.Checks.HeadsAfter(ctx, after, in.rows().Limit)
+	if err != nil {
 		return nil, err
 	}
 	out := &headsOut{}
-	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, line, func(h shape.SealHead) shape.SealHead { return h })
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, func(h app.SealHead) string { return h.Merchant + " " + string(merchants.EnvironmentOf(h.Live)) }, shape.NewSealHead)
 	return out, nil
+}
+
+// chainOf is the chain that a cursor of the list of heads names; nil: the list begins.
+//
+// Errors: invalid_request.
+func chainOf(cursor string) (*merchants.Scope, error) {
+	merchant, environment, found := strings.Cut(cursor, " ")
+	switch of := merchants.Environment(environment); {
+	case cursor == "":
+		return nil, nil
+	case !found || of != merchants.Production && of != merchants.Sandbox || !base.Storable(merchant):
+		return nil, base.NoRow()
+	default:
+		return &merchants.Scope{Merchant: merchant, Live: of == merchants.Production}, nil
+	}
 }
 
 func (a *API) compareHeads(ctx context.Context, _ audit.Actor, in *compareHeadsIn) (*comparedHeadsOut, error) {

@@ -6,15 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -60,19 +63,28 @@ func paged[R, V any](p PageQuery, rows []R, id func(R) string, show func(R) V) (
 	return shown, at
 }
 
-// cut takes the rows of a page, and one more, out of a list that is read whole, because it has few.
-//
-// Errors: invalid_request for an unknown cursor.
-func cut[R any](p PageQuery, list []R, id func(R) string) ([]R, error) {
-	if p.After != "" {
-		at := slices.IndexFunc(list, func(r R) bool { return id(r) == p.After })
-		if at < 0 {
-			return nil, base.NoRow()
-		}
-		list = list[at+1:]
-	}
-	return list[:min(len(list), p.Limit+1)], nil
+// cut takes the rows of a page, and one more, out of a list that is read whole, because it has few. place is where a row stands in the
+// list, as a text that sorts as the list does, and the cursor for the page after it. So a page begins behind the place of the last row of
+// the page before, also if that row is gone.
+func cut[R any](p PageQuery, list []R, place func(R) string) []R {
+	return behind(p, list, strings.Compare, place)
 }
+
+// cutNewest is cut for a list whose places fall.
+func cutNewest[R any](p PageQuery, list []R, place func(R) string) []R {
+	return behind(p, list, func(x, y string) int { return strings.Compare(y, x) }, place)
+}
+
+func behind[R any](p PageQuery, list []R, order func(x, y string) int, place func(R) string) []R {
+	list = slices.SortedStableFunc(slices.Values(list), func(x, y R) int { return order(place(x), place(y)) })
+	if p.After != "" {
+		list = slices.DeleteFunc(list, func(r R) bool { return order(place(r), p.After) <= 0 })
+	}
+	return list[:min(len(list), p.Limit+1)]
+}
+
+// sortable is a time as a text that sorts as times do.
+func sortable(t time.Time) string { return fmt.Sprintf("%016x", uint64(max(t.UnixMicro(), 0))) } //nolint:gosec // no time is before 1970
 
 // about turns an error that a use case wrote for the command line into one about a field. Those of the database, and those that are shown
 // already, stay as they are.
@@ -83,6 +95,49 @@ func about(field string, err error) error {
 	return message.FieldRefusal(problem.InvalidRequest, field, message.Sentence(err))
 }
 
+// heavyKey is the metadata key of an operation that reads so much that few are carried out at a time.
+const heavyKey = "heavy"
+
+// heavyReads is how many places there are for heavy operations on a node. One person gets two, with all tokens together, and a second and
+// a third person one each: the last place is never given (limit.Places).
+const heavyReads = 5
+
+// heavySoon is the value of Retry-After if a place will be free again within seconds.
+const heavySoon = "5"
+
+// heavy bounds how many of an operation, and of all others that are heavy, are carried out at a time (OPR-4).
+func heavy(op huma.Operation) huma.Operation { return marked(op, heavyKey) }
+
+// marked sets a key of an operation's metadata.
+func marked(op huma.Operation, key string) huma.Operation {
+	if op.Metadata == nil {
+		op.Metadata = map[string]any{}
+	}
+	op.Metadata[key] = true
+	return op
+}
+
+// is reports whether an operation is marked with a key.
+func is(op *huma.Operation, key string) bool {
+	marked, _ := op.Metadata[key].(bool)
+	return marked
+}
+
+// enter takes a place for an operation, if it is heavy. person is who has the token.
+//
+// Errors: rate_limited.
+func (a *API) enter(reply http.Header, op *huma.Operation, person string) (leave func(), err error) {
+	if !is(op, heavyKey) {
+		return func() {}, nil
+	}
+	leave, ok := a.heavy.Enter(person)
+	if !ok {
+		reply.Set("Retry-After", heavySoon)
+		return nil, message.Refusal(problem.RateLimited, "too much is being read at once: wait for your other requests to end, and send this one again")
+	}
+	return leave, nil
+}
+
 // creates lets an operation be repeated with an Idempotency-Key (IDEM-13).
 func creates(op huma.Operation) huma.Operation {
 	op.DefaultStatus = http.StatusCreated
@@ -91,7 +146,7 @@ func creates(op huma.Operation) huma.Operation {
 
 // repeatable is creates for an operation that answers 200.
 func repeatable(op huma.Operation) huma.Operation {
-	op.Metadata = map[string]any{onceKey: true}
+	op = marked(op, onceKey)
 	longest, shortest := longestKey, 1
 	op.Parameters = append(op.Parameters, &huma.Param{
 		Name: keyHeader, In: "header", Description: "1 to 255 printable characters; a repeat within 7 days gets the first reply, and does nothing",
@@ -104,7 +159,7 @@ func repeatable(op huma.Operation) huma.Operation {
 func (a *API) once(ctx huma.Context, owner string, next func(huma.Context)) error {
 	r, w := humago.Unwrap(ctx)
 	key, err := onceOf(r)
-	if may, _ := ctx.Operation().Metadata[onceKey].(bool); !may || err != nil || key.Key == "" {
+	if !is(ctx.Operation(), onceKey) || err != nil || key.Key == "" {
 		if err == nil {
 			next(ctx)
 		}
@@ -182,3 +237,28 @@ type recorder struct {
 func (r *recorder) WriteHeader(status int) { r.status = status }
 
 func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }
+
+// partTime is how long a client may take to read a part of a file.
+const partTime = time.Minute
+
+// archive is a ZIP archive that is sent while it is made. The reply begins with its first byte.
+type archive struct {
+	http.ResponseWriter
+	name  string
+	begun bool
+	lost  bool // the client has gone
+}
+
+// Write is for io.Writer.
+func (a *archive) Write(part []byte) (int, error) {
+	if !a.begun {
+		a.begun = true
+		a.Header().Set("Content-Type", "application/zip")
+		a.Header().Set("Content-Disposition", `attachment; filename="`+a.name+`"`)
+		a.WriteHeader(http.StatusOK)
+	}
+	web.Allow(a.ResponseWriter, partTime)
+	n, err := a.ResponseWriter.Write(part)
+	a.lost = a.lost || err != nil
+	return n, err
+}

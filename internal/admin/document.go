@@ -47,6 +47,7 @@ var meanings = map[problem.Code]string{
 	problem.AmountInvalid:         "The amount is no amount, or not one of this kind.",
 	problem.BalanceInsufficient:   "The merchant's available balance is too small.",
 	problem.SettlementAlreadyPaid: "The settlement is paid, or has nothing to be paid.",
+	problem.RateLimited:           "You, or all operators together, have too many requests in progress that read much: wait as long as Retry-After says.",
 	problem.ServiceUnavailable:    "The service is busy: retry with backoff.",
 	problem.Internal:              "Something went wrong on our side.",
 }
@@ -127,14 +128,17 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 			Extensions: map[string]any{"x-error-codes": codes},
 		}
 	}
-	for _, r := range op.Responses {
+	for status, r := range op.Responses {
 		if r.Headers == nil {
 			r.Headers = map[string]*huma.Param{}
+		}
+		if status == strconv.Itoa(http.StatusTooManyRequests) {
+			r.Headers["Retry-After"] = &huma.Param{Description: "Seconds to wait before the next try.", Schema: &huma.Schema{Type: huma.TypeInteger}}
 		}
 		r.Headers["X-Request-Id"] = &huma.Param{
 			Description: "Names this request; the audit log has it, and an error's requestId is the same.", Schema: &huma.Schema{Type: huma.TypeString},
 		}
-		if may, _ := op.Metadata[onceKey].(bool); may {
+		if is(op, onceKey) {
 			r.Headers[repeatHeader] = &huma.Param{Description: "true if the reply is that of an earlier request with the same key.", Schema: &huma.Schema{Type: huma.TypeString}}
 		}
 	}
@@ -151,8 +155,11 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 	if strings.Contains(path, "{") && op.Method != http.MethodPut { // a PUT makes what is missing
 		codes = append(codes, missingAt(path))
 	}
-	if may, _ := op.Metadata[onceKey].(bool); may {
+	if is(op, onceKey) {
 		codes = append(codes, problem.IdempotencyConflict)
+	}
+	if is(op, heavyKey) {
+		codes = append(codes, problem.RateLimited)
 	}
 	own, _ := op.Metadata[codesKey].([]problem.Code)
 	return append(codes, own...)

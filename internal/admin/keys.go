@@ -107,14 +107,12 @@ func (a *API) keys(ctx context.Context, _ audit.Actor, in *keysIn) (*keysOut, er
 	now := a.Uses.Now()
 	some := list[:0]
 	for _, k := range list {
-		if in.All || !k.Over(now) || k.ID == in.After {
+		if in.All || !k.Over(now) {
 			some = append(some, k)
 		}
 	}
 	id := func(k merchants.Key) string { return k.ID }
-	if some, err = cut(in.PageQuery, some, id); err != nil {
-		return nil, err
-	}
+	some = cut(in.PageQuery, some, id)
 	out := &keysOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, some, id, func(k merchants.Key) shape.Key {
 		return shape.NewKey(k, uses[k.ID].Last, uses[k.ID].Addresses, now)

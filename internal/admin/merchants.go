@@ -15,7 +15,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/web"
+	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 // MerchantPath names a merchant.
@@ -82,6 +85,7 @@ type SandboxBody struct {
 	_  struct{} `additionalProperties:"false"`
 	On bool     `json:"on" doc:"Whether the merchant has a sandbox"`
 }
+
 type merchantsIn struct {
 	PageQuery
 	Text string `query:"text" maxLength:"100" doc:"Only merchants whose name or e-mail address contains it"`
@@ -123,6 +127,17 @@ type ContactBody struct {
 
 type resetOut struct{ Body shape.SandboxReset }
 
+type leavingOut struct{ Body shape.LeavingMerchant }
+
+type allLeavingIn struct{ PageQuery }
+
+type allLeavingOut struct {
+	Body struct {
+		Data       []shape.LeavingMerchant `json:"data"`
+		Pagination Cursor                  `json:"pagination"`
+	}
+}
+
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchants"}
 	handle(a, operators.View, huma.Operation{OperationID: "listMerchants", Method: http.MethodGet, Path: "/merchants", Tags: tags,
@@ -149,6 +164,85 @@ func (a *API) merchantRoutes() {
 		Summary: "Open a closed account again", Description: "Its keys work as before. A repeat changes nothing."}, []problem.Code{problem.ConflictState}, a.reopenMerchant)
 	handle(a, operators.Merchants, huma.Operation{OperationID: "switchSandbox", Method: http.MethodPut, Path: "/merchants/{id}/sandbox", Tags: tags,
 		Summary: "Switch a merchant's sandbox on or off", Description: "Off, test keys and the sandbox's pages are refused, and the dashboard shows production alone. What is in the sandbox stays."}, []problem.Code{problem.NotFound}, a.switchSandbox)
+	a.leavingRoutes()
+}
+
+// leavingRoutes registers what merchants have that leave, and what is theirs.
+func (a *API) leavingRoutes() {
+	tags := []string{"Merchants"}
+	handle(a, operators.View, heavy(huma.Operation{OperationID: "listLeavingMerchants", Method: http.MethodGet, Path: "/merchants/leaving", Tags: tags,
+		Summary: "List the merchants that leave", Description: "With what each still has. Those that have left and have a balance again are in it too. Oldest merchants first."}), nil, a.allLeaving)
+	handle(a, operators.View, huma.Operation{OperationID: "getLeavingMerchant", Method: http.MethodGet, Path: "/merchants/{id}/leaving", Tags: tags,
+		Summary: "Read what a merchant still has, and what its payout waits for", Description: "Also of one that is open."}, nil, a.leaving)
+	handle(a, operators.Privacy, heavy(huma.Operation{OperationID: "exportMerchant", Method: http.MethodGet, Path: "/merchants/{id}/export", Tags: tags,
+		Summary: "Export everything that is a merchant's", Description: "A ZIP archive: each list as lines of JSON and as CSV, the files of evidence, and at last manifest.json with the hash of each file. It has shoppers' data, and no key or destination. The audit log has that you read it. If it breaks off, the connection is cut.",
+		Responses: map[string]*huma.Response{"200": {Description: "The archive", Content: map[string]*huma.MediaType{"application/zip": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}}}), nil, a.exportMerchant)
+}
+
+func (a *API) allLeaving(ctx context.Context, _ audit.Actor, in *allLeavingIn) (*allLeavingOut, error) {
+	list, err := a.Uses.Leaving.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owing, err := a.Uses.Leaving.Owing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &allLeavingOut{}
+	id := func(m merchants.Merchant) string { return m.ID }
+	some, at := paged(in.PageQuery, cut(in.PageQuery, append(list, owing...), id), id, func(m merchants.Merchant) merchants.Merchant { return m })
+	out.Body.Data, out.Body.Pagination = make([]shape.LeavingMerchant, 0, len(some)), at
+	for _, m := range some {
+		shown, err := a.rest(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Data = append(out.Body.Data, shown)
+	}
+	return out, nil
+}
+
+func (a *API) leaving(ctx context.Context, _ audit.Actor, in *MerchantPath) (*leavingOut, error) {
+	m, err := a.Uses.AnyMerchant(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := a.rest(ctx, m)
+	return &leavingOut{shown}, err
+}
+
+// rest shows what a merchant still has.
+func (a *API) rest(ctx context.Context, m merchants.Merchant) (shown shape.LeavingMerchant, err error) {
+	live, err := a.Uses.Leaving.Rest(ctx, m, true)
+	if err != nil {
+		return shown, err
+	}
+	sandbox, err := a.Uses.Leaving.Rest(ctx, m, false)
+	return shape.NewLeavingMerchant(m, live, sandbox), err
+}
+
+// exportMerchant sends the archive while it is made. Before the first byte it fails like any call; after it the reply is cut off, so
+// that nobody mistakes a part for the whole.
+func (a *API) exportMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*huma.StreamResponse, error) {
+	m, err := a.Uses.AnyMerchant(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(to huma.Context) {
+		r, w := humago.Unwrap(to)
+		file := &archive{ResponseWriter: w, name: m.ID + ".zip"}
+		_, err := a.Uses.Leaving.Export(ctx, by, m.ID, file)
+		switch {
+		case err == nil:
+		case !web.Begun(w):
+			wire.Write(w, r, a.Log, err)
+		default:
+			if ctx.Err() == nil && !file.lost {
+				a.Log.ErrorContext(ctx, "an export of a merchant broke off", "merchant", m.ID, "error", err)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	}}, nil
 }
 
 func (a *API) closeMerchant(ctx context.Context, by audit.Actor, in *closeIn) (*merchantOut, error) {

@@ -66,7 +66,8 @@ func (a *API) notifications(ctx context.Context, _ audit.Actor, in *notification
 		list, err = a.Uses.Lists.Unknown(ctx, in.rows())
 	case in.TransactionID != "":
 		if list, err = a.Uses.Notices.Notifications(ctx, in.TransactionID, in.Limit); err == nil {
-			list, err = cut(in.PageQuery, list, id)
+			id = func(n pay.KeptNotice) string { return sortable(n.At) + " " + n.ID }
+			list = cut(in.PageQuery, list, id)
 		}
 	default:
 		list, err = a.Uses.Lists.Misfits(ctx, in.rows())

@@ -139,9 +139,7 @@ func (a *API) operators(ctx context.Context, _ audit.Actor, in *operatorsIn) (*o
 		return nil, err
 	}
 	name := func(o operators.Operator) string { return o.Name }
-	if list, err = cut(in.PageQuery, list, name); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, name)
 	out := &operatorsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, name, shape.NewOperator)
 	return out, nil
@@ -223,9 +221,7 @@ func (a *API) proposals(ctx context.Context, _ audit.Actor, in *proposalsIn) (*p
 		return nil, err
 	}
 	id := func(p operators.Proposal) string { return p.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	list = cutNewest(in.PageQuery, list, id)
 	out := &proposalsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewProposal)
 	return out, nil

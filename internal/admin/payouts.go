@@ -119,9 +119,7 @@ func (a *API) allLimits(ctx context.Context, _ audit.Actor, in *allLimitsIn) (*a
 		return nil, err
 	}
 	id := func(c pay.PayoutControl) string { return c.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, id)
 	out := &allLimitsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewPayoutLimits)
 	return out, nil

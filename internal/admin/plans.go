@@ -65,8 +65,8 @@ func (a *API) planRoutes() {
 	handle(a, operators.View, op("getPlan", http.MethodGet, "/plans/{name}", "Read a price plan", "The version that is in force now."), nil, a.plan)
 	handle(a, operators.Prices, op("applyPlan", http.MethodPut, "/plans/{name}", "Make or change a price plan",
 		"Payments that exist keep the terms that they were made with. All nodes use the plan within 5 seconds. A repeat changes nothing."), []problem.Code{problem.ConflictState}, a.applyPlan)
-	handle(a, operators.View, op("replayPlan", http.MethodPost, "/plan-replays", "Compute what a plan would have earned",
-		"Computes the fees of past payments under a plan. Nothing is changed, and the plan need not exist."), nil, a.replayPlan)
+	handle(a, operators.View, heavy(op("replayPlan", http.MethodPost, "/plan-replays", "Compute what a plan would have earned",
+		"Computes the fees of past payments under a plan. Nothing is changed, and the plan need not exist.")), nil, a.replayPlan)
 }
 
 func (a *API) plans(context.Context, audit.Actor, *struct{}) (*plansOut, error) {

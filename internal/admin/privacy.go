@@ -57,7 +57,7 @@ func (a *API) privacyRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Privacy"}}
 	}
 	missing := []problem.Code{problem.NotFound}
-	handle(a, operators.Privacy, op("exportShopper", http.MethodPost, "/shopper-exports", "Read all stored personal data of a shopper", "The audit log has that you read it."), missing, a.exportShopper)
+	handle(a, operators.Privacy, heavy(op("exportShopper", http.MethodPost, "/shopper-exports", "Read all stored personal data of a shopper", "The audit log has that you read it.")), missing, a.exportShopper)
 	handle(a, operators.Privacy, op("eraseShopper", http.MethodPost, "/shopper-erasures", "Erase a shopper from payments that have ended",
 		"With their evidence, notifications and checkouts. The books stay. What was erased cannot be restored."), missing, a.eraseShopper)
 }

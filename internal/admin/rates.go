@@ -86,9 +86,7 @@ func (a *API) rates(ctx context.Context, _ audit.Actor, in *ratesIn) (*ratesOut,
 		return nil, err
 	}
 	id := func(r apprates.RateStatus) string { return string(r.Currency) }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, id)
 	out := &ratesOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewExchangeRate)
 	return out, nil

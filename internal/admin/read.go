@@ -52,8 +52,8 @@ func (a *API) readRoutes() {
 	handle(a, operators.View, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
 		Summary: "Explain why a payment went to its accounts", Description: "Each attempt as it was recorded then, and whether each account would accept such a payment now."},
 		nil, a.explanation)
-	handle(a, operators.View, huma.Operation{OperationID: "getStory", Method: http.MethodGet, Path: "/stories/{id}", Tags: []string{"Books"},
-		Summary: "Read everything that is kept of a payment, a withdrawal or a claim, or what moved the money of a merchant", Description: "As text, for people."}, nil, a.story)
+	handle(a, operators.View, heavy(huma.Operation{OperationID: "getStory", Method: http.MethodGet, Path: "/stories/{id}", Tags: []string{"Books"},
+		Summary: "Read everything that is kept of a payment, a withdrawal or a claim, or what moved the money of a merchant", Description: "As text, for people."}), nil, a.story)
 	handle(a, operators.View, huma.Operation{OperationID: "getHealth", Method: http.MethodGet, Path: "/health", Tags: []string{"Routing"},
 		Summary: "Show the health of the accounts, as this node sees it", Description: "Each node knows only its own calls, and forgets them at a restart: ask each node."}, nil, a.health)
 }

@@ -126,12 +126,10 @@ func (a *API) unsure(ctx context.Context, _ audit.Actor, in *unsureIn) (*unsureO
 	if err != nil {
 		return nil, err
 	}
-	id := func(p pay.Payment) string { return p.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	place := func(p pay.Payment) string { return sortable(p.Times.Unsure) + " " + p.ID }
+	list = cut(in.PageQuery, list, place)
 	out := &unsureOut{}
-	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewUnsurePayment)
+	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, place, shape.NewUnsurePayment)
 	return out, nil
 }
 

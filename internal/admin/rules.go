@@ -2,8 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
@@ -65,7 +65,7 @@ func (a *API) ruleRoutes() {
 	handle(a, operators.View, op("listRoutingRules", http.MethodGet, "/routing-rules/versions", "List the versions of the routing rules", "Newest first, at most 500."), nil, a.rulesHistory)
 	handle(a, operators.Routing, op("applyRoutingRules", http.MethodPut, "/routing-rules", "Apply routing rules", "In place of those in force. Every node uses them within seconds."), conflict, a.applyRules)
 	handle(a, operators.Routing, op("resetRoutingRules", http.MethodDelete, "/routing-rules", "Remove the routing rules", "The servers use their --routing again."), conflict, a.resetRules)
-	handle(a, operators.View, op("replayRouting", http.MethodPost, "/routing-replays", "Run past payments through other routing rules", "Nothing is changed."), nil, a.replayRouting)
+	handle(a, operators.View, heavy(op("replayRouting", http.MethodPost, "/routing-replays", "Run past payments through other routing rules", "Nothing is changed.")), nil, a.replayRouting)
 }
 
 func shownRules(v approuting.RulesVersion, err error) (*rulesOut, error) {
@@ -88,10 +88,8 @@ func (a *API) rulesHistory(ctx context.Context, _ audit.Actor, in *rulesHistoryI
 	if err != nil {
 		return nil, err
 	}
-	id := func(v approuting.RulesVersion) string { return strconv.FormatInt(v.Version, 10) }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	id := func(v approuting.RulesVersion) string { return fmt.Sprintf("%019d", v.Version) }
+	list = cutNewest(in.PageQuery, list, id)
 	out := &rulesHistoryOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, func(v approuting.RulesVersion) shape.RoutingRules {
 		shown, wrong := shape.NewRoutingRules(v)

@@ -89,9 +89,7 @@ func (a *API) shops(ctx context.Context, _ audit.Actor, in *shopsIn) (*shopsOut,
 		return nil, err
 	}
 	id := func(s merchants.Shop) string { return s.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, id)
 	out := &shopsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewShop)
 	return out, nil

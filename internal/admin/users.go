@@ -167,10 +167,10 @@ func (a *API) users(ctx context.Context, _ audit.Actor, in *usersIn) (*usersOut,
 		}
 	}
 	id := func(u shape.User) string { return u.ID }
-	list, err := cut(in.PageQuery, list, id)
+	list = cut(in.PageQuery, list, id)
 	out := &usersOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, func(u shape.User) shape.User { return u })
-	return out, err
+	return out, nil
 }
 
 // active reads a user who was not removed.
@@ -304,9 +304,7 @@ func (a *API) invitations(ctx context.Context, _ audit.Actor, in *usersIn) (*inv
 		return nil, err
 	}
 	id := func(l people.Link) string { return l.ID }
-	if list, err = cut(in.PageQuery, list, id); err != nil {
-		return nil, err
-	}
+	list = cut(in.PageQuery, list, id)
 	out := &invitationsOut{}
 	out.Body.Data, out.Body.Pagination = paged(in.PageQuery, list, id, shape.NewInvitation)
 	return out, nil

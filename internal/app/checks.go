@@ -121,6 +121,16 @@ func (c *Checks) Heads(ctx context.Context, each func(store.Newest) error) error
 	return b.store.Heads(ctx, each)
 }
 
+// HeadsAfter lists the newest block of the chains that come after one, by merchant, the sandbox first; nil: of the first chains.
+func (c *Checks) HeadsAfter(ctx context.Context, after *merchants.Scope, limit int) ([]SealHead, error) {
+	b, err := c.books(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return b.store.HeadsAfter(ctx, after, limit)
+}
+
 // CheckHeads is Books.CheckHeads.
 func (c *Checks) CheckHeads(ctx context.Context, from io.Reader) (broken []store.Broken, heads int, err error) {
 	b, err := c.books(ctx)

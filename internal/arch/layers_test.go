@@ -155,7 +155,7 @@ var layers = map[string]layer{
 	"internal/api":                             {"api/gate api/openapi cardnumber document message money pay pay/... geo limit near pay/destination view app/... web wire statement printable", "the API calls use cases; it knows no rows, calls no provider and sends no webhook"},
 	"internal/api/openapi":                     {"app/auth app/sandbox message money pay pay/... view app/webhooks/sender wire", "a document tells of operations and does none"},
 	"internal/api/gate":                        {"app/auth app/base limit message pay/... web wire", "whether a request may come in hangs on who sends it, not on what it asks for"},
-	"internal/admin":                           {"message pay pay/... app app/... web wire work admin/shape provider money view", "the API for operators calls use cases; merchants' endpoints are none of its business"},
+	"internal/admin":                           {"message pay pay/... app app/... web wire work limit admin/shape provider money view", "the API for operators calls use cases, and bounds how many read much at a time; merchants' endpoints are none of its business"},
 	"internal/admin/shape":                     {"message money pay pay/... provider pay/routing app app/... view", "what an operator is shown is made of what use cases return"},
 	"internal/document":                        {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":                        {"cardnumber message money pay pay/... geo document view app/... web", "a page shows what use cases return; it decides nothing"},

@@ -125,13 +125,9 @@ type SealHead struct {
 	Line        string                `json:"line" doc:"What a comparison reads, and cascada check --heads: keep it elsewhere"`
 }
 
-// NewSealHeads shows the newest block of each chain.
-func NewSealHeads(list []app.SealHead) []SealHead {
-	shown := make([]SealHead, 0, len(list))
-	for _, h := range list {
-		shown = append(shown, SealHead{h.Merchant, merchants.EnvironmentOf(h.Live), h.N, h.Hash, view.Time{Time: h.At}, h.String()})
-	}
-	return shown
+// NewSealHead shows the newest block of a chain.
+func NewSealHead(h app.SealHead) SealHead {
+	return SealHead{h.Merchant, merchants.EnvironmentOf(h.Live), h.N, h.Hash, view.Time{Time: h.At}, h.String()}
 }
 
 // ComparedSeals says whether chains of seals continue from heads that were kept.

@@ -1,8 +1,10 @@
 package shape
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/cascadapay/cascada/internal/app/leaving"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/view"
@@ -62,4 +64,51 @@ func NewMerchant(m merchants.Merchant, t merchants.Terms, b *plans.Book) Merchan
 		told.ErasedAt = &view.Time{Time: m.Leaving.ErasedAt}
 	}
 	return told
+}
+
+// LeavingMerchant is what a merchant that leaves still has.
+type LeavingMerchant struct {
+	MerchantID   string        `json:"merchantId" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Name         string        `json:"name" example:"Acme"`
+	ClosedAt     *view.Time    `json:"closedAt" nullable:"true" doc:"null: it is open"`
+	ErasedAt     *view.Time    `json:"erasedAt" nullable:"true" doc:"When what is only the merchant's was erased"`
+	Environments []LeavingRest `json:"environments" doc:"Production, and the sandbox"`
+}
+
+// LeavingRest is what a merchant still has in one environment. Amounts are in USD.
+type LeavingRest struct {
+	Environment merchants.Environment `json:"environment" enum:"sandbox,production"`
+	Payments    int64                 `json:"payments" doc:"That have not ended"`
+	Claims      int64                 `json:"claims" doc:"That are open"`
+	Pending     view.Money            `json:"pending"`
+	Available   view.Money            `json:"available"`
+	Frozen      view.Money            `json:"frozen"`
+	Reserve     view.Money            `json:"reserve"`
+	Suspense    view.Money            `json:"suspense" doc:"Of late money"`
+	InTransit   view.Money            `json:"inTransit" doc:"Of withdrawals on their way"`
+	WaitsFor    string                `json:"waitsFor" enum:"nothing,open,minimum,negative,reserve,wallet" doc:"Why the balance is not paid out now. nothing: there is none, or it is on its way; open: payments, claims or unsettled money can still change it; minimum: it is less than a withdrawal may be; negative: the merchant owes it; reserve: the rest is reserved; wallet: no wallet takes it"`
+}
+
+// NewLeavingMerchant shows what a merchant has in production and in its sandbox.
+func NewLeavingMerchant(m merchants.Merchant, live, sandbox leaving.Rest) LeavingMerchant {
+	shown := LeavingMerchant{MerchantID: m.ID, Name: m.Name, Environments: []LeavingRest{newLeavingRest(merchants.Production, live), newLeavingRest(merchants.Sandbox, sandbox)}}
+	if m.Leaving.Closed() {
+		shown.ClosedAt = &view.Time{Time: m.Leaving.ClosedAt}
+	}
+	if m.Leaving.Erased() {
+		shown.ErasedAt = &view.Time{Time: m.Leaving.ErasedAt}
+	}
+	return shown
+}
+
+func newLeavingRest(environment merchants.Environment, r leaving.Rest) LeavingRest {
+	of := map[string]view.Money{} // by the ledger's account
+	for _, part := range r.Parts() {
+		of[part.Account] = view.Money{Amount: part.Amount}
+	}
+	return LeavingRest{
+		Environment: environment, Payments: r.Payments, Claims: r.Claims, Pending: of["pending"], Available: of["available"],
+		Frozen: of["frozen"], Reserve: of["reserve"], Suspense: of["suspense"], InTransit: of["in_transit"],
+		WaitsFor: cmp.Or(r.Waits, "nothing"),
+	}
 }

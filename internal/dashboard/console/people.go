@@ -27,7 +27,6 @@ type operatorsView struct {
 	TokenOf string // its name
 	Roles   []frame.Option
 	Dual    []operators.DualControl
-	Manages bool // the visitor may change operators
 }
 
 func (c *pages) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -52,7 +51,6 @@ func (c *pages) showOperators(w http.ResponseWriter, r *http.Request, v *frame.V
 	for _, role := range operators.Roles() {
 		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
 	}
-	view.Manages = v.User.Operator.May(operators.Manage)
 	return c.Room.ShowStatus(w, r, v, status, "operators", view)
 }
 

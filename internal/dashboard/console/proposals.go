@@ -60,7 +60,6 @@ type proposalView struct {
 	proposalRow
 	Facts []detail
 	Own   bool
-	May   bool // the visitor's role has the right
 }
 
 func (c *pages) proposal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -72,7 +71,7 @@ func (c *pages) showProposal(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if err != nil {
 		return base.OrRefuse(err, problem.New(problem.NotFound, base.NoPage))
 	}
-	view := proposalView{Form: typed, Own: p.MadeBy == v.User.ID, May: v.User.Operator.May(p.Right)}
+	view := proposalView{Form: typed, Own: p.MadeBy == v.User.ID}
 	if view.proposalRow, err = c.proposalRow(r, map[string]string{}, p); err != nil {
 		return err
 	}

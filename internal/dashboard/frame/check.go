@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // Check returns an error for each mistake in the pages of all rooms: a missing text or part, a template that a page
@@ -102,6 +106,10 @@ func (r *Pages) checkCalls(tree *parse.Tree) error {
 				if _, known := r.text(languages[0], key); !known {
 					wrong = fmt.Errorf("it asks for the text %q, which does not exist", key)
 				}
+			}
+		case "May":
+			if right, ok := literal(1); ok && !slices.Contains(operators.Rights(), operators.Right(right)) && !slices.Contains(merchants.PeopleRights(), merchants.Right(right)) {
+				wrong = fmt.Errorf("it asks for the right %q, which does not exist", right)
 			}
 		case "part":
 			part, ok := literal(2)

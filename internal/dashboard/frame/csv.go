@@ -94,6 +94,23 @@ func (a *archive) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
+// mostReads is how many places there are for pages that read much, as in the admin API: one operator gets two, and the last place is never
+// given (limit.Places).
+const mostReads = 5
+
+// ReadMuch takes one of the few places for what reads much (OPR-4). It is free again when the request ends.
+//
+// Errors: rate_limited.
+func (s *Site) ReadMuch(w http.ResponseWriter, r *http.Request, v *Visit) error {
+	leave, ok := s.reads.Enter(v.User.ID)
+	if !ok {
+		w.Header().Set("Retry-After", retrySoon)
+		return problem.New(problem.RateLimited, readsAtOnce)
+	}
+	context.AfterFunc(r.Context(), leave)
+	return nil
+}
+
 func newCSV(w http.ResponseWriter, sheet statement.Sheet, name string, header []string) *CSV {
 	return &CSV{w: w, sheet: sheet, name: name, header: header}
 }

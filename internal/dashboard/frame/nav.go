@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // Item is a line of the navigation.
@@ -65,37 +66,38 @@ type Quick struct {
 	Icon        string          // that of the Item it belongs to, whose words stand beside it
 	Right       merchants.Right // as of an Item
 	SandboxOnly bool
+	Operators   operators.Right // of the console: whoever lacks it does not find the page
 }
 
 // Quicks are those of a shop.
 func Quicks() []Quick {
 	return []Quick{
-		{"link", "payments/link", "payments", merchants.RightPayments, false},
-		{"links", "payments/links", "payments", merchants.RightRead, false},
-		{"test", "payments/test", "payments", merchants.RightPayments, true},
-		{"reserve", "balance/reserve", "balance", merchants.RightRead, false},
-		{"withdraw", "withdrawals/new", "withdrawals", merchants.RightWithdrawals, false},
-		{"wallets", "wallets", "withdrawals", merchants.RightRead, false},
-		{"wallet", "wallets/new", "withdrawals", merchants.RightWithdrawals, false},
-		{"funnel", "analytics/checkouts", "analytics", merchants.RightRead, false},
-		{"waits", "analytics/waits", "analytics", merchants.RightRead, false},
-		{"key", "keys/new", "keys", merchants.RightKeys, false},
-		{"webhook", "webhooks/new", "webhooks", merchants.RightWebhooks, false},
-		{"follow", "events/live", "events", merchants.RightRead, false},
-		{"brand", "shop/brand", "shop", merchants.RightRead, false},
-		{"shop", "shop/new", "shop", merchants.RightShop, false},
-		{"invite", "team/invite", "team", merchants.RightTeam, false},
-		{"roles", "team/roles", "team", merchants.RightTeam, false},
+		{"link", "payments/link", "payments", merchants.RightPayments, false, ""},
+		{"links", "payments/links", "payments", merchants.RightRead, false, ""},
+		{"test", "payments/test", "payments", merchants.RightPayments, true, ""},
+		{"reserve", "balance/reserve", "balance", merchants.RightRead, false, ""},
+		{"withdraw", "withdrawals/new", "withdrawals", merchants.RightWithdrawals, false, ""},
+		{"wallets", "wallets", "withdrawals", merchants.RightRead, false, ""},
+		{"wallet", "wallets/new", "withdrawals", merchants.RightWithdrawals, false, ""},
+		{"funnel", "analytics/checkouts", "analytics", merchants.RightRead, false, ""},
+		{"waits", "analytics/waits", "analytics", merchants.RightRead, false, ""},
+		{"key", "keys/new", "keys", merchants.RightKeys, false, ""},
+		{"webhook", "webhooks/new", "webhooks", merchants.RightWebhooks, false, ""},
+		{"follow", "events/live", "events", merchants.RightRead, false, ""},
+		{"brand", "shop/brand", "shop", merchants.RightRead, false, ""},
+		{"shop", "shop/new", "shop", merchants.RightShop, false, ""},
+		{"invite", "team/invite", "team", merchants.RightTeam, false, ""},
+		{"roles", "team/roles", "team", merchants.RightTeam, false, ""},
 	}
 }
 
 // ConsoleQuicks are those of the operator's console.
 func ConsoleQuicks() []Quick {
 	return []Quick{
-		{"merchant", "merchants/new", "merchants", "", false},
-		{"provider", "accounts/new", "providers", "", false},
-		{"routing", "routing/edit", "rules", "", false},
-		{"adjustment", "adjustments/new", "adjustments", "", false},
+		{"merchant", "merchants/new", "merchants", "", false, operators.Merchants},
+		{"provider", "accounts/new", "providers", "", false, operators.Credentials},
+		{"routing", "routing/edit", "rules", "", false, operators.Routing},
+		{"adjustment", "adjustments/new", "adjustments", "", false, operators.Adjustments},
 	}
 }
 
@@ -108,7 +110,7 @@ func (p *Page) more(groups []NavGroup) (list []Choice) {
 	for _, group := range groups {
 		for _, link := range group.Links {
 			for _, q := range quicks {
-				if q.Icon == link.Key && (q.Right == "" || p.Visit.May(q.Right)) && !(q.SandboxOnly && p.Visit.Live) {
+				if q.Icon == link.Key && (q.Right == "" || p.Visit.May(q.Right)) && (q.Operators == "" || p.May(string(q.Operators))) && !(q.SandboxOnly && p.Visit.Live) {
 					do, _ := p.room.text(p.lang, "do_"+q.Key)
 					list = append(list, Choice{Label: do, Detail: link.Label, URL: p.Link(q.Path), Icon: q.Icon})
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // Page is what templates get.
@@ -216,8 +217,17 @@ func (p *Page) With(name string, value any) string {
 // Here is the present address without its query.
 func (p *Page) Here() string { return p.room.frame.Root + p.path }
 
-// May reports whether the visitor has a right.
-func (p *Page) May(right string) bool { return p.Visit != nil && p.Visit.May(merchants.Right(right)) }
+// May reports whether the visitor has a right: at the merchant, or on the console's pages as an operator (OPR-1). It decides what a page
+// shows, and nothing else: each page and action asks again.
+func (p *Page) May(right string) bool {
+	switch {
+	case p.Visit == nil:
+		return false
+	case p.Frame.Console:
+		return p.Visit.User.Operator.May(operators.Right(right))
+	}
+	return p.Visit.May(merchants.Right(right))
+}
 
 // DocsLink is the address of a place in the docs: an anchor, or a path with one.
 func (p *Page) DocsLink(anchor string) string {

@@ -11,6 +11,7 @@ var (
 	formTooLarge    = problem.Define("page.form_too_large")
 	pagesWatch      = problem.Define("page.many_watch")
 	pageOutOfReach  = problem.Define("page.out_of_reach")
+	readsAtOnce     = problem.Define("page.reads_at_once")
 	UnknownLanguage = problem.Define("page.unknown_language")
 	pageUsedWrongly = problem.Define("page.used_wrongly")
 )

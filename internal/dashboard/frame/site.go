@@ -82,6 +82,7 @@ type Site struct {
 	end     context.CancelFunc
 	streams streams
 	files   *limit.Places // that are being written, by user and merchant
+	reads   *limit.Places // pages that read much, by operator
 }
 
 // retrySoon is the value of Retry-After if a place will be free again within seconds.
@@ -95,7 +96,7 @@ func NewSite(f *Frame, uses Uses, gate Gate, log *slog.Logger, base string) (*Si
 	}
 	s := &Site{
 		Frame: f, Uses: uses, gate: gate, log: log, root: strings.TrimSuffix(public.Path, "/"),
-		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles),
+		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles), reads: limit.NewPlaces(mostReads),
 	}
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
 		return nil, err

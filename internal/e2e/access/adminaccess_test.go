@@ -1,17 +1,21 @@
 package access
 
 import (
-	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/pay/operators"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -234,8 +238,11 @@ GET /invitations
 GET /invitations/{id}
 GET /keys/{id}
 GET /merchants
+GET /merchants/leaving
 GET /merchants/{id}
+GET /merchants/{id}/export
 GET /merchants/{id}/keys
+GET /merchants/{id}/leaving
 GET /merchants/{id}/sandbox/reset
 GET /merchants/{id}/shops
 GET /notifications
@@ -339,5 +346,76 @@ PUT /users/{id}/operator-role
 PUT /users/{id}/role` {
 			t.Errorf("the document has other endpoints:\n%s", got)
 		}
+	})
+}
+
+// pageOf reads a page of a list: a member of each row, and the cursor of the next page, "" on the last one.
+func pageOf(t *testing.T, op harness.Operator, list, member string, limit int, after string) (rows []string, next string) {
+	t.Helper()
+	separator := "?"
+	if strings.Contains(list, "?") {
+		separator = "&"
+	}
+	r := op.Get(t, fmt.Sprintf("%s%slimit=%d&startingAfter=%s", list, separator, limit, url.QueryEscape(after))).Want(t, http.StatusOK)
+	var page struct {
+		Data       []map[string]any
+		Pagination struct{ NextCursor string }
+	}
+	harness.Must(t, json.Unmarshal(r.Body, &page))
+	for _, row := range page.Data {
+		rows = append(rows, fmt.Sprint(row[member]))
+	}
+	return rows, page.Pagination.NextCursor
+}
+
+// restOf reads all pages of a list behind a cursor.
+func restOf(t *testing.T, op harness.Operator, list, member, after string) (rows []string) {
+	t.Helper()
+	for after != "" {
+		var page []string
+		page, after = pageOf(t, op, list, member, 2, after)
+		rows = append(rows, page...)
+	}
+	return rows
+}
+
+// The next page of a list is right although rows of it went away meanwhile: one of the page before, its last one, and one that is to come.
+func TestPagesOfListsWhoseRowsGoAway(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		u, of := providertest.NewUpstream(t, "key-1"), "?merchantId="+o.Merchant.ID
+		for i, name := range []string{"e", "c", "a", "b", "d", "f"} {
+			op.Post(t, "/operators", fmt.Sprintf(`{"name":"a-bot-%s","role":"viewer"}`, name)).Want(t, http.StatusCreated)
+			op.Post(t, "/accounts", harness.PlainAccount("bank-"+name, u, fmt.Sprintf(`,"priority":%d`, 9+i))).Want(t, http.StatusCreated)
+			op.Post(t, "/invitations", fmt.Sprintf(`{"email":"%s@acme.example","merchantId":%q,"role":"viewer"}`, name, o.Merchant.ID)).Want(t, http.StatusCreated)
+			op.Post(t, "/merchants/"+o.Merchant.ID+"/keys", `{"environment":"sandbox"}`).Want(t, http.StatusCreated)
+			o.Staff(t, people.Viewer)
+			op.NewShop(t).Create(t, harness.Card)
+		}
+		for _, list := range []struct{ path, member, remove string }{
+			{"/operators", "name", "/operators/%s"}, {"/accounts", "id", "/accounts/%s"}, {"/invitations" + of, "id", "/invitations/%s" + of},
+			{"/users" + of, "id", "/users/%s" + of}, {"/merchants/" + o.Merchant.ID + "/keys", "id", "/keys/%s"},
+		} {
+			all, _ := pageOf(t, op, list.path, list.member, 100, "")
+			first, next := pageOf(t, op, list.path, list.member, 3, "")
+			if len(all) < 6 || !slices.Equal(first, all[:3]) {
+				t.Fatalf("%s has %v, and on its first page %v", list.path, all, first)
+			}
+			for _, i := range []int{1, 2, 4} {
+				op.Remove(t, fmt.Sprintf(list.remove, all[i])).Want(t, http.StatusOK)
+			}
+			want := slices.Concat(all[3:4], all[5:])
+			if rest := restOf(t, op, list.path, list.member, next); !slices.Equal(rest, want) {
+				t.Errorf("behind its first page %s has %v, want %v", list.path, rest, want)
+			}
+		}
+		for path, member := range map[string]string{"/seals/heads": "merchantId", "/rates": "currency"} {
+			harness.Eventually(t, "page by page "+path+" is as a whole", func() bool { // a chain may begin meanwhile
+				all, _ := pageOf(t, op, path, member, 100, "")
+				first, next := pageOf(t, op, path, member, 1, "")
+				return len(all) > 6 && slices.Equal(slices.Concat(first, restOf(t, op, path, member, next)), all)
+			})
+		}
+		op.Get(t, "/seals/heads?startingAfter=mer_1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
 	})
 }

@@ -1,16 +1,22 @@
 package access
 
 import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/getkin/kin-openapi/openapi3"
-	"net/http"
-	"net/url"
-	"strings"
-	"testing"
 )
 
 const (
@@ -363,6 +369,98 @@ func TestAdminAPIDecidesCases(t *testing.T) {
 		op.Post(t, notice+"/close", `{"note":"given back at the provider"}`).Want(t, fine)
 		if r := op.Post(t, notice+"/close", `{"note":"once more"}`); !strings.HasPrefix(r.Problem(t), "409 conflict_state") {
 			t.Errorf("a notification is closed twice: %s", r)
+		}
+	})
+}
+
+// A name that was removed and is given again is another token: it gets no reply of the earlier one's keys.
+func TestNameGivenAgainHasItsOwnKeys(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		const body, key = `{"name":"Acme","email":"ops@acme.example"}`, "Idempotency-Key: deploy-1"
+		bot := op.Operator(t, "bot", op.Log)
+		first := bot.Ask(t, http.MethodPost, "/merchants", body, key).Want(t, created)
+		op.Remove(t, "/operators/bot").Want(t, fine)
+		bot.Ask(t, http.MethodPost, "/merchants", body, key).Refused(t, "401 invalid_token authentication_error")
+		op.Clock.Advance(time.Second)
+		again := op.Operator(t, "bot", op.Log)
+		for range 2 {
+			r := again.Ask(t, http.MethodPost, "/merchants", body, key).Want(t, created)
+			if r.Text(t, "merchant.id") == first.Text(t, "merchant.id") || strings.Contains(string(r.Body), first.Text(t, "keys.production.secret")) {
+				t.Errorf("the new token gets what the old one was shown: %s", r)
+			}
+		}
+		if r := again.Get(t, "/merchants?text=Acme").Want(t, fine); strings.Count(string(r.Body), `"email"`) != 2 {
+			t.Errorf("two tokens made %s", r)
+		}
+	})
+}
+
+// A node that dies before it has stored the reply leaves a repeat without one: it is refused, and does nothing (IDEM-13).
+func TestLostReplyIsNotDoneAgain(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		const body, key = `{"name":"Acme","email":"ops@acme.example"}`, "Idempotency-Key: deploy-1"
+		op.Ask(t, http.MethodPost, "/merchants", body, key).Want(t, created)
+		exec, closeDB := op.Exec(t)
+		defer closeDB()
+		exec(`DELETE FROM once WHERE id LIKE '%|reply'`)
+		for range 2 {
+			op.Ask(t, http.MethodPost, "/merchants", body, key).Refused(t, "409 idempotency_conflict idempotency_error reason=reply_lost")
+		}
+		op.Ask(t, http.MethodPost, "/merchants", `{"name":"Bolt","email":"ops@acme.example"}`, key).Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		if r := op.Get(t, "/merchants").Want(t, fine); strings.Count(string(r.Body), `"email"`) != 1 {
+			t.Errorf("a repeat of a request whose reply is lost made %s", r)
+		}
+		op.Ask(t, http.MethodPost, "/merchants", body, "Idempotency-Key: deploy-2").Want(t, created)
+	})
+}
+
+// sentAtOnce sends one request with one key several times at once, to the nodes in turn. It fails the test unless one merchant is made, of
+// which every reply is, or says that the first is still being stored, and of which a later repeat has the same reply.
+func sentAtOnce(t *testing.T, key string, nodes ...harness.Operator) {
+	t.Helper()
+	body := fmt.Sprintf(`{"name":%q,"email":"ops@acme.example"}`, key)
+	replies := make([]harness.Reply, 8)
+	var all sync.WaitGroup
+	for i := range replies {
+		all.Go(func() {
+			replies[i] = nodes[i%len(nodes)].Ask(t, http.MethodPost, "/merchants", body, "Idempotency-Key: "+key)
+		})
+	}
+	all.Wait()
+	for _, node := range nodes {
+		last := node.Ask(t, http.MethodPost, "/merchants", body, "Idempotency-Key: "+key).Want(t, created)
+		if last.Header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("a repeat of %s is done again: %s", key, last)
+		}
+		for _, r := range replies {
+			if r.Status != created && r.Problem(t) != "409 idempotency_conflict idempotency_error reason=reply_lost" || r.Status == created && string(r.Body) != string(last.Body) {
+				t.Errorf("a request with the key %s gets %s, and a later one %s", key, r, last)
+			}
+		}
+		if list := node.Get(t, "/merchants?text="+key).Want(t, fine); strings.Count(string(list.Body), `"email"`) != 1 {
+			t.Errorf("%d requests with the key %s made %s", len(replies), key, list)
+		}
+	}
+}
+
+// One key that comes several times at once does its work once, on one node and on two (IDEM-13).
+func TestOneKeyAtOnceOfAnOperatorIsDoneOnce(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		for i := range 5 {
+			sentAtOnce(t, fmt.Sprintf("alone-%d", i), op)
+		}
+	})
+	t.Run("two nodes", func(t *testing.T) {
+		t.Parallel()
+		database, clock, log := dbtest.Postgres(t), &harness.Clock{}, &harness.Diary{}
+		node := func() *harness.Instance {
+			return harness.StartWith(t, database, clock, func(c *daemon.Config) { c.Admin = "127.0.0.1:0" })
+		}
+		a := node().Operator(t, "ana", log)
+		b := a
+		b.Instance = node()
+		for i := range 5 {
+			sentAtOnce(t, fmt.Sprintf("both-%d", i), a, b)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // atOnce sends each request on its own connection. It holds the last byte of each back, and then
@@ -132,5 +134,61 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 		_, err := s.App.Privacy.EraseShopper(ctx, ana, who, false)
 		harness.Must(t, err)
 		choose(token).Refused(t, "404 checkout_session_not_found invalid_request_error")
+	})
+}
+
+// exportsUnread begins an export of a merchant that nobody reads, so that it does not end. The function that is returned ends it.
+func exportsUnread(t *testing.T, op harness.Operator, merchant string) func() {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, op.AdminURL+"/merchants/"+merchant+"/export", nil)
+	harness.Must(t, err)
+	req.Header.Set("Authorization", "Bearer "+op.Token)
+	res, err := http.DefaultClient.Do(req)
+	harness.Must(t, err)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("an export gets %d", res.StatusCode)
+	}
+	return func() { _ = res.Body.Close() }
+}
+
+// Few requests that read much are carried out at a time: of one person two, whatever the number of tokens, so that a viewer cannot occupy
+// the machine; and another person gets one meanwhile (OPR-4).
+func TestHeavyReadsAreBounded(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		_, claim := o.Dispute(t, true)
+		for range 4 { // more than a connection holds that nobody reads
+			picture := make([]byte, 6<<20)
+			_, _ = rand.Read(picture)
+			o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceFile("image/png", "large.png", append([]byte("\x89PNG\r\n\x1a\n"), picture...))).Want(t, http.StatusCreated)
+		}
+		bea := harness.OperatorWithRole(t, o, operators.Support)
+		token := func(name string) harness.Operator {
+			return harness.OperatorToken(t, op.Instance, auth.Newcomer{Name: name, Role: operators.Support, Person: bea.User.ID}, op.Log)
+		}
+		laptop, phone := token("bea-laptop"), token("bea-phone")
+		ends := []func(){exportsUnread(t, laptop, o.Merchant.ID), exportsUnread(t, phone, o.Merchant.ID)}
+		from := op.Clock.Now().Add(-time.Hour).Format(time.RFC3339)
+		for call, body := range map[string]string{
+			"GET /seals/heads": "", "GET /stories/" + claim: "", "GET /merchants/leaving": "", "GET /merchants/" + o.Merchant.ID + "/export": "",
+			"POST /routing-replays": fmt.Sprintf(`{"file":"order: priority\n","from":%q}`, from), "POST /shopper-exports": `{"transactionId":"TXN-1"}`,
+			"POST /plan-replays": fmt.Sprintf(`{"plan":{"name":"gold","prices":[{"percent":2}],"settlement":{"delay":"48h"}},"from":%q}`, from),
+		} {
+			method, path, _ := strings.Cut(call, " ")
+			for _, by := range []harness.Operator{laptop, phone} {
+				r := by.Ask(t, method, path, body)
+				if r.Refused(t, "429 rate_limited rate_limit_error"); r.Header.Get("Retry-After") == "" {
+					t.Errorf("%s does not say when to come back: %s", call, r)
+				}
+			}
+			if r := op.Ask(t, method, path, body); r.Status == http.StatusTooManyRequests {
+				t.Errorf("%s of another person gets %s", call, r)
+			}
+		}
+		laptop.Get(t, "/merchants").Want(t, http.StatusOK)
+		for _, end := range ends {
+			end()
+		}
+		harness.Eventually(t, "the places are free again", func() bool { return laptop.Get(t, "/seals/heads").Status == http.StatusOK })
 	})
 }

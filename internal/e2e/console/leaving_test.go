@@ -27,6 +27,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
@@ -176,13 +177,10 @@ func nothingBegins(t *testing.T, o harness.Client, session string) {
 	}
 }
 
-// exported checks the archive of what is the merchant's.
-func exported(t *testing.T, o harness.Client) {
+// unpacked returns the files of an archive by their names.
+func unpacked(t *testing.T, archive []byte) map[string][]byte {
 	t.Helper()
-	var archive bytes.Buffer
-	made, err := o.App.Leaving.Export(ctx, o.App.Self(), o.Merchant.ID, &archive)
-	harness.Must(t, err)
-	z, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	harness.Must(t, err)
 	files := map[string][]byte{}
 	for _, f := range z.File {
@@ -191,6 +189,16 @@ func exported(t *testing.T, o harness.Client) {
 		files[f.Name], err = io.ReadAll(r)
 		harness.Must(t, err)
 	}
+	return files
+}
+
+// exported checks the archive of what is the merchant's.
+func exported(t *testing.T, o harness.Client) {
+	t.Helper()
+	var archive bytes.Buffer
+	made, err := o.App.Leaving.Export(ctx, o.App.Self(), o.Merchant.ID, &archive)
+	harness.Must(t, err)
+	files := unpacked(t, archive.Bytes())
 	var manifest leaving.Manifest
 	harness.Must(t, json.Unmarshal(files["manifest.json"], &manifest))
 	if len(manifest.Files) != len(files)-1 || len(made.Files) != len(manifest.Files) {
@@ -320,4 +328,54 @@ func TestServiceWithoutSandboxes(t *testing.T) {
 	if page := o.Staff(t, people.Owner).Page(t, "/dashboard/"+o.Shop.ID+"/production"); strings.Contains(page, ">Sandbox<") {
 		t.Error("the dashboard shows the switch to a sandbox that is off")
 	}
+}
+
+// Programs of the operator read what merchants that leave still have, and export what is theirs; the audit log has that.
+func TestAdminAPIExportsAMerchant(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o, other := op.NewShop(t), op.NewShop(t)
+		payment, foreign := o.Create(t, harness.Card), other.Create(t, harness.Card)
+		path := "/merchants/" + o.Merchant.ID
+		for _, of := range []string{"/export", "/leaving"} {
+			op.Get(t, "/merchants/mer_nobody"+of).Refused(t, "404 not_found invalid_request_error")
+		}
+		r := op.Get(t, path+"/export").Want(t, http.StatusOK)
+		if kind, name := r.Header.Get("Content-Type"), r.Header.Get("Content-Disposition"); kind != "application/zip" || !strings.Contains(name, o.Merchant.ID+".zip") {
+			t.Errorf("an export is %s, %s", kind, name)
+		}
+		files := unpacked(t, r.Body)
+		var manifest leaving.Manifest
+		harness.Must(t, json.Unmarshal(files["manifest.json"], &manifest))
+		if len(manifest.Files) != len(files)-1 || len(files) < 20 || manifest.Merchant != o.Merchant.ID {
+			t.Errorf("the manifest of %d files is %+v", len(files), manifest)
+		}
+		for name, text := range files {
+			if strings.Contains(string(text), o.Live.Secret) || strings.Contains(string(text), foreign) || strings.Contains(string(text), other.Merchant.ID) {
+				t.Errorf("%s of an export has a key, or what is another merchant's", name)
+			}
+		}
+		if !strings.Contains(string(files["payments.jsonl"]), payment) {
+			t.Errorf("the exported payments are %s", files["payments.jsonl"])
+		}
+		op.Did(t, audit.MerchantExport, o.Merchant.ID, r)
+		viewer := harness.OperatorToken(t, op.Instance, auth.Newcomer{Name: "eva", Role: operators.Viewer}, op.Log)
+		viewer.Get(t, path+"/export").Refused(t, "403 forbidden permission_error reason=role")
+		viewer.Get(t, path+"/leaving").Want(t, http.StatusOK)
+
+		if r := op.Get(t, path+"/leaving").Want(t, http.StatusOK); r.Text(t, "closedAt") != "null" && r.Text(t, "closedAt") != "<nil>" || r.Text(t, "environments.1.waitsFor") != leaving.WaitsOpen || r.Text(t, "environments.1.pending") == "0" || r.Text(t, "environments.0.waitsFor") != "nothing" {
+			t.Errorf("an open merchant with money that is not settled is %s", r)
+		}
+		if r := op.Get(t, "/merchants/leaving").Want(t, http.StatusOK); strings.Contains(string(r.Body), o.Merchant.ID) {
+			t.Errorf("nobody leaves: %s", r)
+		}
+		for _, id := range []string{o.Merchant.ID, other.Merchant.ID} {
+			op.Post(t, "/merchants/"+id+"/close", `{"reason":"You asked us to"}`).Want(t, http.StatusOK)
+		}
+		first := op.Get(t, "/merchants/leaving?limit=1").Want(t, http.StatusOK)
+		op.Post(t, path+"/reopen", "").Want(t, http.StatusOK)
+		second := op.Get(t, "/merchants/leaving?limit=1&startingAfter="+first.Text(t, "pagination.nextCursor")).Want(t, http.StatusOK)
+		if first.Text(t, "data.0.merchantId") != o.Merchant.ID || second.Text(t, "data.0.merchantId") != other.Merchant.ID || second.Text(t, "data.0.environments.0.environment") != "production" {
+			t.Errorf("those that leave are %s, and then %s", first, second)
+		}
+	})
 }

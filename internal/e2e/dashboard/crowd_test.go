@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/pquerna/otp/totp"
@@ -174,4 +175,40 @@ func TestFilesLeaveRoomForOthers(t *testing.T) {
 	if ask(u, "/refunds.csv", w); w.Code != http.StatusOK {
 		t.Errorf("once the files are read, the next gets %d", w.Code)
 	}
+}
+
+// One operator does not hold all that a node reads at a time for pages of the console that read much (OPR-4).
+func TestConsoleReadsLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	op, other := harness.OperatorWithRole(t, o, operators.Viewer), harness.OperatorWithRole(t, o, operators.Viewer)
+	log := slog.New(slog.DiscardHandler)
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: s.URL})
+	harness.Must(t, err)
+	held, end := context.WithCancel(ctx) // requests that are not answered yet
+	ask := func(who harness.Staff, path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(held, http.MethodGet, who.At(path), nil)
+		r.AddCookie(&http.Cookie{Name: "cascada", Value: who.Cookie})
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		return w
+	}
+	for _, path := range []string{"/dashboard/console/seals", "/dashboard/console/seals/heads.txt"} {
+		if w := ask(op, path); w.Code != http.StatusOK {
+			t.Errorf("%s gets %d", path, w.Code)
+		}
+	}
+	if w := ask(op, "/dashboard/console/seals"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("the third page of an operator gets %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	if w := ask(op, "/dashboard/console"); w.Code != http.StatusOK {
+		t.Errorf("a page that reads little gets %d", w.Code)
+	}
+	if w := ask(other, "/dashboard/console/seals"); w.Code != http.StatusOK {
+		t.Errorf("the page of another operator gets %d", w.Code)
+	}
+	end()
+	held = ctx
+	harness.Eventually(t, "the places are free again", func() bool { return ask(op, "/dashboard/console/seals").Code == http.StatusOK })
 }

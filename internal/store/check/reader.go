@@ -126,6 +126,23 @@ func (r *Reader) Heads(ctx context.Context, each func(Newest) error) error {
 	return err
 }
 
+// HeadsAfter lists the newest block of the chains that come after one, by merchant, the sandbox first; nil: of the first chains.
+func (r *Reader) HeadsAfter(ctx context.Context, after *merchants.Scope, limit int) (heads []Newest, err error) {
+	var at merchants.Scope
+	if after != nil {
+		at = *after
+	}
+	err = r.read(ctx, func(ask engine.Asking) error {
+		heads = nil
+		return ask(selectHeadsAfter, []any{at.Merchant, at.Live, after == nil, limit}, func(row engine.Row) error {
+			head, err := scanNewest(row)
+			heads = append(heads, head)
+			return err
+		})
+	})
+	return heads, err
+}
+
 // CheckHead proves that a chain still has a block that was once its head: nobody cut and rebuilt the chain.
 func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error) {
 	hash := ""

@@ -47,6 +47,11 @@ SELECT b.merchant, b.live, b.n, b.hash, b.at FROM blocks AS b
 JOIN (SELECT merchant, live, max(n) AS n FROM blocks GROUP BY merchant, live) AS m
   ON m.merchant = b.merchant AND m.live = b.live AND m.n = b.n
 ORDER BY b.merchant, b.live`)
+	selectHeadsAfter = engine.Statement(`
+SELECT b.merchant, b.live, b.n, b.hash, b.at FROM blocks AS b
+JOIN (SELECT merchant, live, max(n) AS n FROM blocks WHERE merchant >= $1 AND (merchant > $1 OR live > $2 OR $3) GROUP BY merchant, live ORDER BY merchant, live LIMIT $4) AS m
+  ON m.merchant = b.merchant AND m.live = b.live AND m.n = b.n
+ORDER BY b.merchant, b.live`)
 	selectBlockHash = engine.Statement(`SELECT hash FROM blocks WHERE merchant = $1 AND live = $2 AND n = $3`)
 )
 

@@ -161,6 +161,9 @@ type chain struct {
 const shownChains = 100
 
 func (b *pages) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := b.ReadMuch(w, r, v); err != nil {
+		return err
+	}
 	return b.showSeals(w, r, v, http.StatusOK, sealsView{})
 }
 
@@ -187,7 +190,10 @@ func (b *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 // heads is the file of the newest blocks, as cascada seal head prints it.
-func (b *pages) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+func (b *pages) heads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := b.ReadMuch(w, r, v); err != nil {
+		return err
+	}
 	var file strings.Builder
 	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		fmt.Fprintln(&file, n.String())
@@ -202,6 +208,9 @@ func (b *pages) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) er
 
 // compareHeads proves that the chains continue from a file of heads, as cascada check --heads does.
 func (b *pages) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := b.ReadMuch(w, r, v); err != nil {
+		return err
+	}
 	_, content, err := file(r, "heads")
 	var view sealsView
 	if err == nil {

@@ -14,16 +14,16 @@ import (
 
 type paymentView struct {
 	desk.Form
-	Payment  pay.Payment
-	Rail     string
-	Attempts []attempt
-	Accounts []shape.Verdict // what each account would say now
-	Rules    []shape.RoutingVerdict
-	Pages    *desk.Accounts
-	Notices  []pay.KeptNotice
-	Story    string
-	Unsure   bool
-	MayEnd   bool // it may be resolved: its end is not known, or a late word can come
+	Payment    pay.Payment
+	Rail       string
+	Attempts   []attempt
+	Accounts   []shape.Verdict // what each account would say now
+	Rules      []shape.RoutingVerdict
+	Pages      *desk.Accounts
+	Notices    []pay.KeptNotice
+	Story      string
+	Unsure     bool
+	Resolvable bool // it may be resolved: its end is not known, or a late word can come
 }
 
 // attempt is one try at one account.
@@ -49,7 +49,7 @@ func (u *pages) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Vis
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Pages: desk.NewAccounts(ctx, u.Uses.Providers), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Rules: told.Rules, Unsure: !e.Payment.Times.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
+	view := paymentView{Form: typed, Pages: desk.NewAccounts(ctx, u.Uses.Providers), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Rules: told.Rules, Unsure: !e.Payment.Times.Unsure.IsZero(), Resolvable: resolvable(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}

@@ -94,7 +94,6 @@ type editView struct {
 	Versions []plans.Version
 	Replayed []earned
 	Checked  bool
-	May      bool
 }
 
 // edit shows a plan as a file, or an empty file for a new one.
@@ -119,7 +118,6 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 	if view.Name != "" {
 		view.Versions = p.uses.Plans.Book().Versions(view.Name)
 	}
-	view.May = v.User.Operator.May(operators.Prices)
 	return p.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
@@ -146,6 +144,9 @@ func (p *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		days, err := strconv.Atoi(view.Value("since"))
 		if err != nil || days < 1 || days > 366 {
 			days = 31
+		}
+		if err := p.ReadMuch(w, r, v); err != nil {
+			return refused(err)
 		}
 		now := p.uses.Now()
 		done, err := p.uses.Plans.Replay(r.Context(), appplans.Replay{Plan: plan, Live: true, From: now.AddDate(0, 0, -days), To: now})
