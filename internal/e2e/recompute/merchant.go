@@ -268,6 +268,11 @@ func (m *merchant) compareSettlements() error {
 // compareLine compares a line of a report with what the payment's terms say, and adds what they say to the sums.
 func (m *merchant) compareLine(what string, l map[string]string, total sums) error {
 	p, known := m.paid[l["Transaction"]]
+	if l["Type"] == "Reserve release" { // no fee: it gives back what was held
+		m.is(what+" net", rat(l["Net (USD)"]), new(big.Rat).Mul(rat(l["Reserve (USD)"]), big.NewRat(-100, 1)))
+		total.add("net", new(big.Rat).Mul(rat(l["Net (USD)"]), big.NewRat(100, 1)))
+		return nil
+	}
 	if !known {
 		return fmt.Errorf("%s is about no payment: %v", what, l)
 	}
