@@ -845,6 +845,27 @@ func (e LeavingRestWaitsFor) Valid() bool {
 	}
 }
 
+// Defines values for LimitsBodySchedule.
+const (
+	LimitsBodyScheduleAutomatic LimitsBodySchedule = "automatic"
+	LimitsBodyScheduleOnRequest LimitsBodySchedule = "on_request"
+	LimitsBodySchedulePlan      LimitsBodySchedule = "plan"
+)
+
+// Valid indicates whether the value is a known member of the LimitsBodySchedule enum.
+func (e LimitsBodySchedule) Valid() bool {
+	switch e {
+	case LimitsBodyScheduleAutomatic:
+		return true
+	case LimitsBodyScheduleOnRequest:
+		return true
+	case LimitsBodySchedulePlan:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MerchantLanguage.
 const (
 	MerchantLanguageEn MerchantLanguage = "en"
@@ -1424,6 +1445,45 @@ func (e PayoutLimitsEnvironment) Valid() bool {
 	case PayoutLimitsEnvironmentProduction:
 		return true
 	case PayoutLimitsEnvironmentSandbox:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PayoutLimitsSchedule.
+const (
+	PayoutLimitsScheduleAutomatic PayoutLimitsSchedule = "automatic"
+	PayoutLimitsScheduleOnRequest PayoutLimitsSchedule = "on_request"
+	PayoutLimitsSchedulePlan      PayoutLimitsSchedule = "plan"
+)
+
+// Valid indicates whether the value is a known member of the PayoutLimitsSchedule enum.
+func (e PayoutLimitsSchedule) Valid() bool {
+	switch e {
+	case PayoutLimitsScheduleAutomatic:
+		return true
+	case PayoutLimitsScheduleOnRequest:
+		return true
+	case PayoutLimitsSchedulePlan:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanPayoutsSchedule.
+const (
+	PlanPayoutsScheduleAutomatic PlanPayoutsSchedule = "automatic"
+	PlanPayoutsScheduleOnRequest PlanPayoutsSchedule = "on_request"
+)
+
+// Valid indicates whether the value is a known member of the PlanPayoutsSchedule enum.
+func (e PlanPayoutsSchedule) Valid() bool {
+	switch e {
+	case PlanPayoutsScheduleAutomatic:
+		return true
+	case PlanPayoutsScheduleOnRequest:
 		return true
 	default:
 		return false
@@ -3641,6 +3701,22 @@ type ExportedBatch struct {
 	Content []byte `json:"content"`
 }
 
+// FeeTax defines model for FeeTax.
+type FeeTax struct {
+	// Amount USD
+	//
+	// Examples: 25.5
+	Amount json.Number `json:"amount"`
+
+	// Name Examples: IVA
+	Name string `json:"name"`
+
+	// Percent Of the fees
+	//
+	// Examples: 16
+	Percent json.Number `json:"percent"`
+}
+
 // Fees defines model for Fees.
 type Fees struct {
 	// Network Major units, an exact decimal
@@ -3662,6 +3738,16 @@ type Fees struct {
 	//
 	// Examples: 25.5
 	Tax *json.Number `json:"tax,omitempty"`
+
+	// TaxName Of the tax; left out with it, and in a settlement's sums, whose taxes lists each
+	//
+	// Examples: IVA
+	TaxName *string `json:"taxName,omitempty"`
+
+	// TaxPercent Percent of the other fees; left out with taxName
+	//
+	// Examples: 16
+	TaxPercent *json.Number `json:"taxPercent,omitempty"`
 
 	// Total Major units, an exact decimal
 	//
@@ -3998,15 +4084,12 @@ type LimitsBody struct {
 	// Examples: 5000
 	ApprovalAbove *string `json:"approvalAbove,omitempty"`
 
-	// Automatic Of a merchant: pay the net of each settlement out
-	Automatic *bool `json:"automatic,omitempty"`
-
 	// Daily 0: no limit
 	//
 	// Examples: 20000
 	Daily *string `json:"daily,omitempty"`
 
-	// Days Of automatic payouts: days of the week in UTC; an empty text: every day
+	// Days Of automatic payouts: days of the week in UTC; an empty text: as the plan says
 	//
 	// Examples: mon,thu
 	Days *string `json:"days,omitempty"`
@@ -4016,11 +4099,17 @@ type LimitsBody struct {
 	// Examples: 0
 	Hourly *string `json:"hourly,omitempty"`
 
-	// Minimum Of automatic payouts
+	// Minimum Of automatic payouts; 0: as the plan says
 	//
 	// Examples: 100
 	Minimum *string `json:"minimum,omitempty"`
+
+	// Schedule Of a merchant. plan: as its price plan says; automatic: pay the net of each settlement out; on_request: the merchant withdraws
+	Schedule *LimitsBodySchedule `json:"schedule,omitempty"`
 }
+
+// LimitsBodySchedule Of a merchant. plan: as its price plan says; automatic: pay the net of each settlement out; on_request: the merchant withdraws
+type LimitsBodySchedule string
 
 // MadeBatchesOutBody defines model for MadeBatchesOutBody.
 type MadeBatchesOutBody struct {
@@ -4401,7 +4490,10 @@ type OperatorClaim struct {
 	// Examples: 2026-11-21T12:00:00.000Z
 	EvidenceDueBy *time.Time `json:"evidenceDueBy"`
 
-	// FeeUsd The price of a chargeback, whatever its outcome
+	// FeeTax The tax in feeUsd; left out if there is none
+	FeeTax *FeeTax `json:"feeTax,omitempty"`
+
+	// FeeUsd The price of a chargeback, whatever its outcome, the tax on it included
 	//
 	// Examples: 25.5
 	FeeUsd json.Number `json:"feeUsd"`
@@ -4549,6 +4641,9 @@ type OperatorSettlement struct {
 
 	// Status closed: fixed, and its money is available; paid: withdrawals that cover its net have arrived
 	Status OperatorSettlementStatus `json:"status"`
+
+	// Taxes What fees.tax is made of: one for each name and percent. Less what refunds gave back
+	Taxes []FeeTax `json:"taxes"`
 
 	// TransactionCount Its lines, refunds and releases included
 	TransactionCount int64 `json:"transactionCount"`
@@ -4701,15 +4796,12 @@ type PayoutLimits struct {
 	// Examples: 5000
 	ApprovalAbove string `json:"approvalAbove"`
 
-	// Automatic Of a merchant: the net of each settlement is paid out to the default wallet of the first shop
-	Automatic bool `json:"automatic"`
-
 	// Daily The most that is sent in a day (UTC); 0: no limit
 	//
 	// Examples: 20000
 	Daily string `json:"daily"`
 
-	// Days Of automatic payouts: days of the week in UTC; empty: every day
+	// Days Of automatic payouts: days of the week in UTC; empty: as the plan says
 	//
 	// Examples: mon,thu
 	Days        string                  `json:"days"`
@@ -4723,10 +4815,13 @@ type PayoutLimits struct {
 	// MerchantId null: of all merchants together
 	MerchantId *string `json:"merchantId"`
 
-	// Minimum Of automatic payouts: a smaller amount waits for the next settlement
+	// Minimum Of automatic payouts: a smaller amount waits for the next settlement; 0: as the plan says
 	//
 	// Examples: 100
 	Minimum string `json:"minimum"`
+
+	// Schedule Of a merchant. plan: as its price plan says; automatic: the net of each settlement is paid out to the default wallet of the first shop; on_request: the merchant withdraws
+	Schedule PayoutLimitsSchedule `json:"schedule"`
 
 	// Stopped Why nothing is sent; null: withdrawals are sent
 	Stopped *string `json:"stopped"`
@@ -4737,6 +4832,9 @@ type PayoutLimits struct {
 
 // PayoutLimitsEnvironment defines model for PayoutLimits.Environment.
 type PayoutLimitsEnvironment string
+
+// PayoutLimitsSchedule Of a merchant. plan: as its price plan says; automatic: the net of each settlement is paid out to the default wallet of the first shop; on_request: the merchant withdraws
+type PayoutLimitsSchedule string
 
 // PayoutVerdict defines model for PayoutVerdict.
 type PayoutVerdict struct {
@@ -4764,6 +4862,7 @@ type Plan struct {
 
 	// FxMargin Percent of a payment that the shopper pays in another currency than USD
 	FxMargin *json.Number `json:"fxMargin,omitempty"`
+	Payouts  *PlanPayouts `json:"payouts,omitempty"`
 
 	// Plan Its name: small letters, digits and hyphens
 	//
@@ -4799,6 +4898,7 @@ type PlanBody struct {
 
 	// FxMargin Percent of a payment that the shopper pays in another currency than USD
 	FxMargin *json.Number `json:"fxMargin,omitempty"`
+	Payouts  *PlanPayouts `json:"payouts,omitempty"`
 
 	// Prices The first that fits a payment is its price
 	Prices *[]PlanPrice `json:"prices,omitempty"`
@@ -4822,6 +4922,30 @@ type PlanGiven struct {
 	// Name Examples: gold
 	Name string `json:"name"`
 }
+
+// PlanPayouts defines model for PlanPayouts.
+type PlanPayouts struct {
+	// Minimum A smaller payout waits for the next settlement
+	//
+	// Examples: 100
+	Minimum *json.Number `json:"minimum,omitempty"`
+
+	// Monthdays On which days of the month, in UTC, instead of weekdays. In a month without the day, on its last one
+	//
+	// Examples: [1,15]
+	Monthdays *[]int64 `json:"monthdays,omitempty"`
+
+	// Schedule automatic: settlements pay themselves; on_request: the merchant withdraws
+	Schedule PlanPayoutsSchedule `json:"schedule"`
+
+	// Weekdays On which days of the week, in UTC; all if neither these nor monthdays are named
+	//
+	// Examples: ["mon","thu"]
+	Weekdays *[]string `json:"weekdays,omitempty"`
+}
+
+// PlanPayoutsSchedule automatic: settlements pay themselves; on_request: the merchant withdraws
+type PlanPayoutsSchedule string
 
 // PlanPrice defines model for PlanPrice.
 type PlanPrice struct {
@@ -4893,6 +5017,7 @@ type PlanTerms struct {
 
 	// FxMargin Percent of a payment that the shopper pays in another currency than USD
 	FxMargin *json.Number `json:"fxMargin,omitempty"`
+	Payouts  *PlanPayouts `json:"payouts,omitempty"`
 
 	// Prices The first that fits a payment is its price
 	Prices *[]PlanPrice `json:"prices,omitempty"`
@@ -4917,6 +5042,7 @@ type PlanText struct {
 
 	// FxMargin Percent of a payment that the shopper pays in another currency than USD
 	FxMargin *json.Number `json:"fxMargin,omitempty"`
+	Payouts  *PlanPayouts `json:"payouts,omitempty"`
 
 	// Plan Its name: small letters, digits and hyphens
 	//

@@ -42,6 +42,7 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type ListPaymentMethodsQuery from Types
  * @phpstan-import-type ListPaymentsQuery from Types
  * @phpstan-import-type ListReplaysQuery from Types
+ * @phpstan-import-type ListRequestsQuery from Types
  * @phpstan-import-type ListSettlementTransactionsQuery from Types
  * @phpstan-import-type ListSettlementsQuery from Types
  * @phpstan-import-type ListShopsQuery from Types
@@ -58,6 +59,7 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type QuoteWithdrawalQuery from Types
  * @phpstan-import-type Refund from Types
  * @phpstan-import-type RefundRequest from Types
+ * @phpstan-import-type Request from Types
  * @phpstan-import-type RotatedSecret from Types
  * @phpstan-import-type SandboxClock from Types
  * @phpstan-import-type SandboxSettings from Types
@@ -994,6 +996,44 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): \Generator {
         return $this->each($query, fn (array $one): array => $this->listReplays($id, $one, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
+    }
+
+    /**
+     * List the shop's last API requests, newest first.
+     *
+     * @param ListRequestsQuery $query
+     * @param (callable(Reply): void)|null $onReply
+     * @return array{data: list<Request>, pagination: Pagination}
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function listRequests(
+        array $query = [],
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('GET', '/requests', reply: 'Request', page: true), [], null, $query, ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * List the shop's last API requests, newest first, over all pages.
+     *
+     * @param ListRequestsQuery $query
+     * @param (callable(Reply): void)|null $onReply
+     * @return \Generator<int, Request>
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function allRequests(
+        array $query = [],
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): \Generator {
+        return $this->each($query, fn (array $one): array => $this->listRequests($one, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
     }
 
     /**

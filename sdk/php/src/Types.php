@@ -16,13 +16,13 @@ namespace CascadaPay;
  * @phpstan-type ApiKey array{id: string, key: string, kind: string, environment: string, shopId: string|null, rights: list<string>, status: string, createdAt: string, lastUsedAt: string|null, endsAt: string|null, successor: string|null}
  * @phpstan-type Attention array{code: string, amountLocal: Decimal, currencyLocal: string, claimId: string|null}
  * @phpstan-type AuthenticationInput array{username?: string, password?: string, header?: string, value?: string}
- * @phpstan-type Balance array{merchantId: string, currency: string, balance: Buckets, ledgerWarnings: list<LedgerWarning>, tier: string, trustScore: int, rollingReservePct: Decimal, withdrawalFeeUsd: Decimal, refundFees: string, feeSummary: FeeSummary, movements: list<Movement>, reserveSchedule: list<ReserveRelease>}
+ * @phpstan-type Balance array{merchantId: string, currency: string, balance: Buckets, ledgerWarnings: list<LedgerWarning>, tier: string, trustScore: int, rollingReservePct: Decimal, withdrawalFeeUsd: Decimal, withdrawalFeeTax?: FeeTax, payouts: PayoutTerms, refundFees: string, feeSummary: FeeSummary, movements: list<Movement>, reserveSchedule: list<ReserveRelease>}
  * @phpstan-type Buckets array{available: Decimal, pending: Decimal, frozen: Decimal, reserve: Decimal}
  * @phpstan-type Capabilities array{checkout: bool, directCharge: bool, refunds: bool, webhooks: bool, crypto: list<string>, methods: list<string>}
  * @phpstan-type CascadeAttempt array{order: int, outcome: string, reasonCode: string, retryable: bool, durationMs: int}
  * @phpstan-type CheckoutSession array{token: string, status: string, transactionStatus?: string, amount: Decimal, currency: string, country: string|null, customer: SessionCustomer|null, customerIp: string|null, returnUrl: string|null, expiresAt: string, completedTxId: string|null, description?: string, metadata?: array<string, string>, lineItems?: list<LineItem>, methods?: list<SessionMethod>}
  * @phpstan-type CheckoutSessionRequest array{amount: Decimal|int|numeric-string, currency?: string, paymentMethodId?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<string>, customer?: CustomerInput}
- * @phpstan-type Claim array{id: string, type: string, status: string, outcome: string|null, transactionId: string, merchantOrderId: string|null, previousClaimId: string|null, origin: string|null, amount: Decimal, currency: string, amountUsd: Decimal, frozenUsd: Decimal, feeUsd: Decimal, reason: string|null, networkReasonCode: string|null, evidenceDueBy: string|null, evidence: list<Evidence>, timeline: list<ClaimStep>, createdAt: string, updatedAt: string, resolvedAt: string|null, transaction?: PaymentSummary}
+ * @phpstan-type Claim array{id: string, type: string, status: string, outcome: string|null, transactionId: string, merchantOrderId: string|null, previousClaimId: string|null, origin: string|null, amount: Decimal, currency: string, amountUsd: Decimal, frozenUsd: Decimal, feeUsd: Decimal, feeTax?: FeeTax, reason: string|null, networkReasonCode: string|null, evidenceDueBy: string|null, evidence: list<Evidence>, timeline: list<ClaimStep>, createdAt: string, updatedAt: string, resolvedAt: string|null, transaction?: PaymentSummary}
  * @phpstan-type ClaimStep array{status: string, at: string, actor: string, note: string|null}
  * @phpstan-type CoveredSettlement array{settlementId: string, amount: Decimal}
  * @phpstan-type CreatedCheckoutSession array{sessionId: string, checkoutUrl: string, paymentMethodId: string|null, status: string, transactionStatus?: string, amount: Decimal, currency: string, country: string|null, amountLocal?: Decimal, currencyLocal?: string, fxRate?: Decimal, expiresAt: string, paymentData?: PaymentData, description?: string, metadata?: array<string, string>, lineItems?: list<LineItem>}
@@ -50,7 +50,8 @@ namespace CascadaPay;
  * @phpstan-type EvidenceRequest array{kind: string, text?: string, file?: EvidenceUpload}
  * @phpstan-type EvidenceUpload array{name: string, contentType: string, content: string}
  * @phpstan-type FeeSummary array{grossVolume: Decimal, platformFees: Decimal, processingFees: Decimal, flatFees: Decimal, chargebackFees: Decimal, feeTaxes?: Decimal, totalFees: Decimal, netBalance: Decimal}
- * @phpstan-type Fees array{platform: Decimal, provider: Decimal, network: Decimal, tax?: Decimal, total: Decimal}
+ * @phpstan-type FeeTax array{name: string, percent: Decimal, amount: Decimal}
+ * @phpstan-type Fees array{platform: Decimal, provider: Decimal, network: Decimal, tax?: Decimal, taxName?: string, taxPercent?: Decimal, total: Decimal}
  * @phpstan-type FieldIssue array{path: string, message: string}
  * @phpstan-type InboxEntry array{id: string, deliveryId: string, eventId: string, event: string, receivedAt: string, headers: InboxHeaders, payload: Event}
  * @phpstan-type InboxHeaders array{'X-Service-Signature': string, 'X-Service-Event': string, 'X-Service-Delivery': string, 'webhook-id': string, 'webhook-timestamp': string, 'webhook-signature': string}
@@ -60,7 +61,8 @@ namespace CascadaPay;
  * @phpstan-type LedgerWarning array{code: string, message: string, amountUsd: Decimal, since: string|null}
  * @phpstan-type LineItem array{name: string, quantity: Decimal, unitAmount: Decimal, sku?: string}
  * @phpstan-type LineItemInput array{name: string, quantity: Decimal|int|numeric-string, unitAmount: Decimal|int|numeric-string, sku?: string}
- * @phpstan-type MethodFee array{percent: Decimal, flat: Decimal, currency: string}
+ * @phpstan-type MethodFee array{percent: Decimal, flat: Decimal, currency: string, platform?: MethodFeePart, provider?: MethodFeePart, taxName?: string, taxPercent?: Decimal}
+ * @phpstan-type MethodFeePart array{percent: Decimal, flat: Decimal, minimum?: Decimal}
  * @phpstan-type MethodInstallments array{max: int, interestFree: list<int>, steps: list<InstallmentStep>}
  * @phpstan-type Movement array{id: string, type: string, amount: Decimal, bucket: string, balanceAfter: Decimal, transactionId: string|null, claimId: string|null, settlementId: string|null, withdrawalId: string|null, adjustmentId: string|null, reason: string|null, description: string, createdAt: string}
  * @phpstan-type NamedId array{id: string, name: string}
@@ -75,10 +77,12 @@ namespace CascadaPay;
  * @phpstan-type PaymentSummary array{id: string, status: string, amount: Decimal, currency: string, amountLocal: Decimal, currencyLocal: string, paymentMethodId: string, country: string, merchantOrderId: string|null}
  * @phpstan-type PaymentTry array{at: string, outcome: string, code: string, declineCode: string|null}
  * @phpstan-type Payout array{amount: Decimal, currency: string, rate: Decimal, rateAt: string}
+ * @phpstan-type PayoutTerms array{schedule: string, minimumUsd: Decimal, weekdays: list<string>, monthdays: list<int>}
  * @phpstan-type Ping array{ok: bool, environment: string, keyKind: string, keyId: string, apiVersion: string, merchant: NamedId, timestamp: string}
  * @phpstan-type Profile array{id: string, name: string, email: string, industry: string, tier: string, trustScore: int, plan: string, environment: string, capabilities: Capabilities, balance: Buckets}
  * @phpstan-type Refund array{refundId: string, transactionId: string, amount: Decimal, amountUsd: Decimal, currency: string, status: string, reason: string|null, origin: string, createdAt: string}
  * @phpstan-type RefundRequest array{amount?: Decimal|int|numeric-string, currency?: string, reason?: string}
+ * @phpstan-type Request array{id: string, at: string, durationMs: int, method: string, route: string, objectId: string|null, status: int, key: string, code: string|null, message: string|null, param: string|null, fields: list<string>}
  * @phpstan-type ReserveRelease array{releaseAt: string, amount: Decimal, currency: string, percent: Decimal, status: string}
  * @phpstan-type RotatedSecret array{id: string, secret: string, previousSecretExpiresAt: string}
  * @phpstan-type SandboxClock array{now: string, advanceSeconds: int}
@@ -89,7 +93,7 @@ namespace CascadaPay;
  * @phpstan-type SelectedMethod array{sessionId: string, transactionId: string, checkoutUrl: string, status: string, transactionStatus: string}
  * @phpstan-type SessionCustomer array{firstName: string, lastName: string, email: string, phone: string, documentId?: string}
  * @phpstan-type SessionMethod array{paymentMethodId: string, method: string, methodLabel: string, name: string, country: string, countryIso3: string, channel: string, imageUrl?: string, amountLocal: Decimal, currencyLocal: string, payable: bool, limits: CurrencyLimit|null, needsDocument: bool}
- * @phpstan-type Settlement array{id: string, status: string, periodStart: string, periodEnd: string|null, currency: string, transactionCount: int, grossVolume: Decimal, fees: Fees, refunds: Decimal, chargebacks: Decimal, chargebackFees: Decimal, reserveHeld: Decimal, reserveReleased: Decimal, adjustments: Decimal, netAmount: Decimal, pdfUrl: string|null, csvUrl: string|null, payoutId: string|null, payoutReason: string|null, withdrawalIds: list<string>, payout: SettlementPayout|null, createdAt: string, closedAt: string|null, paidAt: string|null}
+ * @phpstan-type Settlement array{id: string, status: string, periodStart: string, periodEnd: string|null, currency: string, transactionCount: int, grossVolume: Decimal, fees: Fees, taxes: list<FeeTax>, refunds: Decimal, chargebacks: Decimal, chargebackFees: Decimal, reserveHeld: Decimal, reserveReleased: Decimal, adjustments: Decimal, netAmount: Decimal, pdfUrl: string|null, csvUrl: string|null, payoutId: string|null, payoutReason: string|null, withdrawalIds: list<string>, payout: SettlementPayout|null, createdAt: string, closedAt: string|null, paidAt: string|null}
  * @phpstan-type SettlementCover array{withdrawalId: string|null, settlementId: string|null, amount: Decimal, paid: bool}
  * @phpstan-type SettlementLine array{number: int, type: string, transactionId: string|null, claimId: string|null, merchantOrderId: string|null, amountLocal: Decimal, currencyLocal: string, amount: Decimal, fees: Fees, chargebackFee: Decimal, reserve: Decimal, adjustment: Decimal, netAmount: Decimal, createdAt: string}
  * @phpstan-type SettlementPayout array{status: string, amount: Decimal, owed: Decimal, covers: list<SettlementCover>}
@@ -109,8 +113,8 @@ namespace CascadaPay;
  * @phpstan-type Webhook array{id: string, url: string, events: list<string>, eventsVersion: string, managed: bool, status: string, disabledReason: string|null, description: string|null, secretPreview: string, authentication: EndpointAuthentication|null, previousSecretExpiresAt: string|null, createdAt: string, updatedAt: string, lastDeliveryAt: string|null}
  * @phpstan-type WebhookRequest array{events: list<string>, eventsVersion?: string, url?: string, authentication?: AuthenticationInput, description?: string}
  * @phpstan-type WebhookUpdate array{url?: string, events?: list<string>, eventsVersion?: string, authentication?: AuthenticationInput|null, description?: string, status?: string}
- * @phpstan-type Withdrawal array{id: string, walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, netAmount: Decimal, payout: Payout|null, returnedAmount: Decimal, covers: list<CoveredSettlement>, status: string, pendingReason: string|null, failureCode: string|null, failureMessage: string|null, reference: string, createdAt: string, completedAt: string|null, failedAt: string|null}
- * @phpstan-type WithdrawalQuote array{walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, netAmount: Decimal, payout: Payout|null}
+ * @phpstan-type Withdrawal array{id: string, walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, feeTax?: FeeTax, netAmount: Decimal, payout: Payout|null, returnedAmount: Decimal, covers: list<CoveredSettlement>, status: string, pendingReason: string|null, failureCode: string|null, failureMessage: string|null, reference: string, createdAt: string, completedAt: string|null, failedAt: string|null}
+ * @phpstan-type WithdrawalQuote array{walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, feeTax?: FeeTax, netAmount: Decimal, payout: Payout|null}
  * @phpstan-type WithdrawalRequest array{walletId?: string, amount: Decimal|int|numeric-string, currency?: string}
  * @phpstan-type ExportPaymentsQuery array{status?: string, paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string, decimal?: string}
  * @phpstan-type GetSettlementCsvQuery array{decimal?: string}
@@ -123,6 +127,7 @@ namespace CascadaPay;
  * @phpstan-type ListPaymentMethodsQuery array{country?: string, method?: string, channel?: string}
  * @phpstan-type ListPaymentsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string}
  * @phpstan-type ListReplaysQuery array{limit?: int, offset?: int, startingAfter?: string}
+ * @phpstan-type ListRequestsQuery array{limit?: int, offset?: int, startingAfter?: string, result?: string, code?: string, from?: string, to?: string}
  * @phpstan-type ListSettlementTransactionsQuery array{limit?: int, offset?: int, startingAfter?: string}
  * @phpstan-type ListSettlementsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, from?: string, to?: string}
  * @phpstan-type ListShopsQuery array{limit?: int, offset?: int, startingAfter?: string}

@@ -606,6 +606,30 @@ class Operations(Core):
         """List the replays to a webhook, newest first, over all pages."""
         return self._each(query, lambda one: self.list_replays(id, one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
+    def list_requests(
+        self,
+        query: types.ListRequestsQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.RequestPage:
+        """List the shop's last API requests, newest first."""
+        return self._call(Operation("GET", "/requests", reply="Request", page=True), [], query=query, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
+    def all_requests(
+        self,
+        query: types.ListRequestsQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> Iterator[types.Request]:
+        """List the shop's last API requests, newest first, over all pages."""
+        return self._each(query, lambda one: self.list_requests(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
     def list_settlement_transactions(
         self,
         id: str,
@@ -1540,6 +1564,30 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> AsyncIterator[types.EventReplay]:
         """List the replays to a webhook, newest first, over all pages."""
         return self._each(query, lambda one: self._sync.list_replays(id, one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def list_requests(
+        self,
+        query: types.ListRequestsQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.RequestPage:
+        """List the shop's last API requests, newest first."""
+        return await self._run(lambda: self._sync.list_requests(query, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    def all_requests(
+        self,
+        query: types.ListRequestsQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> AsyncIterator[types.Request]:
+        """List the shop's last API requests, newest first, over all pages."""
+        return self._each(query, lambda one: self._sync.list_requests(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def list_settlement_transactions(
         self,

@@ -123,7 +123,10 @@ class Balance(TypedDict):
     rollingReservePct: Decimal
     """Percent of each payment"""
     withdrawalFeeUsd: Decimal
-    """Major units, an exact decimal"""
+    """The tax on it included"""
+    withdrawalFeeTax: NotRequired[FeeTax]
+    """The tax in withdrawalFeeUsd; left out if there is none"""
+    payouts: PayoutTerms
     refundFees: Literal["kept", "returned"] | str
     """Whether a refund of a payment made from now on gives its fees back"""
     feeSummary: FeeSummary
@@ -254,7 +257,9 @@ class Claim(TypedDict):
     frozenUsd: Decimal
     """Part of the balance that is held now"""
     feeUsd: Decimal
-    """The price of a chargeback, whatever its outcome"""
+    """The price of a chargeback, whatever its outcome, the tax on it included"""
+    feeTax: NotRequired[FeeTax]
+    """The tax in feeUsd; left out if there is none"""
     reason: str | None
     networkReasonCode: str | None
     evidenceDueBy: str | None
@@ -643,6 +648,14 @@ class FeeSummary(TypedDict):
     """What payments, refunds and disputes of the period left to the merchant: grossVolume less totalFees, refunds and lost disputes. Adjustments and withdrawals are not in it: balance has what the merchant has"""
 
 
+class FeeTax(TypedDict):
+    name: str
+    percent: Decimal
+    """Of the fees"""
+    amount: Decimal
+    """USD"""
+
+
 class Fees(TypedDict):
     platform: Decimal
     """Major units, an exact decimal"""
@@ -652,6 +665,10 @@ class Fees(TypedDict):
     """Major units, an exact decimal"""
     tax: NotRequired[Decimal]
     """On the other fees; left out if there is none"""
+    taxName: NotRequired[str]
+    """Of the tax; left out with it, and in a settlement's sums, whose taxes lists each"""
+    taxPercent: NotRequired[Decimal]
+    """Percent of the other fees; left out with taxName"""
     total: Decimal
     """Major units, an exact decimal"""
 
@@ -748,10 +765,27 @@ class LineItemInput(TypedDict):
 
 class MethodFee(TypedDict):
     percent: Decimal
+    """Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method"""
+    flat: Decimal
+    """Likewise"""
+    currency: Literal["USD"] | str
+    platform: NotRequired[MethodFeePart]
+    """What of it is the platform's; left out for a publishable key"""
+    provider: NotRequired[MethodFeePart]
+    """What of it is for the provider; left out for a publishable key"""
+    taxName: NotRequired[str]
+    """Of the tax on these fees, which is added; left out if there is none, and for a publishable key"""
+    taxPercent: NotRequired[Decimal]
+    """Percent of the fees"""
+
+
+class MethodFeePart(TypedDict):
+    percent: Decimal
     """Percent of each payment"""
     flat: Decimal
     """Major units, an exact decimal"""
-    currency: Literal["USD"] | str
+    minimum: NotRequired[Decimal]
+    """The part is at least this, before the margin; left out if there is no minimum"""
 
 
 class MethodInstallments(TypedDict):
@@ -991,6 +1025,17 @@ class Payout(TypedDict):
     """When the rate was read"""
 
 
+class PayoutTerms(TypedDict):
+    schedule: Literal["automatic", "on_request"] | str
+    """automatic: settlements pay themselves, to the default wallet of the first shop; on_request: the merchant withdraws"""
+    minimumUsd: Decimal
+    """Of automatic payouts: a smaller one waits for the next settlement"""
+    weekdays: list[str]
+    """Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day"""
+    monthdays: list[int]
+    """Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one"""
+
+
 class Ping(TypedDict):
     ok: bool
     environment: Literal["sandbox", "production"] | str
@@ -1042,6 +1087,30 @@ class RefundRequest(TypedDict):
     """Of amount: the currency in which the shopper paid, and no other"""
     reason: NotRequired[str]
     """Free; suggested: requested_by_customer, duplicate, fraudulent, other"""
+
+
+class Request(TypedDict):
+    id: str
+    at: str
+    durationMs: int
+    """Milliseconds until the answer"""
+    method: str
+    route: str
+    """The path, with names for its ids"""
+    objectId: str | None
+    """The id in the path; null: there is none, or it is not one of ours"""
+    status: int
+    """The HTTP status of the answer"""
+    key: str
+    """Masked"""
+    code: str | None
+    """Of the error; null: there was none"""
+    message: str | None
+    """Of the error, without what was sent"""
+    param: str | None
+    """The field that was wrong"""
+    fields: list[str]
+    """All fields that were wrong"""
 
 
 class ReserveRelease(TypedDict):
@@ -1147,6 +1216,8 @@ class Settlement(TypedDict):
     """What shoppers paid"""
     fees: Fees
     """Less what refunds gave back"""
+    taxes: list[FeeTax]
+    """What fees.tax is made of: one for each name and percent. Less what refunds gave back"""
     refunds: Decimal
     """What shoppers got back"""
     chargebacks: Decimal
@@ -1402,7 +1473,9 @@ class Withdrawal(TypedDict):
     """What left the available balance, the fee included"""
     currency: Literal["USD"] | str
     feeUsd: Decimal
-    """Major units, an exact decimal"""
+    """The tax on it included"""
+    feeTax: NotRequired[FeeTax]
+    """The tax in feeUsd; left out if there is none"""
     netAmount: Decimal
     """amount less feeUsd: what is paid out"""
     payout: Payout | None
@@ -1428,7 +1501,9 @@ class WithdrawalQuote(TypedDict):
     """What would leave the available balance, the fee included"""
     currency: Literal["USD"] | str
     feeUsd: Decimal
-    """Major units, an exact decimal"""
+    """The tax on it included"""
+    feeTax: NotRequired[FeeTax]
+    """The tax in feeUsd; left out if there is none"""
     netAmount: Decimal
     """amount less feeUsd: what is paid out"""
     payout: Payout | None
@@ -1576,6 +1651,21 @@ class ListReplaysQuery(TypedDict):
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
+ListRequestsQuery = TypedDict(
+    "ListRequestsQuery",
+    {
+        "limit": "int",
+        "offset": "int",
+        "startingAfter": "str",
+        "result": "Literal['ok', 'failed', 'fault'] | str",
+        "code": "str",
+        "from": "str",
+        "to": "str",
+    },
+    total=False,
+)
+
+
 class ListSettlementTransactionsQuery(TypedDict):
     limit: NotRequired[int]
     """1 to 100, clamped"""
@@ -1697,6 +1787,11 @@ class MovementPage(TypedDict):
 
 class PaymentPage(TypedDict):
     data: list[Payment]
+    pagination: Pagination
+
+
+class RequestPage(TypedDict):
+    data: list[Request]
     pagination: Pagination
 
 

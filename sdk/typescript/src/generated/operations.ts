@@ -245,6 +245,16 @@ export class Operations extends Core {
     return this.each(query, (query) => this.listReplays(id, query, options));
   }
 
+  /** List the shop's last API requests, newest first. */
+  listRequests(query: api.ListRequestsQuery = {}, options: CallOptions = {}): Promise<Page<api.Request>> {
+    return this.json({ id: "listRequests", method: "GET", path: "/requests", reply: "Request", page: true }, { path: [], query, options });
+  }
+
+  /** List the shop's last API requests, newest first, over all pages. */
+  allRequests(query: api.ListRequestsQuery = {}, options: CallOptions = {}): AsyncGenerator<api.Request, void, undefined> {
+    return this.each(query, (query) => this.listRequests(query, options));
+  }
+
   /** List a settlement's lines in their order. */
   listSettlementTransactions(id: string, query: api.ListSettlementTransactionsQuery = {}, options: CallOptions = {}): Promise<Page<api.SettlementLine>> {
     return this.json({ id: "listSettlementTransactions", method: "GET", path: "/settlements/{id}/transactions", reply: "SettlementLine", page: true }, { path: [id], query, options });

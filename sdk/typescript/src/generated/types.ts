@@ -115,8 +115,11 @@ export interface Balance {
   trustScore: number;
   /** Percent of each payment */
   rollingReservePct: Decimal;
-  /** Major units, an exact decimal */
+  /** The tax on it included */
   withdrawalFeeUsd: Decimal;
+  /** The tax in withdrawalFeeUsd; left out if there is none */
+  withdrawalFeeTax?: FeeTax;
+  payouts: PayoutTerms;
   /** Whether a refund of a payment made from now on gives its fees back */
   refundFees: Open<"kept" | "returned">;
   /** Of the last 90 days */
@@ -246,8 +249,10 @@ export interface Claim {
   amountUsd: Decimal;
   /** Part of the balance that is held now */
   frozenUsd: Decimal;
-  /** The price of a chargeback, whatever its outcome */
+  /** The price of a chargeback, whatever its outcome, the tax on it included */
   feeUsd: Decimal;
+  /** The tax in feeUsd; left out if there is none */
+  feeTax?: FeeTax;
   reason: string | null;
   networkReasonCode: string | null;
   /** Without evidence by then the claim expires */
@@ -636,6 +641,14 @@ export interface FeeSummary {
   netBalance: Decimal;
 }
 
+export interface FeeTax {
+  name: string;
+  /** Of the fees */
+  percent: Decimal;
+  /** USD */
+  amount: Decimal;
+}
+
 export interface Fees {
   /** Major units, an exact decimal */
   platform: Decimal;
@@ -645,6 +658,10 @@ export interface Fees {
   network: Decimal;
   /** On the other fees; left out if there is none */
   tax?: Decimal;
+  /** Of the tax; left out with it, and in a settlement's sums, whose taxes lists each */
+  taxName?: string;
+  /** Percent of the other fees; left out with taxName */
+  taxPercent?: Decimal;
   /** Major units, an exact decimal */
   total: Decimal;
 }
@@ -732,11 +749,28 @@ export interface LineItemInput {
 }
 
 export interface MethodFee {
+  /** Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method */
+  percent: Decimal;
+  /** Likewise */
+  flat: Decimal;
+  currency: Open<"USD">;
+  /** What of it is the platform's; left out for a publishable key */
+  platform?: MethodFeePart;
+  /** What of it is for the provider; left out for a publishable key */
+  provider?: MethodFeePart;
+  /** Of the tax on these fees, which is added; left out if there is none, and for a publishable key */
+  taxName?: string;
+  /** Percent of the fees */
+  taxPercent?: Decimal;
+}
+
+export interface MethodFeePart {
   /** Percent of each payment */
   percent: Decimal;
   /** Major units, an exact decimal */
   flat: Decimal;
-  currency: Open<"USD">;
+  /** The part is at least this, before the margin; left out if there is no minimum */
+  minimum?: Decimal;
 }
 
 export interface MethodInstallments {
@@ -976,6 +1010,17 @@ export interface Payout {
   rateAt: string;
 }
 
+export interface PayoutTerms {
+  /** automatic: settlements pay themselves, to the default wallet of the first shop; on_request: the merchant withdraws */
+  schedule: Open<"automatic" | "on_request">;
+  /** Of automatic payouts: a smaller one waits for the next settlement */
+  minimumUsd: Decimal;
+  /** Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day */
+  weekdays: string[];
+  /** Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one */
+  monthdays: number[];
+}
+
 export interface Ping {
   ok: boolean;
   environment: Open<"sandbox" | "production">;
@@ -1027,6 +1072,30 @@ export interface RefundRequest {
   currency?: string;
   /** Free; suggested: requested_by_customer, duplicate, fraudulent, other */
   reason?: string;
+}
+
+export interface Request {
+  id: string;
+  at: string;
+  /** Milliseconds until the answer */
+  durationMs: number;
+  method: string;
+  /** The path, with names for its ids */
+  route: string;
+  /** The id in the path; null: there is none, or it is not one of ours */
+  objectId: string | null;
+  /** The HTTP status of the answer */
+  status: number;
+  /** Masked */
+  key: string;
+  /** Of the error; null: there was none */
+  code: string | null;
+  /** Of the error, without what was sent */
+  message: string | null;
+  /** The field that was wrong */
+  param: string | null;
+  /** All fields that were wrong */
+  fields: string[];
 }
 
 export interface ReserveRelease {
@@ -1132,6 +1201,8 @@ export interface Settlement {
   grossVolume: Decimal;
   /** Less what refunds gave back */
   fees: Fees;
+  /** What fees.tax is made of: one for each name and percent. Less what refunds gave back */
+  taxes: FeeTax[];
   /** What shoppers got back */
   refunds: Decimal;
   /** Major units, an exact decimal */
@@ -1386,8 +1457,10 @@ export interface Withdrawal {
   /** What left the available balance, the fee included */
   amount: Decimal;
   currency: Open<"USD">;
-  /** Major units, an exact decimal */
+  /** The tax on it included */
   feeUsd: Decimal;
+  /** The tax in feeUsd; left out if there is none */
+  feeTax?: FeeTax;
   /** amount less feeUsd: what is paid out */
   netAmount: Decimal;
   payout: Payout | null;
@@ -1412,8 +1485,10 @@ export interface WithdrawalQuote {
   /** What would leave the available balance, the fee included */
   amount: Decimal;
   currency: Open<"USD">;
-  /** Major units, an exact decimal */
+  /** The tax on it included */
   feeUsd: Decimal;
+  /** The tax in feeUsd; left out if there is none */
+  feeTax?: FeeTax;
   /** amount less feeUsd: what is paid out */
   netAmount: Decimal;
   payout: Payout | null;
@@ -1583,6 +1658,24 @@ export interface ListReplaysQuery {
   offset?: number;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
   startingAfter?: string;
+}
+
+/** What listRequests selects. */
+export interface ListRequestsQuery {
+  /** 1 to 100, clamped */
+  limit?: number;
+  /** From 0, clamped */
+  offset?: number;
+  /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
+  startingAfter?: string;
+  /** ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx) */
+  result?: Open<"ok" | "failed" | "fault">;
+  /** Code of the error */
+  code?: string;
+  /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
+  from?: string;
+  /** Created before this time */
+  to?: string;
 }
 
 /** What listSettlementTransactions selects. */
