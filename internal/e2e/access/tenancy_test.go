@@ -266,6 +266,9 @@ func (w *walk) tryList(t *testing.T, who string, caller harness.Client, p step, 
 	} else if caller.Shop.ID == w.victim.Shop.ID {
 		w.secrets = slices.DeleteFunc(slices.Clone(kept), func(text string) bool { return text == w.victim.Shop.ID || text == w.victim.Shop.Slug })
 	}
+	if p.name == "GET /requests" { // a key's own requests named the victim's ids; TestKeysSeeTheLogOfRequests looks for those of others
+		return
+	}
 	w.try(t, who, caller, p, w.ids, "")
 	if p.search = queryOf(w.service.Spec, p, w.ids, w.victim); p.search != "" {
 		w.try(t, who, caller, p, w.ids, "")

@@ -16,7 +16,7 @@ func (o Client) PixOrder(t *testing.T) string {
 // reserve have their own tests.
 func Balance(o Client, buckets, warnings, fees string) string {
 	return fmt.Sprintf(`{"merchantId":%q,"currency":"USD","balance":%s,"ledgerWarnings":%s,"tier":"standard","trustScore":600,
-		"rollingReservePct":5,"withdrawalFeeUsd":3,"refundFees":"returned","feeSummary":%s,"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID, buckets, warnings, fees)
+		"rollingReservePct":5,"withdrawalFeeUsd":3,"payouts":{"schedule":"on_request","minimumUsd":0,"weekdays":[],"monthdays":[]},"refundFees":"returned","feeSummary":%s,"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID, buckets, warnings, fees)
 }
 
 // EmptyBuckets is the buckets of a balance without money.

@@ -114,7 +114,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 
 // settlement returns the pattern of a settlement without disputes.
 func settlement(id, status string, lines int, more ...string) string {
-	return fmt.Sprintf(`{"id":%q,"status":%q,"periodStart":"<time>","currency":"USD","transactionCount":%d,"chargebacks":0,"chargebackFees":0,
+	return fmt.Sprintf(`{"id":%q,"status":%q,"periodStart":"<time>","currency":"USD","transactionCount":%d,"taxes":[],"chargebacks":0,"chargebackFees":0,
 		"adjustments":0,"payoutId":null,"payoutReason":null,"withdrawalIds":[],"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
 }
 

@@ -252,7 +252,7 @@ func (m *merchant) compareSettlements() error {
 			m.is(id+" "+name, got, total.of(name))
 		}
 		for _, tax := range s.get("taxes").list() {
-			name := "tax " + tax.text("name") + " " + tax.text("percent")
+			name := "tax " + tax.text("name") + " " + tax.number("percent").RatString()
 			m.is(id+" "+name, tax.number("amount"), total.of(name))
 			delete(total, name)
 		}
