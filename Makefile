@@ -193,4 +193,5 @@ tools:
 	command -v promtool >/dev/null || want="$$want prometheus"; \
 	command -v node >/dev/null || want="$$want nodejs"; \
 	command -v python3 >/dev/null || want="$$want python3"; \
+	command -v jq >/dev/null || want="$$want jq"; \
 	$(INSTALL)

@@ -71,7 +71,7 @@ type Balance struct {
 type PayoutTerms struct {
 	Schedule   string   `json:"schedule" enum:"automatic,on_request" doc:"automatic: settlements pay themselves, to the default wallet of the first shop; on_request: the merchant withdraws"`
 	MinimumUSD Money    `json:"minimumUsd" doc:"Of automatic payouts: a smaller one waits for the next settlement"`
-	Weekdays   []string `json:"weekdays" doc:"Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day" example:"[\"mon\",\"thu\"]"`
+	Weekdays   []string `json:"weekdays" doc:"Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day" enum:"mon,tue,wed,thu,fri,sat,sun"`
 	Monthdays  []int    `json:"monthdays" doc:"Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one" example:"[]"`
 }
 
@@ -204,7 +204,7 @@ type Method struct {
 
 // MethodFee is the price of a method, as the merchant's price plan in force has it. A payment keeps the price at which it is made.
 type MethodFee struct {
-	Percent  Rate           `json:"percent" doc:"Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method"`
+	Percent  Rate           `json:"percent" doc:"Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price"`
 	Flat     Money          `json:"flat" doc:"Likewise"`
 	Currency string         `json:"currency" enum:"USD"`
 	Platform *MethodFeePart `json:"platform,omitempty" doc:"What of it is the platform's; left out for a publishable key"`

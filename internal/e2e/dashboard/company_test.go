@@ -227,7 +227,7 @@ func TestCompanySignsIn(t *testing.T) {
 		if a := answerPasskey(t, half, "/dashboard/sign-in/code/passkey", q, d.get(t, q.challenge)); a.Status != http.StatusSeeOther {
 			t.Errorf("the second factor gets %d", a.Status)
 		}
-		harness.Must(t, s.App.Team.SetRoleOf(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, shop.Merchant.ID, shop.Staff(t, people.Owner).User.Email, people.Owner))
+		harness.Must(t, s.App.Team.SetRoleOf(ctx, s.App.Self(), shop.Merchant.ID, shop.Staff(t, people.Owner).User.Email, people.Owner))
 		harness.Must(t, s.App.Team.Remove(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, u.User.Email))
 		if a := enterAt(t, u, co, ""); a.Status != http.StatusForbidden || cookieOf(a) != "" {
 			t.Errorf("a removed user gets %d", a.Status)

@@ -765,7 +765,7 @@ class LineItemInput(TypedDict):
 
 class MethodFee(TypedDict):
     percent: Decimal
-    """Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method"""
+    """Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price"""
     flat: Decimal
     """Likewise"""
     currency: Literal["USD"] | str
@@ -1030,7 +1030,7 @@ class PayoutTerms(TypedDict):
     """automatic: settlements pay themselves, to the default wallet of the first shop; on_request: the merchant withdraws"""
     minimumUsd: Decimal
     """Of automatic payouts: a smaller one waits for the next settlement"""
-    weekdays: list[str]
+    weekdays: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"] | str]
     """Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day"""
     monthdays: list[int]
     """Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one"""

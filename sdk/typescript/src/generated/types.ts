@@ -749,7 +749,7 @@ export interface LineItemInput {
 }
 
 export interface MethodFee {
-  /** Percent of each payment, that of the provider included, and the margin if the shopper pays in another currency than USD. A publishable key is shown the list price of the method */
+  /** Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price */
   percent: Decimal;
   /** Likewise */
   flat: Decimal;
@@ -1016,7 +1016,7 @@ export interface PayoutTerms {
   /** Of automatic payouts: a smaller one waits for the next settlement */
   minimumUsd: Decimal;
   /** Of automatic payouts: on which days of the week, in UTC; empty with monthdays: every day */
-  weekdays: string[];
+  weekdays: Open<"mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun">[];
   /** Of automatic payouts: on which days of the month, in UTC; in a month without the day on its last one */
   monthdays: number[];
 }
