@@ -230,7 +230,7 @@ type LoggedRequest struct {
 
 // RequestFilter selects requests; empty fields select all.
 type RequestFilter struct {
-	Result   string // ok, failed, or fault for 5xx
+	Outcome  string // ok, failed, or fault for 5xx
 	Code     Code   // of the error
 	From, To time.Time
 	Page
@@ -245,7 +245,7 @@ type RequestPage struct {
 
 // Requests lists the last requests of the shop, newest first: what one node of the service remembers, at most 250.
 func (c *Client) Requests(ctx context.Context, f RequestFilter) (RequestPage, error) {
-	query := map[string]string{"result": f.Result, "code": string(f.Code), "from": moment(f.From), "to": moment(f.To)}
+	query := map[string]string{"outcome": f.Outcome, "code": string(f.Code), "from": moment(f.From), "to": moment(f.To)}
 	addPage(query, f.Page)
 	var page RequestPage
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/requests", query: values(query)}, &page)

@@ -82,7 +82,7 @@ func TestRequestsAreListed(t *testing.T) {
 	if _, err := c.Me(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := c.Requests(t.Context(), client.RequestFilter{Result: "failed", Page: client.Page{Limit: 1}})
+	page, err := c.Requests(t.Context(), client.RequestFilter{Outcome: "failed", Page: client.Page{Limit: 1}})
 	if err != nil || len(page.Data) != 1 || page.Pagination.Total != 1 || page.Since.IsZero() {
 		t.Fatalf("%+v, %v", page, err)
 	}

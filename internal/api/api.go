@@ -385,7 +385,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	web.Owned(ctx.Context(), principal.Merchant)
 	call.Principal = principal
 	web.Used(ctx.Context(), usedBy(ctx, call))
-	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
+	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal, a.gate.Address(call.request)); err != nil {
 		return err
 	}
 	if err := a.permit(ctx, call); err != nil {

@@ -34,8 +34,8 @@ type keysOut struct {
 
 type requestsIn struct {
 	wire.Page
-	Result string `query:"result" enum:"ok,failed,fault" doc:"ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx)"`
-	Code   string `query:"code" doc:"Code of the error"`
+	Outcome string `query:"outcome" enum:"ok,failed,fault" doc:"ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx)"`
+	Code    string `query:"code" doc:"Code of the error"`
 	wire.Span
 }
 
@@ -86,7 +86,7 @@ func (a *API) requests(_ context.Context, call Call, in *requestsIn) (*requestsO
 		return nil, in.Named(base.NoRow())
 	}
 	list, total := a.uses.Requests.List(call.Scope, requests.Filter{
-		Result: in.Result, Code: in.Code, From: span.From, To: span.To, After: rows.After, Limit: rows.Offset + rows.Limit,
+		Result: in.Outcome, Code: in.Code, From: span.From, To: span.To, After: rows.After, Limit: rows.Offset + rows.Limit,
 	})
 	out := &requestsOut{}
 	out.Body.Since = view.Time{Time: a.uses.Requests.Since()}

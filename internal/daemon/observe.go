@@ -80,7 +80,8 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 		}
 		span.End()
 	}
-	if o.log != nil && known.Key.ID != "" && !polls(r, known.Route, to.status) {
+	fromPage := strings.HasPrefix(known.Key.Preview, "pk_") && to.status < http.StatusBadRequest // as often as shoppers come
+	if o.log != nil && known.Key.ID != "" && !fromPage && !polls(r, known.Route, to.status) {
 		o.remember(known, method, to.status, took)
 	}
 	if o.access == nil {

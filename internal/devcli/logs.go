@@ -65,7 +65,7 @@ func (t Tail) Run(ctx context.Context) error {
 	}
 	query := url.Values{"limit": {"100"}}
 	if t.Failed {
-		query.Set("result", "failed")
+		query.Set("outcome", "failed")
 	}
 	if t.Code != "" {
 		query.Set("code", t.Code)

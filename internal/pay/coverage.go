@@ -176,7 +176,7 @@ const planLook = day
 func (s Settlement) ByHand(newest Settlement, now time.Time) Change {
 	s = s.written(now)
 	s.Automatic, s.DueAt = false, time.Time{}
-	if slices.Contains([]Unpayable{WaitsMinimum, WaitsDay, WaitsWallet, WaitsMoney, WaitsPause}, Unpayable(s.PayoutWhy)) { // nothing waits for it now
+	if slices.Contains(notBegun, Unpayable(s.PayoutWhy)) { // nothing waits for it now
 		s.PayoutWhy = ""
 	}
 	if newest.ID == s.ID {
@@ -185,7 +185,7 @@ func (s Settlement) ByHand(newest Settlement, now time.Time) Change {
 	change := Change{Settlements: []Settlement{s}}
 	if newest.ID != "" && newest.ID != s.ID && newest.DueAt.IsZero() {
 		newest = newest.written(now)
-		newest.DueAt = now.Add(planLook)
+		newest.Automatic, newest.DueAt = false, now.Add(planLook)
 		change.Settlements = append(change.Settlements, newest)
 	}
 	return change
@@ -340,7 +340,7 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 		s.Status, s.PaidAt = BatchPaid, now
 	}
 	if s.Uncovered() == 0 {
-		s.DueAt = time.Time{}
+		s.DueAt = now // it may be the one that looks for all that are owed: it hands over
 	}
 	change.Withdrawals, change.Settlements = []Withdrawal{made}, []Settlement{s}
 	change.Transfers, change.Events = append(change.Transfers, paid.Transfers...), paid.Events

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
@@ -320,6 +321,12 @@ const (
 	WaitsMoney   Unpayable = "balance_insufficient"
 	WaitsPause   Unpayable = merchants.ReasonPaused
 )
+
+// notBegun are the reasons for which an automatic payout was not begun. Others are of a withdrawal that failed or came back.
+var notBegun = []Unpayable{
+	WaitsMinimum, WaitsDay, WaitsWallet, WaitsMoney, WaitsPause, "no_rate", "stale_rate", "beneficiary_incomplete",
+	Unpayable(problem.KYCRequired), Unpayable(problem.ConflictState), Unpayable(problem.AmountBelowMinimum), Unpayable(problem.ServiceUnavailable),
+}
 
 // payoutAgain is the pause before an automatic payout that could not be made, or not in full, is tried again.
 const payoutAgain = time.Hour

@@ -62,6 +62,7 @@ const (
 // The kinds of buckets. Production and the sandbox have separate buckets.
 const (
 	tenantLive, tenantTest = "tenant/production", "tenant/sandbox"
+	publicKey              = "tenant/publishable"
 	pollLive, pollTest     = "payment/production", "payment/sandbox"
 	loginKey, loginAddress = "login/key", "login/address"
 	openAddress            = "open/address"
@@ -119,10 +120,11 @@ func (g *Gate) off() bool { return g.limits.Limiter == nil }
 // Peer is the most trustworthy address of a request's origin, for the audit log.
 func (g *Gate) Peer(r *http.Request) string { return web.Peer(r, g.proxies).String() }
 
-// Tenant counts a merchant's request and writes the bucket's state to the reply.
+// Tenant counts a merchant's request and writes the bucket's state to the reply. Requests with a publishable key have a bucket for each
+// address.
 //
 // Errors: rate_limited.
-func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) error {
+func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal, address string) error {
 	if g.off() {
 		return nil
 	}
@@ -138,7 +140,12 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal) 
 	if !known {
 		rule = rules[merchants.Starter]
 	}
-	s := g.limits.Limiter.Spend(limit.Key{Kind: kind, Owner: p.Merchant}, rule, g.now())
+	owner := limit.Key{Kind: kind, Owner: p.Merchant}
+	if p.Kind == merchants.Publishable { // anybody may have it, and must not stop the merchant's own requests
+		kind = publicKey
+		owner, rule = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
+	}
+	s := g.limits.Limiter.Spend(owner, rule, g.now())
 	tell(reply, s)
 	if !s.OK {
 		g.refusals.add(kind)

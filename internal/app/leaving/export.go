@@ -445,7 +445,7 @@ func (e *export) audit(ctx context.Context, put func(any) error) error {
 			if err != nil {
 				return err
 			}
-			if err := put(exportedEntry{entry.ID, view.Time{Time: entry.At}, string(entry.By.Kind), actor, string(entry.Act), entry.Object, entry.Details}); err != nil {
+			if err := put(exportedEntry{entry.ID, view.Time{Time: entry.At}, string(entry.By.Kind), actor, string(entry.Act), entry.Object, forMerchants(entry.Details)}); err != nil {
 				return err
 			}
 		}
@@ -454,13 +454,25 @@ func (e *export) audit(ctx context.Context, put func(any) error) error {
 	return nil
 }
 
-// actor is who did something, "" for an operator, who is not named to the merchant.
-func (e *export) actor(ctx context.Context, by audit.Actor) (string, error) {
-	if by.Kind == audit.ByOperator {
-		return "", nil
+// forMerchants are the details of an act that its merchant may read.
+func forMerchants(all map[string]string) map[string]string {
+	some := map[string]string{}
+	for _, name := range audit.ForMerchants {
+		if value, ok := all[name]; ok {
+			some[name] = value
+		}
 	}
-	if by.Kind != audit.ByUser {
+	return some
+}
+
+// actor is who did something, "" for an operator or a provider's account, which are not named to the merchant (SVC-7).
+func (e *export) actor(ctx context.Context, by audit.Actor) (string, error) {
+	switch by.Kind {
+	case audit.ByUser:
+	case audit.ByKey:
 		return by.ID, nil
+	default:
+		return "", nil
 	}
 	if _, err := e.l.Store.Memberships().Get(ctx, by.ID, e.merchant.ID); err != nil { // an operator of the console
 		return "", base.OrRefuse(err, nil)

@@ -75,12 +75,13 @@ func limitDetails(l pay.PayoutLimits) map[string]string {
 
 // wakened is woken if new limits make a merchant's payouts automatic.
 func (po *Payouts) wakened(ctx context.Context, present pay.PayoutControl, limits pay.PayoutLimits) ([]pay.Settlement, error) {
-	if present.Merchant == "" || limits.Schedule == present.Schedule {
+	if present.Merchant == "" {
 		return nil, nil
 	}
 	scope := merchants.Scope{Merchant: present.Merchant, Live: present.Live}
 	terms, err := po.terms(ctx, scope)
-	if err != nil || present.Payouts(terms.Payouts).Automatic || !limits.Payouts(terms.Payouts).Automatic {
+	next := limits.Payouts(terms.Payouts)
+	if err != nil || next == present.Payouts(terms.Payouts) || !next.Automatic {
 		return nil, err
 	}
 	return po.woken(ctx, scope)
@@ -118,7 +119,9 @@ func (po *Payouts) woken(ctx context.Context, scope merchants.Scope) ([]pay.Sett
 	if len(of) == 0 {
 		return nil, nil
 	}
-	return of[len(of)-1].Woken(po.TimeOf(scope)), nil
+	newest := of[len(of)-1]
+	newest.DueAt = time.Time{} // it looks now, whenever it would have
+	return newest.Woken(po.TimeOf(scope)), nil
 }
 
 // Control reads one control; a new one if there is none.

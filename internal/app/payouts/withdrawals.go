@@ -134,13 +134,13 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope merchants.Scope, 
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	net := money.New(max(0, n.Amount.Minor-terms.WithdrawalFee), money.USD)
+	net := money.New(max(0, n.Amount.Minor-terms.WithdrawalCost()), money.USD)
 	into, unknown := po.agreed(ctx, wallet, net, arrives, now)
 	if n.Arrives != (Arrives{}) {
 		if unknown != nil { // without a rate nobody knows what it takes
 			return pay.Withdrawal{}, pay.Change{}, unknown
 		}
-		n.Amount = money.New(into.net.Minor+terms.WithdrawalFee, money.USD)
+		n.Amount = money.New(into.net.Minor+terms.WithdrawalCost(), money.USD)
 	}
 	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, po.mark(n, scope))), n.Amount, terms, into.Conversion, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {

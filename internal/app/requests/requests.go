@@ -244,7 +244,7 @@ func (f Filter) selects(e Entry) bool {
 
 var (
 	// private is what may be a secret or personal data: quoted text, credentials, tokens, e-mail addresses, long numbers.
-	private = regexp.MustCompile(`(?i)"[^"]*"|\b(?:sk|pk|rk|cs|whsec|at|rt)_[\w-]{6,}|\beyJ[\w.-]+|[^\s"'<>(),;]+@[^\s"'<>(),;]+|\+?\d(?:[ .\-/]?\d){5,}`)
+	private = regexp.MustCompile(`(?i)"(?:[^"\\]|\\.)*(?:"|$)|\b(?:sk|pk|rk|cs|whsec|at|rt)_[\w-]{6,}|\beyJ[\w.-]+|[^\s"'<>(),;]+@[^\s"'<>(),;]+|\+?\d(?:[ .\-/]?\d){5,}`)
 	// amount is a number that is not personal data.
 	amount = regexp.MustCompile(`^\d{1,9}\.\d{2}$`)
 	// ours are the ids that a path may have.
@@ -253,15 +253,16 @@ var (
 
 // Harmless is an error's text without what may be a secret or personal data, and not too long.
 func Harmless(text string) string {
-	if len(text) > longestText {
-		text = strings.ToValidUTF8(text[:longestText], "") + "…"
-	}
-	return private.ReplaceAllStringFunc(text, func(found string) string {
+	text = private.ReplaceAllStringFunc(text, func(found string) string {
 		if amount.MatchString(found) {
 			return found
 		}
 		return "…"
 	})
+	if len(text) > longestText {
+		text = strings.ToValidUTF8(text[:longestText], "") + "…"
+	}
+	return text
 }
 
 // Object is the id in a path, "" if it is none of ours: a path may hold anything, also a checkout's token.

@@ -8,9 +8,10 @@
 //
 // onStatus({ transactionId, status }) is called when the shopper has chosen a method, and whenever the payment's status changes. Do not deliver
 // by it: a shopper can forge it. Wait for the webhook, or read the payment with your secret key.
-globalThis.Cascada ??= (() => {
+globalThis.Cascada ??= ((home) => {
   const frame = (url, { onStatus, title = "Checkout" } = {}, events = {}) => {
     const from = new URL(url, location.href).origin, element = document.createElement("iframe");
+    if (from !== home) throw new Error(`Cascada: ${url} is no checkout of ${home}`);
     let before = "";
     const hear = (event) => {
       if (event.source !== element.contentWindow || event.origin !== from || event.data?.cascada !== 1) return;
@@ -68,4 +69,4 @@ globalThis.Cascada ??= (() => {
   };
 
   return { mount, open };
-})();
+})(new URL(document.currentScript.src).origin);

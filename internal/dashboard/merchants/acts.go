@@ -196,16 +196,10 @@ func (rd *reader) url(e audit.Entry) string {
 	return ""
 }
 
-// told are the details of an act that the page shows, in this order. Other details may name providers, or are for programs.
-var told = []string{
-	"role", "name", "before", "kind", "preview", "rights", "amount", "netAmount", "url", "status", "color", "frames", "schemes", "payment", "withdrawal", "level", "from", "to",
-	"network", "destination", "language", "refundFees", "installments", "stopped",
-}
-
 // details are what else an entry says.
 func (rd *reader) details(e audit.Entry) string {
 	var list []string
-	for _, name := range told {
+	for _, name := range audit.ForMerchants {
 		if value := e.Details[name]; value != "" && (name != "amount" || strings.Contains(value, " ")) { // without a currency it is for programs
 			list = append(list, rd.text("detail_"+name)+": "+rd.value(name, value))
 		}

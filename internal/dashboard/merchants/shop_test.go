@@ -30,7 +30,7 @@ func TestEveryRightHasAText(t *testing.T) {
 	for _, fees := range merchants.AllRefundFees() {
 		keys = append(keys, "fees_"+string(fees))
 	}
-	for _, name := range told {
+	for _, name := range audit.ForMerchants {
 		keys = append(keys, "detail_"+name)
 	}
 	for _, text := range reasons {

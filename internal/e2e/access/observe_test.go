@@ -107,7 +107,7 @@ func TestKeysSeeTheLogOfRequests(t *testing.T) {
 		if next := o.Get(t, "/requests?limit=1&startingAfter="+first).Text(t, "data.0.id"); next != all.Text(t, "data.1.id") {
 			t.Errorf("the page after %s begins with %s", first, next)
 		}
-		if got := o.Get(t, "/requests?result=failed&code=transaction_not_found").Text(t, "pagination.total"); got != "1" {
+		if got := o.Get(t, "/requests?outcome=failed&code=transaction_not_found").Text(t, "pagination.total"); got != "1" {
 			t.Errorf("%s requests found no payment", got)
 		}
 		for _, polls := range []int{0, 1} {

@@ -189,6 +189,17 @@ func (m *merchant) compareWithdrawals() error {
 			return err
 		}
 		m.costs(w.text("id"), t, w, "feeUsd", t.cents(t.says("withdrawal").number("fee")))
+		if into := w.get("payout"); !into.none() { // what arrives is the net amount, at the withdrawal's rate
+			off := new(big.Rat).Mul(w.number("netAmount"), into.number("rate"))
+			off.Sub(off, into.number("amount")).Abs(off)
+			most := big.NewRat(1, 100)
+			if slices.Contains([]string{"CLP", "PYG"}, into.text("currency")) {
+				most = big.NewRat(1, 1)
+			}
+			if off.Cmp(most) > 0 {
+				m.differs("%s sends %s %s of a net amount of %s USD at %s", w.text("id"), into.text("amount"), into.text("currency"), w.text("netAmount"), into.text("rate"))
+			}
+		}
 		least := t.cents(t.says("withdrawal").number("minimum"))
 		if m.payouts[w.text("id")] {
 			m.out.Payouts++

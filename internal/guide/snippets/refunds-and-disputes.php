@@ -1,7 +1,8 @@
-//= setup
+//= client
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= setup
 $order = ['amount' => '100', 'currency' => 'BRL', 'paymentMethodId' => 'sbx_pix', 'documentId' => '52998224725'];
 $paid = fn (string $action): string => $cascada->createPayment($order, sandboxSimulate: $action)['transactionId'];
 $paid('paid');

@@ -1,7 +1,8 @@
-#= setup
+#= client
 from cascadapay import Cascada
 
 cascada = Cascada("https://pay.example", secret_key="sk_test_…")
+#= setup
 
 
 def paid(action):

@@ -1,6 +1,7 @@
-#= setup
+#= client
 API=https://pay.example/api/v1
 KEY=sk_test_…
+#= setup
 paid() { curl -s $API/payments -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Sandbox-Simulate: $1" -d '{"amount": 100, "currency": "BRL", "paymentMethodId": "sbx_pix", "documentId": "52998224725"}' | jq -r .transactionId; }
 paid paid >/dev/null
 ID=$(paid paid)

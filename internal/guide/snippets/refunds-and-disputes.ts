@@ -1,7 +1,8 @@
-//= setup
+//= client
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= setup
 const order = { amount: "100", currency: "BRL", paymentMethodId: "sbx_pix", documentId: "52998224725" };
 const paid = async (action) => (await cascada.createPayment(order, { sandboxSimulate: action })).transactionId;
 await paid("paid");

@@ -13,8 +13,9 @@ V1=$(printf '%s.%s' "$T" "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | s
 #= verify
 # T and V1 are from the header X-Service-Signature: t=…,v1=…; BODY is the body as it came.
 WANT=$(printf '%s.%s' "$T" "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')
-if [ "$V1" = "$WANT" ] && [ $(($(date +%s) - T)) -le 300 ]; then
-  echo "$BODY" | jq -r '"\(.type) \(.data.object.merchantOrderId)"'
+AGE=$(($(date +%s) - T))
+if [ "$V1" = "$WANT" ] && [ ${AGE#-} -le 300 ]; then
+  printf '%s' "$BODY" | jq -r '"\(.type) \(.data.object.merchantOrderId)"'
 fi
 #= replay
 curl -s $API/webhooks/$WEBHOOK/replay -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \

@@ -212,3 +212,10 @@ const (
 
 	MasterKeyRotated Act = "master_key.rotated" // a new master key is in use; its fingerprint is logged
 )
+
+// ForMerchants are the details of an act that its merchant sees, in the order of pages. Others may name providers or limits, are notes of
+// operators, or are for programs.
+var ForMerchants = []string{
+	"role", "name", "before", "kind", "preview", "rights", "amount", "netAmount", "url", "status", "color", "frames", "schemes", "payment", "withdrawal", "level", "from", "to",
+	"network", "destination", "language", "refundFees", "installments", "stopped",
+}

@@ -127,7 +127,7 @@ namespace CascadaPay;
  * @phpstan-type ListPaymentMethodsQuery array{country?: string, method?: string, channel?: string}
  * @phpstan-type ListPaymentsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string}
  * @phpstan-type ListReplaysQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListRequestsQuery array{limit?: int, offset?: int, startingAfter?: string, result?: string, code?: string, from?: string, to?: string}
+ * @phpstan-type ListRequestsQuery array{limit?: int, offset?: int, startingAfter?: string, outcome?: string, code?: string, from?: string, to?: string}
  * @phpstan-type ListSettlementTransactionsQuery array{limit?: int, offset?: int, startingAfter?: string}
  * @phpstan-type ListSettlementsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, from?: string, to?: string}
  * @phpstan-type ListShopsQuery array{limit?: int, offset?: int, startingAfter?: string}

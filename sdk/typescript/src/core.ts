@@ -223,7 +223,7 @@ export class Core {
     if (options.sandboxSimulate !== undefined) headers["Sandbox-Simulate"] = options.sandboxSimulate;
     if (options.sandboxStrict !== undefined) headers["Sandbox-Strict"] = String(options.sandboxStrict);
     const prepared: Prepared = {
-      method: of.method, address: this.base + path + (query.size > 0 ? `?${query}` : ""), headers, open: of.open ?? false,
+      method: of.method, address: this.base + path + (String(query) === "" ? "" : `?${query}`), headers, open: of.open ?? false,
       safe: of.method === "GET" || of.key === true, file,
       timeout: options.timeout ?? this.config.timeout ?? defaultTimeout, retries: options.retries ?? this.config.retries ?? defaultRetries,
     };

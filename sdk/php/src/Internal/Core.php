@@ -37,7 +37,7 @@ abstract class Core
      */
     public function __construct(
         string $url,
-        string $secretKey = '',
+        #[\SensitiveParameter] string $secretKey = '',
         string $publishableKey = '',
         private readonly ?string $shopId = null,
         private readonly float $timeout = 90.0,
@@ -56,7 +56,7 @@ abstract class Core
         }
         $this->base = preg_replace('#/api/v1$#', '', rtrim($url, '/')) . '/api/v1';
         $this->curl = curl_init();
-        $this->session = new Session($publishableKey, $secretKey, function (string $path, array $body): array {
+        $this->session = new Session($publishableKey, $secretKey, function (string $path, #[\SensitiveParameter] array $body): array {
             $headers = ['Content-Type' => 'application/json'] + $this->always('application/json');
             return $this->repeat(new Prepared(
                 'POST', $this->base . $path, $headers, Json::stringify($body), $this->timeout, $this->retries, open: true, safe: $path === '/auth/token',
@@ -224,7 +224,7 @@ abstract class Core
      *
      * @return array{int, array<string, string>, mixed}
      */
-    private function once(Prepared $p, string $bearer): array
+    private function once(Prepared $p, #[\SensitiveParameter] string $bearer): array
     {
         $key = $p->headers['Idempotency-Key'] ?? '';
         $headers = $bearer === '' ? $p->headers : $p->headers + ['Authorization' => 'Bearer ' . $bearer];
@@ -247,7 +247,7 @@ abstract class Core
      * @param array<string, string> $headers
      * @return array{int, array<string, string>, string}
      */
-    private function send(Prepared $p, array $headers, string $key): array
+    private function send(Prepared $p, #[\SensitiveParameter] array $headers, string $key): array
     {
         [$from, $text] = [[], ''];
         curl_reset($this->curl);

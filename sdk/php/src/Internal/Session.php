@@ -18,7 +18,7 @@ final class Session
     private float $renewAt = 0.0; // of the clock since the machine's start: one that is set does not matter
 
     /** @param \Closure(string, array<string, string>): array<string, mixed> $request */
-    public function __construct(private readonly string $publishable, private readonly string $secret, private readonly \Closure $request)
+    public function __construct(private readonly string $publishable, #[\SensitiveParameter] private readonly string $secret, private readonly \Closure $request)
     {
         $this->raw = $publishable === '' ? $secret : ($secret === '' ? $publishable : '');
     }
@@ -53,7 +53,7 @@ final class Session
     }
 
     /** @param array<string, string> $body */
-    private function ask(string $path, array $body): void
+    private function ask(string $path, #[\SensitiveParameter] array $body): void
     {
         $asked = self::now();
         $tokens = ($this->request)($path, $body);
@@ -64,7 +64,7 @@ final class Session
     }
 
     /** Makes the next call renew a token that was refused. False if a new one would not help. */
-    public function forget(string $access): bool
+    public function forget(#[\SensitiveParameter] string $access): bool
     {
         if ($this->raw !== '') {
             return false;

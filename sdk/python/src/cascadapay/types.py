@@ -1657,7 +1657,7 @@ ListRequestsQuery = TypedDict(
         "limit": "int",
         "offset": "int",
         "startingAfter": "str",
-        "result": "Literal['ok', 'failed', 'fault'] | str",
+        "outcome": "Literal['ok', 'failed', 'fault'] | str",
         "code": "str",
         "from": "str",
         "to": "str",

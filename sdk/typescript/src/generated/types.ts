@@ -1669,7 +1669,7 @@ export interface ListRequestsQuery {
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
   startingAfter?: string;
   /** ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx) */
-  result?: Open<"ok" | "failed" | "fault">;
+  outcome?: Open<"ok" | "failed" | "fault">;
   /** Code of the error */
   code?: string;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
