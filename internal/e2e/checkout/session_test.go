@@ -34,7 +34,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 		seen := `{"token":"` + token + `","status":%q,"amount":25.5,"currency":"USD","country":"BRA",
 			"customer":{"firstName":"Ana","lastName":"Souza","email":"ana@b.example","phone":"+55 11 98765 4321","documentId":"52998224725"},
 			"customerIp":"127.0.0.1","returnUrl":"` + back + `","expiresAt":"` + created.Text(t, "expiresAt") + `","completedTxId":%s}`
-		c.Read(t).Is(t, http.StatusOK, fmt.Sprintf(seen, "awaiting_method", "null"))
+		c.Read(t).Is(t, http.StatusOK, fmt.Sprintf(seen, "awaiting_method", `null,"methods":"<list>"`))
 
 		chosen := c.Choose(t, harness.Choice("sbx_pix"))
 		chosen.Is(t, http.StatusCreated, `{"sessionId":"`+token+`","transactionId":"<txn>","checkoutUrl":"<url>","status":"pending","transactionStatus":"pending"}`)
