@@ -63,11 +63,7 @@ func newDocs(c Config, document func() ([]byte, error)) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	guides, err := guide.New(c.PublicURL, reference)
-	if err != nil {
-		return nil, err
-	}
-	mux := http.NewServeMux()
+	guides, mux := guide.New(c.PublicURL, reference), http.NewServeMux()
 	mux.Handle("/", reference)
 	for _, path := range guide.Paths() {
 		mux.Handle(path, guides)

@@ -27,7 +27,7 @@ func (Login) Help() string {
 	return `It asks for what no flag and no variable gives; the key is not shown while you type. It checks them with the service, and stores
 them in the user's directory of settings, in a file that only you can read. With --profile you store several.
 
-  printf %s "$KEY" | cascada login --url https://pay.example.com    # the key from standard input`
+  printf %s "$KEY" | cascada-cli login --url https://pay.example.com    # the key from standard input`
 }
 
 // who is the reply of GET /ping.

@@ -33,7 +33,7 @@ type Tail struct {
 // Help is shown below the command's summary.
 func (Tail) Help() string {
 	return `Each line has the time, the method and the path, the status, the duration, and for an error its code and what was wrong. The request's id (req_…)
-is also in the reply's X-Request-Id; "cascada open req_…" opens its page in the dashboard.
+is also in the reply's X-Request-Id; "cascada-cli open req_…" opens its page in the dashboard.
 
 The service keeps the last 250 requests of a shop's merchant in its memory, without bodies, and if it runs on several nodes, each keeps its own: then some
 requests may be missing here.`

@@ -125,7 +125,7 @@ func (a Access) chosen() (profile, error) {
 		case err != nil:
 			return p, err
 		case !known && a.Profile != "":
-			return p, fmt.Errorf("there is no profile %q: cascada login --profile %s makes it%s", name, name, among(file))
+			return p, fmt.Errorf("there is no profile %q: cascada-cli login --profile %s makes it%s", name, name, among(file))
 		case !known:
 			return p, errors.New("no service and key are stored: run login first, or give --url and --key (CASCADA_URL, CASCADA_API_KEY)")
 		case a.Key == "" && a.URL != "" && origin(a.URL) != origin(stored.URL):

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -153,18 +154,26 @@ type Reference interface {
 	Sections() ([]web.Section, error)
 }
 
-// New returns the guides of a service with a public address, to be mounted at every path of Paths.
-func New(address string, reference Reference) (http.Handler, error) {
-	list, err := All()
-	if err != nil {
-		return nil, err
-	}
-	layout, err := template.New("page.html").ParseFS(files, "assets/page.html")
-	if err != nil {
-		return nil, fmt.Errorf("guides: %w", err)
-	}
-	s := site{address: address, list: list, layout: layout, reference: reference}
-	return s.handler()
+// New returns the guides of a service with a public address, to be mounted at every path of Paths. They are made when somebody reads the first.
+func New(address string, reference Reference) http.Handler {
+	made := sync.OnceValues(func() (http.Handler, error) {
+		list, err := All()
+		if err != nil {
+			return nil, err
+		}
+		layout, err := template.New("page.html").ParseFS(files, "assets/page.html")
+		if err != nil {
+			return nil, fmt.Errorf("guides: %w", err)
+		}
+		return site{address: address, list: list, layout: layout, reference: reference}.handler()
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, err := made()
+		if err != nil {
+			panic(err) // our own bug: the server logs it
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Paths are the patterns of the guides' addresses.

@@ -23,11 +23,7 @@ func (bare) Sections() ([]web.Section, error) {
 
 func pages(t *testing.T) http.Handler {
 	t.Helper()
-	h, err := New("https://shop.test", bare{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return New("https://shop.test", bare{})
 }
 
 func get(t *testing.T, h http.Handler, path string, header ...string) *http.Response {

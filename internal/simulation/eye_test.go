@@ -20,7 +20,7 @@ func (w *world) look(sealKey []byte) (err error) {
 func (w *world) see(change *pay.Change) {
 	w.quick(change)
 	for _, s := range change.Sessions {
-		if _, known := w.sessions[s.ID]; !known {
+		if _, known := w.sessions[s.ID]; !known && s.Version == 1 { // a node that was killed did not report its first version
 			w.began(s.ID, s.Merchant)
 		}
 		w.sessions[s.ID] = s.Scope

@@ -31,10 +31,6 @@ type closing struct {
 // obeyed is when every node obeys a closing: one that was paused may still commit what it had decided.
 const obeyed = 8 * time.Minute
 
-// opened is the same for a checkout in which nothing is chosen yet: world 39 has one that is stored after 21 minutes, and it is not known why.
-// No payment may be made in it.
-const opened = 30 * time.Minute
-
 // leavers closes a merchant while payments, refunds, disputes and payouts of it are open, often opens it again, and closes it once more. Nodes look at it
 // meanwhile, two at once now and then.
 func (w *world) leavers(chance *rand.Rand) {
@@ -99,12 +95,8 @@ func (w *world) moves(merchant, name string, do func(context.Context, *node) err
 func (w *world) began(id, merchant string) {
 	now := time.Now()
 	w.madeAt[id] = now
-	within := obeyed
-	if strings.HasPrefix(id, pay.SessionPrefix) {
-		within = opened
-	}
 	for _, c := range w.closings[merchant] {
-		if now.After(c.from.Add(within)) && (c.until.IsZero() || now.Before(c.until)) {
+		if now.After(c.from.Add(obeyed)) && (c.until.IsZero() || now.Before(c.until)) {
 			w.find(nothingBegins, id, "%s of %s begins %s after it was closed", id, merchant, now.Sub(c.from))
 		}
 	}

@@ -349,9 +349,8 @@ func (e *export) claims(ctx context.Context, put func(any) error) error {
 // settlements are the merchant's, not a shop's.
 func (e *export) settlements(ctx context.Context, put func(any) error) error {
 	for _, live := range []bool{true, false} {
-		at := lists.Page{Limit: exportPage}
-		for more := true; more; {
-			list, _, err := e.l.Store.Settlements().List(ctx, tenants.Scope{Merchant: e.merchant.ID, Live: live}, lists.SettlementFilter{Page: at}, 0)
+		for below, more := int64(0), true; more; {
+			list, _, err := e.l.Store.Settlements().List(ctx, tenants.Scope{Merchant: e.merchant.ID, Live: live}, lists.SettlementFilter{Page: lists.Page{Limit: exportPage}}, below)
 			if err != nil {
 				return err
 			}
@@ -359,8 +358,8 @@ func (e *export) settlements(ctx context.Context, put func(any) error) error {
 				if err := put(view.NewSettlement(s, "")); err != nil {
 					return err
 				}
+				below = s.Number
 			}
-			at.Offset += len(list)
 			more = len(list) == exportPage
 		}
 	}

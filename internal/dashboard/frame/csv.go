@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -44,7 +43,7 @@ const mostFiles = 16
 //
 // Errors: rate_limited if too many are being written.
 func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name string, header ...string) (*CSV, error) {
-	if err := s.enterFiles(w, r, v); err != nil {
+	if err := s.enterFiles(w, v); err != nil {
 		return nil, err
 	}
 	return newCSV(w, SheetOf(r), name, header), nil
@@ -53,13 +52,13 @@ func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name str
 // enterFiles counts a file as one of the user's and the merchant's until the request ends.
 //
 // Errors: rate_limited if too many are being written.
-func (s *Site) enterFiles(w http.ResponseWriter, r *http.Request, v *Visit) error {
+func (s *Site) enterFiles(w http.ResponseWriter, v *Visit) error {
 	leave, ok := s.files.Enter("user "+v.User.ID, "merchant "+v.Merchant.ID)
 	if !ok {
 		w.Header().Set("Retry-After", retrySoon)
 		return problem.New(problem.RateLimited, filesAtOnce)
 	}
-	context.AfterFunc(r.Context(), leave)
+	v.places = append(v.places, leave)
 	return nil
 }
 
@@ -67,8 +66,8 @@ func (s *Site) enterFiles(w http.ResponseWriter, r *http.Request, v *Visit) erro
 // merchant's files, nothing is sent before the first byte, and an error after it cuts the file off.
 //
 // Errors: rate_limited if too many are being written.
-func (s *Site) NewArchive(w http.ResponseWriter, r *http.Request, v *Visit, name string) (io.Writer, error) {
-	if err := s.enterFiles(w, r, v); err != nil {
+func (s *Site) NewArchive(w http.ResponseWriter, v *Visit, name string) (io.Writer, error) {
+	if err := s.enterFiles(w, v); err != nil {
 		return nil, err
 	}
 	return &archive{w: w, name: name}, nil
@@ -101,13 +100,13 @@ const mostReads = 5
 // ReadMuch takes one of the few places for what reads much (OPR-4). It is free again when the request ends.
 //
 // Errors: rate_limited.
-func (s *Site) ReadMuch(w http.ResponseWriter, r *http.Request, v *Visit) error {
+func (s *Site) ReadMuch(w http.ResponseWriter, v *Visit) error {
 	leave, ok := s.reads.Enter(v.User.ID)
 	if !ok {
 		w.Header().Set("Retry-After", retrySoon)
 		return problem.New(problem.RateLimited, readsAtOnce)
 	}
-	context.AfterFunc(r.Context(), leave)
+	v.places = append(v.places, leave)
 	return nil
 }
 

@@ -237,6 +237,7 @@ func (s *Site) page(may permit, h Handler, how ...Serving) http.Handler {
 		if err != nil {
 			return s.askWho(w, r, err)
 		}
+		defer v.leave()
 		if may != nil {
 			err = may(r, v)
 		}

@@ -30,6 +30,15 @@ type Visit struct {
 	Emptied bool
 	// NoSandbox: the merchant has none, or the service.
 	NoSandbox bool
+
+	places []func() // give places back that the request has
+}
+
+// leave gives the places back that the request has. A browser that hung up does not: its request may still be at work.
+func (v *Visit) leave() {
+	for _, back := range v.places {
+		back()
+	}
 }
 
 // From is where the request comes from.

@@ -21,7 +21,7 @@ func (a *shopPages) export(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !a.Confirmed(w, r, v, v.Home()+"/shop") {
 		return nil
 	}
-	file, err := a.NewArchive(w, r, v, v.Merchant.Name+"-"+a.Uses.Now().UTC().Format("2006-01-02"))
+	file, err := a.NewArchive(w, v, v.Merchant.Name+"-"+a.Uses.Now().UTC().Format("2006-01-02"))
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ type chain struct {
 const shownChains = 100
 
 func (b *pages) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, r, v); err != nil {
+	if err := b.ReadMuch(w, v); err != nil {
 		return err
 	}
 	return b.showSeals(w, r, v, http.StatusOK, sealsView{})
@@ -191,7 +191,7 @@ func (b *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // heads is the file of the newest blocks, as cascada seal head prints it.
 func (b *pages) heads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, r, v); err != nil {
+	if err := b.ReadMuch(w, v); err != nil {
 		return err
 	}
 	var file strings.Builder
@@ -208,7 +208,7 @@ func (b *pages) heads(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 
 // compareHeads proves that the chains continue from a file of heads, as cascada check --heads does.
 func (b *pages) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, r, v); err != nil {
+	if err := b.ReadMuch(w, v); err != nil {
 		return err
 	}
 	_, content, err := file(r, "heads")

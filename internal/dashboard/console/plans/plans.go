@@ -145,7 +145,7 @@ func (p *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		if err != nil || days < 1 || days > 366 {
 			days = 31
 		}
-		if err := p.ReadMuch(w, r, v); err != nil {
+		if err := p.ReadMuch(w, v); err != nil {
 			return refused(err)
 		}
 		now := p.uses.Now()
