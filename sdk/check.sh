@@ -53,6 +53,9 @@ tsc -p "$work/package"
 (cd "$work/package" && quietly npm pack --ignore-scripts --pack-destination "$dist")
 cp "$sdk/e2e/typescript"/* "$work/project/"
 blocks "$here/README.md" ts "$work/project" ts '// From the README.'
+for guide in "$root"/internal/guide/snippets/*.ts; do # without the marks of the snippets
+  sed -E '/^\/\/= [a-z-]+$/d' "$guide" >"$work/project/guide-$(basename "$guide")"
+done
 (cd "$work/project" && quietly npm install --offline --ignore-scripts --no-audit --no-fund --no-save "$dist"/cascadapay-sdk-*.tgz)
 mkdir -p "$work/project/node_modules/@types"
 cp -r "$work/node_modules/@types/node" "$work/project/node_modules/@types/"

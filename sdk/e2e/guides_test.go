@@ -35,7 +35,7 @@ func TestGuidesDoWhatTheySay(t *testing.T) {
 			typescript, php := languages["typescript"], languages["php"]
 			got := map[string][]string{
 				"Go":         s.native(t, native, name),
-				"TypeScript": s.snippets(t, name, "ts", filepath.Dir(typescript[len(typescript)-1]), "", typescript[:len(typescript)-1]...),
+				"TypeScript": s.typescript(t, name, typescript),
 				"Python":     s.snippets(t, name, "py", t.TempDir(), "", languages["python"][0]),
 				"PHP":        s.snippets(t, name, "php", filepath.Dir(php[len(php)-1]), "<?php\nrequire 'vendor/autoload.php';\n", php[:len(php)-1]...),
 			}
@@ -57,17 +57,37 @@ func snippetsOf(t *testing.T, name, ending, url, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("https://pay.example", url, "https://shop.example/cascada", "http://127.0.0.1:9/cascada", "sk_test_…", key).Replace(snippetMark.ReplaceAllString(string(text), ""))
+	return addressed(snippetMark.ReplaceAllString(string(text), ""), url, key)
+}
+
+// addressed is a program with a service's address and a key in place of the guide's.
+func addressed(code, url, key string) string {
+	return strings.NewReplacer("https://pay.example", url, "https://shop.example/cascada", "http://127.0.0.1:9/cascada", "sk_test_…", key).Replace(code)
 }
 
 // snippets runs the program of a guide in a folder, with a merchant of its own, and returns what it prints.
 func (s service) snippets(t *testing.T, name, ending, dir, first string, command ...string) []string {
 	t.Helper()
-	file := filepath.Join(dir, "guide-"+name+"."+strings.Replace(ending, "ts", "mjs", 1))
+	file := filepath.Join(dir, "guide-"+name+"."+ending)
 	if err := os.WriteFile(file, []byte(first+snippetsOf(t, name, ending, s.url, s.merchant(t, name).Secret)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return output(t, dir, append(slices.Clone(command), file)...)
+}
+
+// typescript runs the program of a guide that tsc has compiled beside the scenario.
+func (s service) typescript(t *testing.T, name string, command []string) []string {
+	t.Helper()
+	dir := filepath.Dir(command[len(command)-1])
+	code, err := os.ReadFile(filepath.Join(dir, "guide-"+name+".js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "run-"+name+".js")
+	if err := os.WriteFile(file, []byte(addressed(string(code), s.url, s.merchant(t, name).Secret)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return output(t, dir, append(slices.Clone(command[:len(command)-1]), file)...)
 }
 
 func (s service) native(t *testing.T, program, name string) []string {

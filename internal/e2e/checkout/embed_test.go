@@ -176,3 +176,25 @@ func TestShopsShowTheCheckoutInTheirPages(t *testing.T) {
 		t.Errorf("cascada.js has %d bytes (%d, %v), want 5 KB at most", len(body), res.StatusCode, res.Header)
 	}
 }
+
+// The script of the guide for a choice of one's own works in a shop's page.
+func TestShopsDrawTheChoiceThemselves(t *testing.T) {
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	_, tab := storefront(t, s)
+	res, err := http.Get(s.URL + "/docs/guides/hosted-checkout.md")
+	harness.Must(t, err)
+	defer res.Body.Close()
+	guide, err := io.ReadAll(res.Body)
+	harness.Must(t, err)
+	_, code, _ := strings.Cut(string(guide), "```js\n")
+	code, _, found := strings.Cut(code, "\n```")
+	if !found || !strings.Contains(code, "location.href = ") {
+		t.Fatalf("the guide has no script: %s", code)
+	}
+	token := o.Post(t, "/checkout/sessions", `{"amount":250,"currency":"BRL","country":"BR",`+harness.Ana+`}`).Want(t, http.StatusCreated).Text(t, "sessionId")
+	next := eval[string](t, tab, fmt.Sprintf(`(async () => { const sessionId = %q; let next; %s; return next; })()`, token, strings.Replace(code, "location.href = ", "next = ", 1)))
+	if !strings.HasPrefix(next, s.URL+"/c/TXN-") {
+		t.Errorf("the script leads to %q, want the payment's page", next)
+	}
+}

@@ -4,7 +4,7 @@ import { Cascada } from "@cascadapay/sdk";
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
 //= setup
 const order = { amount: "100", currency: "BRL", paymentMethodId: "sbx_pix", documentId: "52998224725" };
-const paid = async (action) => (await cascada.createPayment(order, { sandboxSimulate: action })).transactionId;
+const paid = async (action: "paid" | "chargeback") => (await cascada.createPayment(order, { sandboxSimulate: action })).transactionId;
 await paid("paid");
 const transactionId = await paid("paid");
 await paid("chargeback");
@@ -14,11 +14,13 @@ const refund = await cascada.refundPayment(
 );
 console.log(refund.amount, refund.currency);
 //= claims
-const open = [];
-for await (const claim of cascada.allClaims({ status: "needs_evidence" })) open.push(claim);
-for (const claim of open) console.log(claim.type);
+let claimId = "";
+for await (const claim of cascada.allClaims({ status: "needs_evidence" })) {
+  console.log(claim.type);
+  claimId = claim.id;
+}
 //= evidence
-const answered = await cascada.submitEvidence(open[0].id, {
+const answered = await cascada.submitEvidence(claimId, {
   kind: "delivery_proof", text: "Delivered on 12 May, signed by the shopper",
 });
 console.log(answered.status);

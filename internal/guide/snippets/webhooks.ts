@@ -8,7 +8,7 @@ const webhook = await cascada.createWebhook({
 const secret = webhook.secret;
 //= verify
 // headers and body are those of the request. Give the body as it came, not parsed.
-async function handle(headers, body) {
+async function handle(headers: Record<string, string | string[] | undefined>, body: Uint8Array) {
   try {
     const event = await readWebhook({ secret, headers, body });
     // Store event.id first, and drop an event that you have seen.
