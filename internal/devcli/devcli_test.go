@@ -246,9 +246,12 @@ func TestLostAnswersAreRepeatedWithTheSameKey(t *testing.T) {
 	before := pauses
 	pauses = []time.Duration{time.Millisecond, time.Millisecond}
 	t.Cleanup(func() { pauses = before })
+	var mu sync.Mutex // of an answer that is cut off, the client hears before the handler ends
 	var keys []string
 	fail := func(w http.ResponseWriter) {}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if keys = append(keys, r.Header.Get(idempotencyHeader)); len(keys) < 3 {
 			fail(w)
 			return
@@ -279,7 +282,9 @@ func TestLostAnswersAreRepeatedWithTheSameKey(t *testing.T) {
 		{"a proxy", refuse(502, `<html>`), "k", 3, 0},
 		{"refused", refuse(409, `{"error":{"code":"conflict_state"}}`), "k", 1, 0},
 	} {
+		mu.Lock()
 		keys, fail = nil, c.fail
+		mu.Unlock()
 		one := call{method: "POST", path: "/payments", header: map[string]string{}}
 		if c.key != "" {
 			one.header[idempotencyHeader] = c.key
@@ -289,9 +294,11 @@ func TestLostAnswersAreRepeatedWithTheSameKey(t *testing.T) {
 		if e, ok := err.(exit); ok {
 			code = e.code
 		}
+		mu.Lock()
 		if len(keys) != c.calls || code != c.end || len(slices.Compact(slices.Clone(keys))) != 1 {
 			t.Errorf("%s: called with %q, exit %d (%v)", c.name, keys, code, err)
 		}
+		mu.Unlock()
 	}
 }
 

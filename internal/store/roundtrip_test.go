@@ -34,7 +34,7 @@ var elsewhere = map[string][]string{
 	"rate_history":     {".At", ".Currency", ".Held", ".Rate", ".Source"},
 	"verifications":    {".Shop"},
 	"settlements":      {".Shop"},
-	"settlement_lines": {".OrderID", ".Shop"},
+	"settlement_lines": {".OrderID", ".Shop", ".Taxed"},
 	"reserves":         {".Shop"},
 	"adjustments":      {".Shop"},
 	"files":            {".Stored"},

@@ -50,7 +50,7 @@ func TestRefundCostsTheMerchantTheFees(t *testing.T) {
 		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`) // pays for the rest of the refund
 		o.Refund(t, id, `{}`).Want(t, http.StatusOK)
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, fmt.Sprintf(`{"merchantId":%q,"currency":"USD","balance":{"available":0,"pending":86.02,"frozen":0,"reserve":5},
-			"ledgerWarnings":[],"tier":"standard","trustScore":600,"rollingReservePct":5,"withdrawalFeeUsd":3,"refundFees":"kept",
+			"ledgerWarnings":[],"tier":"standard","trustScore":600,"rollingReservePct":5,"withdrawalFeeUsd":3,"payouts":{"schedule":"on_request","minimumUsd":0,"weekdays":[],"monthdays":[]},"refundFees":"kept",
 			"feeSummary":{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.6,"chargebackFees":0,"totalFees":8.98,"netBalance":91.02},
 			"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID))
 

@@ -186,29 +186,38 @@ func TestConsoleReadsLeaveRoomForOthers(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App.Access, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: s.URL})
 	harness.Must(t, err)
-	held, end := context.WithCancel(ctx) // requests that are not answered yet
-	ask := func(who harness.Staff, path string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(held, http.MethodGet, who.At(path), nil)
+	ask := func(who harness.Staff, path string, w http.ResponseWriter) {
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, who.At(path), nil)
 		r.AddCookie(&http.Cookie{Name: "cascada", Value: who.Cookie})
-		w := httptest.NewRecorder()
 		site.ServeHTTP(w, r)
+	}
+	see := func(who harness.Staff, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		ask(who, path, w)
 		return w
 	}
-	for _, path := range []string{"/dashboard/console/seals", "/dashboard/console/seals/heads.txt"} {
-		if w := ask(op, path); w.Code != http.StatusOK {
-			t.Errorf("%s gets %d", path, w.Code)
-		}
+	began, read := make(chan struct{}, 2), make(chan struct{})
+	var held sync.WaitGroup
+	for range 2 {
+		held.Go(func() {
+			ask(op, "/dashboard/console/seals/heads.txt", &slow{ResponseRecorder: httptest.NewRecorder(), began: began, read: read})
+		})
 	}
-	if w := ask(op, "/dashboard/console/seals"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+	for range 2 {
+		<-began
+	}
+	if w := see(op, "/dashboard/console/seals"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
 		t.Errorf("the third page of an operator gets %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 	}
-	if w := ask(op, "/dashboard/console"); w.Code != http.StatusOK {
+	if w := see(op, "/dashboard/console"); w.Code != http.StatusOK {
 		t.Errorf("a page that reads little gets %d", w.Code)
 	}
-	if w := ask(other, "/dashboard/console/seals"); w.Code != http.StatusOK {
+	if w := see(other, "/dashboard/console/seals"); w.Code != http.StatusOK {
 		t.Errorf("the page of another operator gets %d", w.Code)
 	}
-	end()
-	held = ctx
-	harness.Eventually(t, "the places are free again", func() bool { return ask(op, "/dashboard/console/seals").Code == http.StatusOK })
+	close(read)
+	held.Wait()
+	if w := see(op, "/dashboard/console/seals"); w.Code != http.StatusOK {
+		t.Errorf("once the pages are read, the next gets %d", w.Code)
+	}
 }
