@@ -37,6 +37,8 @@ const (
 	// Since NewestEvents.
 	EventWithdrawalReturned EventType = "withdrawal.returned" // a part came back: Withdrawal.ReturnedAmount
 	EventBalanceAdjusted    EventType = "balance.adjusted"    // the operator credited or debited the balance by hand
+	EventPaymentLinkPaid    EventType = "payment_link.paid"   // PaymentLink.TransactionID is the payment
+	EventPaymentLinkClosed  EventType = "payment_link.closed" // PaymentLink.Status says why
 )
 
 // The sets of event types that AllEvents may mean, each named by the day of its
@@ -77,6 +79,8 @@ type Event struct {
 	Withdrawal *Withdrawal    `json:"-"` // of withdrawal.*
 	Wallet     *Wallet        `json:"-"` // of wallet.created
 	Checkout   *EndedCheckout `json:"-"` // of checkout.session.expired
+
+	PaymentLink *PaymentLink `json:"-"` // of payment_link.*
 }
 
 // EventRequest is the API call that caused an event, "" if none did.
@@ -135,6 +139,9 @@ func (e *Event) subject() any {
 	case EventCheckoutExpired:
 		e.Checkout = new(EndedCheckout)
 		return e.Checkout
+	case EventPaymentLinkPaid, EventPaymentLinkClosed:
+		e.PaymentLink = new(PaymentLink)
+		return e.PaymentLink
 	case EventBalanceAdjusted:
 		e.Adjustment = new(Adjustment)
 		return e.Adjustment

@@ -107,6 +107,7 @@ type Payment struct {
 	Country         string     `json:"country"` // ISO 3166 alpha-3
 	Fees            Fees       `json:"fees"`
 	Settlement      Settling   `json:"settlement"`
+	PaymentLinkID   string     `json:"paymentLinkId"` // the payment link through which the shopper came
 	MerchantOrderID string     `json:"merchantOrderId"`
 	Timestamps      Timestamps `json:"timestamps"`
 

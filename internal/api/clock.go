@@ -22,11 +22,11 @@ type moveClockIn struct {
 // Resolve reads the duration. It distinguishes absent from invalid.
 func (in *moveClockIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	if in.Body.Advance == "" {
-		return []error{wire.Coded(problem.MissingField, prefix.With("body.advance"), "advance is required")}
+		return []error{wire.Coded(problem.MissingField, below(prefix, "body", "advance"), "advance is required")}
 	}
 	by, ok := merchants.ParseDuration(in.Body.Advance)
 	if in.by = by; !ok {
-		return []error{wire.Coded(problem.InvalidRequest, prefix.With("body.advance"), "advance must be a duration such as 90s, 48h or 7d")}
+		return []error{wire.Coded(problem.InvalidRequest, below(prefix, "body", "advance"), "advance must be a duration such as 90s, 48h or 7d")}
 	}
 	return nil
 }

@@ -57,13 +57,13 @@ type replaySpanIn struct {
 func (in *replaySpanIn) Resolve(_ huma.Context, prefix *huma.PathBuffer) (issues []error) {
 	issues = checkKey(in.IdempotencyKey)
 	if in.Body.From == "" {
-		issues = append(issues, wire.Coded(problem.MissingField, prefix.With("body.from"), "from is required"))
+		issues = append(issues, wire.Coded(problem.MissingField, below(prefix, "body", "from"), "from is required"))
 	}
 	span, wrong := wire.Between(in.Body.From, in.Body.To)
 	in.asked.From, in.asked.To, issues = span.From, span.To, append(issues, wrong...)
 	for i, t := range in.Body.Types {
 		if !slices.Contains(webhooks.EventTypes(), webhooks.EventType(t)) {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", prefix.With("body.types"), i), message.Text(appwebhooks.NotEvent(t))))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, fmt.Sprintf("%s[%d]", below(prefix, "body", "types"), i), message.Text(appwebhooks.NotEvent(t))))
 			break
 		}
 		in.asked.Types = append(in.asked.Types, webhooks.EventType(t))

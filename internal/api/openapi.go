@@ -13,6 +13,7 @@ func (a *API) routes() {
 	a.ownRoutes()
 	a.paymentRoutes()
 	a.sessionRoutes()
+	a.linkRoutes()
 	a.webhookRoutes()
 	a.eventRoutes()
 	a.walletRoutes()
@@ -59,7 +60,7 @@ func loosened(paths, schemas map[string]any) {
 	publishClaims(schemas)
 	publishPurchases(schemas)
 	for body, required := range map[string][]string{
-		"PaymentBody": {"amount"}, "SubscribeInBody": {"events"}, "MoveClockInBody": {"advance"}, "WithdrawInBody": {"amount"}, "AddWalletInBody": {"type", "currency", "destination"},
+		"PaymentBody": {"amount"}, "OpenAmountBody": {"min", "max"}, "SubscribeInBody": {"events"}, "MoveClockInBody": {"advance"}, "WithdrawInBody": {"amount"}, "AddWalletInBody": {"type", "currency", "destination"},
 	} {
 		if schema, ok := dig(schemas, body); ok {
 			schema["required"] = required

@@ -31,6 +31,7 @@ type Uses struct {
 	Cascade       *cascade.Cascade
 	Payments      *payments.Payments
 	Sessions      *payments.Sessions
+	PaymentLinks  *payments.PaymentLinks
 	Claims        *claims.Claims
 	Notices       *notices.Notices
 	Webhooks      *webhooks.Webhooks

@@ -128,6 +128,7 @@ type App struct {
 	Cascade        *cascade.Cascade
 	Payments       *payments.Payments
 	Sessions       *payments.Sessions
+	PaymentLinks   *payments.PaymentLinks
 	Claims         *claims.Claims
 	ClaimLists     *claims.Lists
 	Notices        *notices.Notices
@@ -267,6 +268,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Payments = payments.New(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade)
 	a.Analytics = &payments.Analytics{Base: a.Base}
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Plans, a.Cascade, a.catalog)
+	a.PaymentLinks = payments.NewPaymentLinks(a.Base, a.Sessions)
 	a.Privacy = privacy.New(a.Base, a.Config.Retention)
 	a.Verifications = verification.New(a.Base)
 	a.Wallets = payouts.NewWallets(a.Base, a.Mails, a.Config.WalletCoolDown)
@@ -392,6 +394,7 @@ func (a *App) Loops() []work.Loop {
 		a.Swept(base.WithdrawalsLoop, a.Payouts.HandOut),
 		a.Woken(base.VerificationsLoop, a.Verifications.ExpireVerifications),
 		a.Woken(base.CheckoutsLoop, a.Sessions.ExpireSessions),
+		a.Woken(base.LinksLoop, a.PaymentLinks.Step),
 		a.Woken(base.ReplaysLoop, a.Replays.Step),
 		a.Woken(base.SettlementsLoop, base.UnlessShut(a.Base, a.Settlements.CloseSettlements)),
 		a.Woken(base.ReceiptsLoop, a.Settlements.Receipts),

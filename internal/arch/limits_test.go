@@ -34,6 +34,7 @@ const (
 	anAmount   = 40 // a number as it was typed
 	anAmountUS = 20
 	aCurrency  = 3
+	aTime      = 40 // of RFC 3339
 	aToken     = 5  // a currency, or a token such as USDT
 	aCredit    = 10 // likewise, to come
 	aWord      = 40 // one of a list, or a duration
@@ -101,6 +102,8 @@ var limits = map[string]int{
 	"EvidenceBody.kind maxLength": evidence.MaxKind, "EvidenceBody.text maxLength": evidence.MaxText, "EvidenceUpload.name maxLength": evidence.MaxFileName,
 	"InstallmentsBody.max minimum": 1, "InstallmentsBody.max maximum": installment.Most, "InstallmentsBody.interestFree minimum": 0, "InstallmentsBody.interestFree maximum": installment.Most,
 	"startKYCIn.returnUrl maxLength": pay.MaxURL, "PaymentBody.returnUrl maxLength": pay.MaxURL, "subscribeIn.url maxLength": sender.MaxURL, "editIn.url maxLength": sender.MaxURL,
+	"LinkBody.currency maxLength": aCurrency, "LinkBody.merchantOrderId maxLength": pay.MaxOrderID, "LinkBody.returnUrl maxLength": pay.MaxURL, "LinkBody.uses minimum": 1, "LinkBody.uses maximum": pay.MaxLinkUses,
+	"LinkBody.expiresAt maxLength": aTime, "changeLinkIn.expiresAt maxLength": aTime, "LinkBody.merchantId maxLength": anID, "LinkBody.shopId maxLength": anID,
 	"PaymentBody.currency maxLength": aCurrency, "RefundBody.currency maxLength": aCurrency, "withdrawIn.currency maxLength": aToken, "quoteIn.currency maxLength": aToken,
 	"PaymentBody.paymentMethodId maxLength": anID, "PaymentBody.paymentMethod maxLength": anID, "PaymentBody.merchantId maxLength": anID, "PaymentBody.shopId maxLength": anID,
 	"SelectBody.paymentMethodId maxLength": anID, "withdrawIn.walletId maxLength": anID, "quoteIn.walletId maxLength": anID, "quoteIn.amount maxLength": anAmount,

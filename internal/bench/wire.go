@@ -28,7 +28,7 @@ const (
 func runName(t time.Time) uint64 { return uint64(t.UnixMilli()/10) & 0xffffffff }
 
 func newOrder(run uint64, connection int) []byte {
-	return fmt.Appendf(nil, "b%08x-%04x-%08x", run, connection, 0)
+	return fmt.Appendf(nil, "b%08xc%04xr%08x", run, connection, 0)
 }
 
 // putHex writes the low digits of n.
@@ -47,7 +47,7 @@ type template struct {
 }
 
 // mark is an order id that no request has.
-const mark = "b________-____-________"
+const mark = "b________c____r________"
 
 // document holds documents for the sandbox methods that require the buyer's.
 var document = map[string]string{"sbx_pix": "52998224725", "sbx_spei": "GODE561231GR8"}

@@ -107,8 +107,8 @@ var readFiles = sync.OnceValues(func() (f files, err error) {
 		sum := hex.EncodeToString(digest[:6])
 		f.assets[name] = asset{"/checkout/assets/" + sum + "-" + name, kind, sum, body}
 	}
-	for _, name := range []string{"payment", "bank", "selector", "problem"} {
-		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField, "list": newList}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
+	for _, name := range []string{"payment", "bank", "selector", "link", "problem"} {
+		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField, "list": newList, "entry": newEntry}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
 		if err != nil {
 			return f, fmt.Errorf("checkout page %s: %w", name, err)
 		}
@@ -125,6 +125,9 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	}
 	route("GET /checkout/{token}", p.choose)
 	route("POST /checkout/{token}", p.selectMethod)
+	route("GET /l/{id}", p.link)
+	route("POST /l/{id}", p.begin)
+	route("GET /l/{id}/qr.svg", p.linkQR)
 	route("GET /c/{id}", p.form)
 	route("GET /pay/{id}", p.payment)
 	route("POST /pay/{id}/again", p.again)
@@ -138,7 +141,7 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	}
 	route("GET /pay/{id}/live", p.watch)
 	route("GET /pay/{id}/state", p.state)
-	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}"} { // a truncated link
+	for _, part := range []string{"GET /checkout/{$}", "GET /pay/{$}", "GET /c/{$}", "GET /l/{$}"} { // a truncated link
 		route(part, func(http.ResponseWriter, *http.Request) error {
 			return message.Refusal(problem.NotFound, "there is no such page")
 		})
@@ -219,6 +222,9 @@ func (p *Pages) problem(w http.ResponseWriter, r *http.Request, err error) {
 		switch shown.Code {
 		case problem.TransactionNotFound, problem.NotFound:
 			status, kind = http.StatusNotFound, "unknown"
+			if strings.Contains(r.Pattern, "/l/") {
+				kind = "link"
+			}
 		case problem.CheckoutSessionNotFound:
 			status, kind = http.StatusNotFound, "session"
 		case problem.ConflictState:

@@ -29,9 +29,14 @@ func (p *Pages) qr(w http.ResponseWriter, r *http.Request) error {
 	if shown.Page.Data.QRCode == "" {
 		return message.Refusal(problem.TransactionNotFound, "this payment has no QR code")
 	}
-	code, err := qr.Encode(shown.Page.Data.QRCode, qr.M)
+	return drawQR(w, shown.Page.Data.QRCode)
+}
+
+// drawQR draws a text as a QR code.
+func drawQR(w http.ResponseWriter, text string) error {
+	code, err := qr.Encode(text, qr.M)
 	if err != nil {
-		return fmt.Errorf("QR code of %s: %w", shown.ID, err)
+		return fmt.Errorf("QR code of %d characters: %w", len(text), err)
 	}
 	var path strings.Builder
 	for y := range code.Size {

@@ -183,6 +183,7 @@ func (v view) T(key string, pairs ...string) string {
 // paymentView is the page of a payment.
 type paymentView struct {
 	view
+	purchase
 	ID           string
 	Status       pay.Status
 	State        string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
@@ -253,6 +254,9 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, mine := p.paymentView(r, shown), p.keyed(r, shown.ID)
 	v.Here = "?" + withLang(r.URL.Query(), v.Lang)
+	if mine { // whoever has but the payment's id does not see what is bought
+		v.purchase = v.bought(shown.Order.Purchase)
+	}
 	if v.State == "waiting" || v.State == "refused" {
 		may, err := p.uses.Sessions.Changeable(r.Context(), shown.Payment)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -29,6 +28,7 @@ import (
 // selectorView is the page on which a shopper chooses how to pay.
 type selectorView struct {
 	view
+	purchase
 	Order    string
 	Amount   string // in the shop's currency
 	Rate     string // one unit of the shop's currency in the country's currency
@@ -171,12 +171,7 @@ func (p *Pages) selectMethod(w http.ResponseWriter, r *http.Request) error {
 	if s.Payment != "" { // the button was pressed twice, or in two tabs
 		return p.chosenBefore(w, r, s.Payment, chosen)
 	}
-	typed := document.Clean(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, r.PostForm.Get("document-"+chosen)))
+	typed := document.Clean(strings.Map(printed, r.PostForm.Get("document-"+chosen)))
 	v, _, err := p.selectorView(r, s)
 	if err != nil {
 		return err
@@ -300,6 +295,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop merchants.Shop, me
 	}
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Home: home, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
+	v.purchase = v.bought(s.Purchase)
 	v.granted = merchant.Installments
 	if shop.Brand.PassFee {
 		v.fee = func(rail accounts.Rail, local money.Amount) money.Amount {

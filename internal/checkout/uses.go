@@ -11,8 +11,9 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Onboarding *merchants.Onboarding
-	Rates      *rates.Rates
-	Sessions   *payments.Sessions
-	Sandbox    *sandbox.Sandbox
+	Onboarding   *merchants.Onboarding
+	Rates        *rates.Rates
+	Sessions     *payments.Sessions
+	PaymentLinks *payments.PaymentLinks
+	Sandbox      *sandbox.Sandbox
 }

@@ -19,6 +19,7 @@ func APIUses(a *app.App) api.Uses {
 		Cascade:       a.Cascade,
 		Payments:      a.Payments,
 		Sessions:      a.Sessions,
+		PaymentLinks:  a.PaymentLinks,
 		Claims:        a.Claims,
 		Notices:       a.Notices,
 		Webhooks:      a.Webhooks,
@@ -74,10 +75,11 @@ func AdminUses(a *app.App) admin.Uses {
 // CheckoutUses are the use cases of a service that package checkout calls.
 func CheckoutUses(a *app.App) checkout.Uses {
 	return checkout.Uses{
-		Base:       a.Base,
-		Onboarding: a.Onboarding,
-		Rates:      a.Rates,
-		Sessions:   a.Sessions,
-		Sandbox:    a.Sandbox,
+		Base:         a.Base,
+		Onboarding:   a.Onboarding,
+		Rates:        a.Rates,
+		Sessions:     a.Sessions,
+		PaymentLinks: a.PaymentLinks,
+		Sandbox:      a.Sandbox,
 	}
 }

@@ -63,7 +63,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		func() error {
 			return payments.Register(site, payments.Uses{
 				Base: a.Base, Rates: a.Rates, Providers: a.Providers, Methods: a.Methods, Cascade: a.Cascade,
-				Payments: a.Payments, Sessions: a.Sessions, Claims: a.Claims, Webhooks: a.Webhooks, Events: a.Events,
+				Payments: a.Payments, Sessions: a.Sessions, PaymentLinks: a.PaymentLinks, Claims: a.Claims, Webhooks: a.Webhooks, Events: a.Events,
 				Settlements: a.Settlements, Payouts: a.Payouts, Mails: a.Mails, Team: a.Team, Sandbox: a.Sandbox,
 			})
 		},

@@ -1,5 +1,5 @@
 // Package devcli has the commands of a shop's developer, who has only the address of a service and an API key: log in, forward events to
-// a local endpoint, trigger events, read the API's log, run fixtures, open the dashboard. They are part of cascada, and the whole of
+// a local endpoint, make payment links, trigger events, read the API's log, run fixtures, open the dashboard. They are part of cascada, and the whole of
 // cascada-cli.
 //
 // It speaks HTTP, as a stranger's program does, and imports nothing of the service: cascada-cli stays small. Everything that a service answers may
@@ -23,6 +23,7 @@ type Commands struct {
 	Trigger  Trigger  `cmd:"" group:"developer" help:"Make an event happen, by real operations in the sandbox."`
 	Logs     Logs     `cmd:"" group:"developer" help:"Read the log of the shop's API requests."`
 	Fixtures Fixtures `cmd:"" group:"developer" help:"Run the API calls of a file in order, and check their answers."`
+	Links    Links    `cmd:"" group:"developer" help:"Make, list and close payment links."`
 	Open     Open     `cmd:"" group:"developer" help:"Open the dashboard's page of a payment, a claim, an event, a request or another thing."`
 }
 

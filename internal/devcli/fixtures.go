@@ -48,7 +48,7 @@ func (Fixtures) Help() string {
 
 ${payment.transactionId} is a field of the reply to the step "payment"; ${claims.data.0.id} is a field of the first row of a list; ${run} is a text that is new in each
 run; ${env.NAME} is a variable of the environment. Alone in a value, a reference keeps its type. method is GET by default, expect any 2xx; it may be a list. where says what
-fields of the reply must be. headers are sent as they are. Payments, checkout sessions, withdrawals and refunds get an Idempotency-Key, and are repeated with it if
+fields of the reply must be. headers are sent as they are. Payments, checkout sessions, payment links, withdrawals and refunds get an Idempotency-Key, and are repeated with it if
 their answer is lost.
 
 It stops at the first step that answers something else, with exit code 1; with 3 if it is unknown whether a step was done.`
@@ -57,7 +57,7 @@ It stops at the first step that answers something else, with exit code 1; with 3
 // repeatable reports whether the API answers a repeat of a call with the first answer.
 func repeatable(method, path string) bool {
 	path, _, _ = strings.Cut(path, "?")
-	return method == http.MethodPost && (slices.Contains([]string{"/payments", "/transactions", "/checkout/sessions", "/withdrawals"}, path) ||
+	return method == http.MethodPost && (slices.Contains([]string{"/payments", "/transactions", "/checkout/sessions", "/payment-links", "/withdrawals"}, path) ||
 		strings.HasSuffix(path, "/refund") || strings.HasSuffix(path, "/replay") && strings.Count(path, "/") == 3)
 }
 

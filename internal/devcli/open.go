@@ -14,7 +14,7 @@ import (
 // Open is the command open.
 type Open struct {
 	Access
-	ID    string `arg:"" optional:"" help:"TXN-…, CLM-…, STL-…, evt_…, wh_…, wal_…, wdr_… or req_…; without it, the shop's first page."`
+	ID    string `arg:"" optional:"" help:"TXN-…, CLM-…, STL-…, evt_…, lnk_…, wh_…, wal_…, wdr_… or req_…; without it, the shop's first page."`
 	Print bool   `short:"p" help:"Print the address, and open no browser."`
 }
 
@@ -25,11 +25,11 @@ can invite you (docs/DASHBOARD.md).`
 }
 
 // page is where the dashboard shows things whose ids begin with prefix, and where the API does.
-type page struct{ prefix, dashboard, api string }
+type page struct{ prefix, dashboard, api, end string }
 
 var pages = []page{
-	{"TXN-", "payments", "/payments"}, {"CLM-", "disputes", "/claims"}, {"STL-", "settlements", "/settlements"}, {"evt_", "events", "/events"},
-	{"wh_", "webhooks", "/webhooks"}, {"wal_", "wallets", "/wallets"}, {"wdr_", "withdrawals", "/withdrawals"}, {"req_", "requests", ""},
+	{"TXN-", "payments", "/payments", ""}, {"CLM-", "disputes", "/claims", ""}, {"STL-", "settlements", "/settlements", ""}, {"evt_", "events", "/events", ""},
+	{"lnk_", "payments/links", "/payment-links", "/show"}, {"wh_", "webhooks", "/webhooks", ""}, {"wal_", "wallets", "/wallets", ""}, {"wdr_", "withdrawals", "/withdrawals", ""}, {"req_", "requests", "", ""},
 }
 
 // Run opens a page.
@@ -79,7 +79,7 @@ func (o Open) page(ctx context.Context, a *api) (string, error) {
 				below = "refunds"
 			}
 		}
-		return "/" + below + "/" + url.PathEscape(o.ID), nil
+		return "/" + below + "/" + url.PathEscape(o.ID) + p.end, nil
 	}
 	return "", fmt.Errorf("%q is no id that the dashboard shows: want one of %s", o.ID, strings.Join(prefixes, ", "))
 }

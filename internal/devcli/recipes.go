@@ -39,6 +39,8 @@ var recipes = []recipe{
 	{event: "claim.opened", how: "a card payment that its cardholder disputes", run: disputed},
 	{event: "claim.resolved", how: "a card payment that its cardholder disputes, and that you concede", run: conceded},
 	{event: "checkout.session.expired", how: "a checkout session that nobody uses for 24 hours", clock: true, by: "25 hours", run: sessionExpired},
+	{event: "payment_link.paid", how: "a payment link with which a shopper pays by card", run: linkPaid},
+	{event: "payment_link.closed", how: "a payment link that you close", run: linkClosed},
 	{event: "settlement.closed", how: "a card payment that is settled after the delay of your terms", clock: true, by: "73 hours", run: settled},
 	{event: "settlement.pdf_ready", how: "a card payment that is settled; the receipt of the settlement follows", clock: true, by: "73 hours", run: settled},
 	{event: "wallet.created", how: "a new wallet, with a random PIX key", run: walletCreated},
@@ -129,23 +131,58 @@ func wrongAmount(ctx context.Context, t *triggering) (string, error) {
 	if err != nil {
 		return id, err
 	}
-	page := "/sandbox/bank/" + url.PathEscape(id)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.api.URL+page, strings.NewReader("action=wrong_amount"))
+	_, err = t.click(ctx, "/sandbox/bank/"+url.PathEscape(id), "action=wrong_amount", id)
+	return id, err
+}
+
+// click sends the form of a page for shoppers, and returns where it leads.
+func (t *triggering) click(ctx context.Context, page, form, object string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.api.URL+page, strings.NewReader(form))
 	if err != nil {
-		return id, err
+		return "", err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := t.api.http.Do(request)
 	if err != nil {
-		return id, unreachable(t.api.URL, err)
+		return "", unreachable(t.api.URL, err)
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // a page for shoppers
-	t.steps = append(t.steps, step{"POST " + page, answer.StatusCode, id})
+	t.steps = append(t.steps, step{"POST " + page, answer.StatusCode, object})
 	if answer.StatusCode != http.StatusSeeOther {
-		return id, fmt.Errorf("the simulated bank's page answered %d", answer.StatusCode)
+		return "", fmt.Errorf("the page %s answered %d", page, answer.StatusCode)
 	}
-	return id, nil
+	return answer.Header.Get("Location"), nil
+}
+
+// paymentLink makes a payment link.
+func (t *triggering) paymentLink(ctx context.Context) (string, error) {
+	var made struct{ ID string }
+	err := t.do(ctx, http.MethodPost, "/payment-links", t.own(map[string]any{"amount": json.Number("25.00"), "currency": "USD"}), &made)
+	return made.ID, err
+}
+
+// linkPaid pays with a new payment link, as its shopper would.
+func linkPaid(ctx context.Context, t *triggering) (string, error) {
+	id, err := t.paymentLink(ctx)
+	if err != nil {
+		return id, err
+	}
+	to, err := t.click(ctx, "/l/"+url.PathEscape(id), "name=Ana+Test&email=ana%40example.com", id)
+	if err != nil {
+		return id, err
+	}
+	_, token, _ := strings.Cut(to, "/checkout/")
+	token, _, _ = strings.Cut(token, "?")
+	return id, t.do(ctx, http.MethodPost, "/checkout/sessions/"+url.PathEscape(token)+"/select", map[string]any{"paymentMethodId": "sbx_card"}, nil)
+}
+
+func linkClosed(ctx context.Context, t *triggering) (string, error) {
+	id, err := t.paymentLink(ctx)
+	if err == nil {
+		err = t.do(ctx, http.MethodPatch, "/payment-links/"+url.PathEscape(id), map[string]any{"status": "closed"}, nil)
+	}
+	return id, err
 }
 
 // claimOf disputes a new payment and returns its claim.

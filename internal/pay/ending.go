@@ -390,3 +390,60 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)
 	return c, p, change, nil
 }
+
+// otherWay is the decline of a payment that its shopper called off to choose another way to pay.
+const otherWay = "another_way"
+
+// NotEnded is the reason (details.reason) why a payment is not called off: its provider does not
+// confirm that it can no longer be paid.
+const NotEnded = "not_ended_by_provider"
+
+// CheckChange returns an error if the shopper may not call the payment off to choose another way.
+// It must wait for the shopper, and no money may have come for it.
+//
+// Errors: conflict_state.
+func (p Payment) CheckChange() error {
+	switch {
+	case p.Status != Pending || !p.Page.Hosted || p.Canceling():
+		return &problem.Error{Code: problem.ConflictState, Reason: nothingToCallOff,
+			Details: problem.Details{From: string(p.Status), Action: "cancel"}}
+	case p.Holds():
+		return &problem.Error{Code: problem.ConflictState, Reason: moneyArrivedNoCallOff,
+			Details: problem.Details{From: string(p.Status), Action: "cancel", Reason: PaymentReceived, ExistingTxID: p.ID}}
+	}
+	return nil
+}
+
+// ChangeWay decides about a payment that its shopper calls off, after the provider's answer to the
+// request to end the charge; Awaiting means that it cannot end charges. If the answer is paid or
+// declined, use ApplyAnswer. The payment is queried for some days more, like an expired one: money that
+// arrives later is late money.
+//
+// Errors: conflict_state as CheckChange; service_unavailable with the reason NotEnded if it is not
+// known whether the charge has ended. Then nothing changes.
+func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change, error) {
+	if err := p.CheckChange(); err != nil {
+		return p, Change{}, err
+	}
+	switch o.Kind {
+	case Approved, Declined:
+		c.Retry = RetryLimits{} // the shopper does not want to try again
+		next, change := p.ApplyAnswer(o, c, now)
+		return next, change, nil
+	case Lapsed, Missing, Awaiting:
+	default:
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: chargeMayGoOn,
+			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
+	}
+	from := p
+	attempt, _ := p.Attempts.Current()
+	p, _ = p.tried(attempt.Order, o, now)
+	p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now)
+	p.answer()
+	p.Times.Unsure, p.Work.DueAt = time.Time{}, now.Add(looks[0])
+	next, change := p.finish(&from, now)
+	return next, change, nil
+}
+
+// WayChanged reports whether the shopper called the payment off to choose another way to pay.
+func (e PaymentEnd) WayChanged() bool { return e.Canceled() && e.Failure.Decline == otherWay }

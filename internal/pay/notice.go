@@ -2,16 +2,14 @@ package pay
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Notice is one thing that a provider's notification reports, in our words. Its signature was
@@ -185,121 +183,6 @@ func LastOpen(told []KeptNotice, one KeptNotice) bool {
 	return len(open) == 0
 }
 
-// What providers tell is untrusted input, and adapters may pass on what no database can store. Storable makes it storable, once for
-// all that a notice says: texts for people are cut, and ids that are too long are left out, because a part of an id is useless.
-
-// The most bytes of a provider's id and of its texts. Real ids are far shorter; an index of PostgreSQL takes 2,704 bytes.
-const (
-	longestID   = 255
-	longestText = 500
-	longestCode = 100
-)
-
-// storableID returns an id of a provider's; "" if it cannot be stored. bad is set then.
-func storableID(id string, bad *bool) string {
-	if len(id) <= longestID && plain(id) == id {
-		return id
-	}
-	*bad = true
-	return ""
-}
-
-// plain returns a text of a provider's; "" if a database cannot store it.
-func plain(text string) string {
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return ""
-	}
-	return text
-}
-
-// storableText returns a text for people, of at most most bytes.
-func storableText(text string, most int) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
-}
-
-// Storable returns an answer as it can be stored. unread: an id was left out.
-func (o Outcome) Storable() (_ Outcome, unread bool) {
-	o.ProviderRef, o.MoneyRef = storableID(o.ProviderRef, &unread), storableID(o.MoneyRef, &unread)
-	o.Decline, o.Message, o.FormURL = storableText(o.Decline, longestCode), storableText(o.Message, longestText), plain(o.FormURL)
-	o.Raw = storableText(o.Raw, longestCode)
-	d := o.Data
-	o.Data = PaymentData{QRCode: plain(d.QRCode), CLABE: plain(d.CLABE), Bank: plain(d.Bank), Beneficiary: plain(d.Beneficiary), Reference: plain(d.Reference), Barcode: plain(d.Barcode)}
-	o.Tries = storableTries(o.Tries, &unread)
-	o.Also = slices.Clone(o.Also)
-	for i := range o.Also {
-		m := &o.Also[i]
-		m.Ref, m.ProviderRef = storableID(m.Ref, &unread), storableID(m.ProviderRef, &unread)
-	}
-	if o.Back != nil {
-		back := *o.Back
-		back.Refunds = slices.Clone(back.Refunds)
-		for i := range back.Refunds {
-			r := &back.Refunds[i]
-			r.ID, r.Note = storableID(r.ID, &unread), storableText(r.Note, longestText)
-		}
-		o.Back = &back
-	}
-	return o, unread
-}
-
-// storableTries leaves out a try whose id cannot be stored, and the reasons that are not ours.
-func storableTries(tries []decline.Try, bad *bool) (list []decline.Try) {
-	for _, t := range tries {
-		t.ID, t.Raw = storableID(t.ID, bad), storableText(t.Raw, longestCode)
-		if !t.Reason.Known() {
-			t.Reason = decline.Declined
-		}
-		if t.ID != "" {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
-// Storable returns an answer as it can be stored. unread: the provider's id was left out.
-func (o PayoutOutcome) Storable() (_ PayoutOutcome, unread bool) {
-	o.ProviderRef = storableID(o.ProviderRef, &unread)
-	o.Code, o.Message = storableText(o.Code, longestCode), storableText(o.Message, longestText)
-	return o, unread
-}
-
-// Storable returns a notice as it can be stored. unread: an id was left out; if nothing else comes of the notice, it waits for the
-// operator.
-func (n Notice) Storable() (_ Notice, unread bool) {
-	n.Outcome, unread = n.Outcome.Storable()
-	n.DisputeID = storableID(n.DisputeID, &unread)
-	n.Stage, n.Network = storableText(n.Stage, longestCode), storableText(n.Network, longestCode)
-	n.ID, n.Body, n.Unread = noticeID(n.ID), storableBody(n.Body), n.Unread || unread
-	return n, unread
-}
-
-// Storable returns a notice as it can be stored. unread: the provider's id was left out.
-func (n PayoutNotice) Storable() (_ PayoutNotice, unread bool) {
-	n.Outcome, unread = n.Outcome.Storable()
-	n.ProviderRef = storableID(n.ProviderRef, &unread)
-	n.ID, n.Body = noticeID(n.ID), storableBody(n.Body)
-	return n, unread
-}
-
-// noticeID is a notice's id, by which it is known when it comes again: its hash if it is too long. One of other bytes is refused with
-// its notice.
-func noticeID(id string) string {
-	if len(id) > longestID {
-		sum := sha256.Sum256([]byte(id))
-		return "sha256:" + hex.EncodeToString(sum[:])
-	}
-	return id
-}
-
-// storableBody is a notification as it is kept: money must not wait because of a character.
-func storableBody(body []byte) []byte {
-	return []byte(strings.ReplaceAll(strings.ToValidUTF8(string(body), "?"), "\x00", "?"))
-}
-
 // ApplyAnswer records the outcome of the current attempt and decides what follows: completed, pending,
 // failed, a new attempt on the next route (sending), or still unknown.
 //
@@ -410,4 +293,123 @@ func (p Payment) also(from *Payment, change Change, order int, o Outcome, now ti
 		}
 	}
 	return p, change
+}
+
+// CheckRetry returns an error if the shopper may not try to pay by card again at another provider: the payment must wait for the
+// shopper after a refusal on a page, and no money may have come for it.
+//
+// Errors: conflict_state.
+func CheckRetry(p Payment) error {
+	attempt, _ := p.Attempts.Current()
+	last, _ := attempt.Tries.Last()
+	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "retry"}}
+	switch {
+	case p.Status != Pending || p.Canceling() || !p.Way.Sync || len(attempt.Tries) == 0:
+		conflict.Reason = noCardRefused
+	case !last.Reason.Meaning().Again:
+		conflict.Reason = refusedForGood
+	case p.Holds():
+		conflict.Reason = moneyArrivedNoRetry
+		conflict.Details.Reason, conflict.Details.ExistingTxID = PaymentReceived, p.ID
+	default:
+		return nil
+	}
+	return conflict
+}
+
+// goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we
+// have not heard of.
+func (p Payment) goesOn(o Outcome, now time.Time) bool {
+	order := len(p.Attempts)
+	p, _ = p.tried(order, o, now)
+	last, _ := p.Attempts[order-1].Tries.Last()
+	return last.Reason.Meaning().Again && (o.Kind != Declined || decline.Of(o.Code, o.Decline).Meaning().Again)
+}
+
+// TryAgain moves a payment whose card was refused on its provider's page to the next route, as its next attempt. o is the provider's
+// answer to the request to end the page. It must prove that the page can take no money any more; money that is reported of it
+// later is late money. If the answer is paid, it completes the payment. If it has other money, or a refusal after which nobody may try
+// again, the payment ends as the provider says.
+//
+// Errors: as CheckRetry; service_unavailable with the reason NotEnded if it is not known whether the page has ended. Then nothing
+// changes.
+func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change, error) {
+	if err := CheckRetry(p); err != nil {
+		return p, Change{}, err
+	}
+	next, more := c.next(p.Attempts)
+	switch o.Kind {
+	case Approved, Reversed:
+		next, change := p.ApplyAnswer(o, c, now)
+		return next, change, nil
+	case Lapsed, Declined:
+		if !more || len(o.Also) > 0 || !p.goesOn(o, now) { // it ends as the provider says
+			next, change := p.ApplyAnswer(o, c, now)
+			return next, change, nil
+		}
+	default:
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: pageMayGoOn,
+			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
+	}
+	from := p
+	p.Work.caller = c.By
+	attempt, _ := p.Attempts.Current()
+	p.Attempts = p.noted(attempt.Order, o, now)
+	p.move(Retry, now)
+	p.try(next, now)
+	p.Attempts[len(p.Attempts)-1].Again = true
+	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
+	p.Times.Expires = now.Add(p.Way.Window) // the shopper's time begins again
+	p.written(&from, now)
+	return p, Change{Payments: []Payment{p}}, nil
+}
+
+// OnlyLeft reports whether nothing but Left is queried about a payment: the money of its last attempt is known.
+func OnlyLeft(p Payment) bool {
+	last, _ := p.Attempts.Current()
+	return p.Looking() && !p.Following() && (!p.Times.Completed.IsZero() || last.Status == Approved || last.Status == Reversed)
+}
+
+// CountQuery returns the attempts with the count of unanswered queries of one of Left. The caller writes them with LookedAtLeft or ApplyLook.
+func (as Attempts) CountQuery(order int, answered bool) Attempts {
+	as = slices.Clone(as)
+	if as[order-1].Unanswered++; answered {
+		as[order-1].Unanswered = 0
+	}
+	return as
+}
+
+// LookedAtLeft records that Left was queried about a payment with OnlyLeft, and found no money. The merchant does not see it.
+func LookedAtLeft(p Payment, now time.Time) (Payment, Change) {
+	from := p
+	p.Work.DueAt = p.nextOfLeft(now)
+	p.written(&from, now)
+	p.Times.Updated = from.Times.Updated
+	return p, Change{Payments: []Payment{p}}
+}
+
+// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
+// last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
+// what the rules allowed at the last refusal.
+func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
+	attempt, _ := p.Attempts.Current()
+	last, refused := attempt.Tries.Last()
+	ended := p.Status == Failed || p.Status == Expired
+	if !refused || !p.Way.Sync || p.Status != Pending && !ended {
+		return ""
+	}
+	goes, stays := "the shopper's next try goes to", "the shopper's next try stays with "+attempt.Provider
+	if ended {
+		now = time.UnixMicro(last.At)
+		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
+	}
+	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
+		return stays + ": " + why
+	}
+	next, _ := c.next(p.Attempts)
+	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
+	if c.Retry.Within > 0 {
+		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return text
 }

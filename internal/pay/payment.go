@@ -52,6 +52,7 @@ type PaymentOrder struct {
 	Buyer    Buyer
 	Purchase Purchase
 	After    string // the failed payment of the same order that this one tries again; or ""
+	Link     string // the payment link through which the shopper came; or ""
 }
 
 // Price is what the shopper pays, and its value in USD.
@@ -207,6 +208,7 @@ type Order struct {
 	Reserved   int64 // USD cents that the merchant's reserve holds, if the terms have a cap
 	Script     Script
 	After      string // the payment that this one tries again, or ""
+	Link       string // the payment link through which the shopper came, or ""
 	// Installments that the shopper may choose, within the merchant's terms; zero: pays at once.
 	Installments installment.Terms
 }
@@ -237,7 +239,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Order: PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After},
+		Order: PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After, Link: o.Link},
 		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
 		Terms: PaymentTerms{

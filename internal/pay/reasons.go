@@ -77,6 +77,8 @@ var (
 	nothingToTry                  = problem.Define("session.nothing_to_try_again")
 	pageMayGoOn                   = problem.Define("session.page_not_ended")
 	refusedForGood                = problem.Define("session.refused_for_good")
+	linkOver                      = problem.Define1("link.over", "status")
+	linkUnknown                   = problem.Define("link.unknown")
 	paidBeyondBalance             = problem.Define2("settlement.beyond_balance", "requested", "available")
 	beyondSettlement              = problem.Define1("settlement.beyond_what_is_left", "left")
 	settlementCovered             = problem.Define("settlement.covered")

@@ -69,6 +69,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 			return s.failed(FailedRefused, err)
 		}
 	}
+	change.EndUses()
 	if s.away.Load() {
 		return s.failed(FailedDown, engine.ErrDown)
 	}

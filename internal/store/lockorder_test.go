@@ -17,6 +17,8 @@ const lockOrder = `
  60 deliveries
  70 fanouts
  80 sessions
+ 83 payment_links
+ 84 link_uses
  90 replays
 100 merchants
 110 shops

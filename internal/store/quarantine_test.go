@@ -50,6 +50,8 @@ func works(s *Store) []work {
 		{payouts.WithdrawalDuty, "withdrawals", payouts.Table.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
 		{merchants.VerificationDuty, "verifications", merchants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
 		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions().Lease)},
+		{paymentspkg.LinkDuty, "payment_links", paymentspkg.LinksTable.Columns, nil, leaser(s.PaymentLinks().Lease)},
+		{paymentspkg.UseDuty, "link_uses", paymentspkg.UsesTable.Columns, map[string]string{"status": "'paid'"}, leaser(s.PaymentLinks().LeaseUses)},
 		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays().Lease)},
 		{settlements.Duty, "settlements", settlements.Table.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, open},
 		{settlements.ReceiptDuty, "settlements", settlements.Table.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
@@ -109,12 +111,12 @@ func TestUnreadableRowDelaysNoOther(t *testing.T) {
 		for _, w := range all {
 			t.Run(w.duty.Name, func(t *testing.T) {
 				bad, spoil, mend := w.insert("BAD", "{"), "", ""
-				if w.table == "reserves" { // it has no document; PostgreSQL allows nothing else in it either
+				if number := map[string]string{"reserves": "held", "link_uses": "created_at"}[w.table]; number != "" { // it has no document; PostgreSQL allows nothing else in it either
 					if s.b.DB.Dialect() == engine.PostgreSQL {
 						return
 					}
 					bad = w.insert("BAD", "")
-					spoil, mend = "UPDATE reserves SET held = 'x' WHERE id = 'BAD'", "UPDATE reserves SET held = 0 WHERE id = 'BAD'"
+					spoil, mend = "UPDATE "+w.table+" SET "+number+" = 'x' WHERE id = 'BAD'", "UPDATE "+w.table+" SET "+number+" = 0 WHERE id = 'BAD'"
 				} else if w.table == "fanouts" { // it has no document either, but an event
 					bad, mend = w.insert("BAD", ""), event("BAD")
 				} else {

@@ -41,7 +41,7 @@ var elsewhere = map[string][]string{
 	"audit":            {".By.Agent", ".By.IP", ".Note", ".Salt"},
 	"audit_addresses":  {".Act", ".At", ".By.Agent", ".By.ID", ".By.Kind", ".By.Request", ".Details", ".Live", ".Merchant", ".Note", ".Object", ".Shop"},
 	"audit_notes":      {".Act", ".At", ".By", ".Details", ".Live", ".Merchant", ".Shop"},
-	"events":           {".Adjustment", ".Claim", ".Payload", ".Payment", ".Previous", ".Refund", ".Session", ".Settlement", ".Wallet", ".Withdrawal"},
+	"events":           {".Adjustment", ".Claim", ".Payload", ".Payment", ".PaymentLink", ".Previous", ".Refund", ".Session", ".Settlement", ".Wallet", ".Withdrawal"},
 }
 
 // filler sets the fields of a row. Without texts it leaves out all that a row can be without.

@@ -119,6 +119,7 @@ const (
 	ParkedWork     = due.ParkedWork
 	SealWork       = chain.SealWork
 	FactsWork      = payments.FactsWork
+	LinkUsesWork   = payments.UsesWork
 )
 
 // CheckOptions say how much a check proves, and who receives its progress.

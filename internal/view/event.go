@@ -61,6 +61,12 @@ func NewEvent(e *pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
 	}
 	switch { // the object of nearly all events is a payment
+	case e.PaymentLink != nil:
+		l := NewPaymentLink(*e.PaymentLink, e.At, checkoutURL)
+		if e.Payment != nil {
+			l.TransactionID = e.Payment.ID
+		}
+		v.Data.Object = l
 	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
 	case e.Adjustment != nil:

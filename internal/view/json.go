@@ -403,6 +403,10 @@ func (v Transaction) AppendJSON(b []byte) []byte {
 		b = append(b, `,"userEmail":`...)
 		b = appendText(b, *v.UserEmail)
 	}
+	if v.PaymentLinkID != "" {
+		b = append(b, `,"paymentLinkId":`...)
+		b = appendText(b, v.PaymentLinkID)
+	}
 	if v.DocumentID != nil {
 		b = append(b, `,"documentId":`...)
 		b = appendText(b, *v.DocumentID)

@@ -71,6 +71,7 @@ type Transaction struct {
 	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline"`
 	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
 	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
+	PaymentLinkID         string            `json:"paymentLinkId,omitempty" doc:"The payment link through which the shopper came"`
 	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
 	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
 }
@@ -256,6 +257,7 @@ func NewTransaction(p *pay.Payment, checkoutURL string) Transaction {
 		RefundedAmountLocal: Money{money.New(p.Refunds.Local, p.Price.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
 		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.Order.ID),
 	}
+	t.PaymentLinkID = p.Order.Link
 	t.AmountRequested, t.CurrencyRequested = requested(p)
 	t.Description, t.Metadata, t.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
 	t.Disputes, t.Tries, t.Installments = newDisputes(p), newTries(p), newInstallments(p)

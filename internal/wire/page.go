@@ -148,6 +148,7 @@ var words = map[reflect.Type][]any{
 	reflect.TypeFor[pay.ClaimStatus]():         Texts(pay.ClaimStatuses()...),
 	reflect.TypeFor[webhooks.DeliveryStatus](): Texts(webhooks.DeliveryStatuses()...),
 	reflect.TypeFor[pay.SettlementStatus]():    Texts(pay.SettlementStatuses()...),
+	reflect.TypeFor[pay.LinkStatus]():          Texts(pay.LinkStatuses()...),
 	reflect.TypeFor[pay.WalletStatus]():        Texts(pay.WalletStatuses()...),
 	reflect.TypeFor[pay.WithdrawalStatus]():    Texts(pay.WithdrawalStatuses()...),
 	reflect.TypeFor[problem.Code]():            Texts(message.Codes()...),

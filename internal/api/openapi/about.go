@@ -173,6 +173,22 @@ var abouts = map[string]about{
 		text:  "The file as it was sent, with its content type.",
 		codes: []problem.Code{problem.NotFound}, replies: "The file.",
 	},
+	"POST /payment-links": {
+		text: "Makes an address at which shoppers pay: once, or up to `uses` times. Each of them chooses the method on our page. Without `amount` the shopper types it, within `openAmount`.",
+		codes: []problem.Code{
+			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountOutOfLimits, problem.UnsupportedCurrency, problem.CascadeExhausted, problem.IdempotencyConflict, problem.MissingField,
+		},
+		body: []sample{
+			{"once", "An amount, paid once", `{"amount":25.5,"currency":"USD","description":"Two tickets","merchantOrderId":"1002"}`},
+			{"open", "The shopper types the amount", `{"openAmount":{"min":5,"max":500},"currency":"USD","description":"A donation","uses":1000}`},
+		},
+	},
+	"GET /payment-links":      {text: "The shop's payment links, newest first."},
+	"GET /payment-links/{id}": {text: "One payment link, as it is now."},
+	"PATCH /payment-links/{id}": {
+		text:  "Closes a payment link, opens it again, or sets its end. Payments that are under way go on.",
+		codes: []problem.Code{problem.ConflictState}, body: body(`{"status":"closed"}`),
+	},
 	"POST /wallets": {
 		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and shown only masked. " +
 			"In production a new wallet cannot be used at once: it has a cool-down.",
@@ -339,6 +355,7 @@ var tagTexts = []struct{ name, text string }{
 	{"Checkout", "Payment pages that we host."},
 	{"Claims", "Refunds, disputes and inquiries."},
 	{"Settlements", "What became available, settlement by settlement."},
+	{"Payment links", "Addresses at which shoppers pay, once or many times."},
 	{"Payouts", "Where withdrawals go, and taking your money out."},
 	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},

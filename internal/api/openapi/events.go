@@ -64,6 +64,8 @@ func eventObject(e webhooks.EventType) reflect.Type {
 		return reflect.TypeFor[view.Settlement]()
 	case "balance":
 		return reflect.TypeFor[view.Adjustment]()
+	case "payment_link":
+		return reflect.TypeFor[view.PaymentLink]()
 	case "checkout":
 		return reflect.TypeFor[view.EndedSession]()
 	}

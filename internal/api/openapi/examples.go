@@ -272,6 +272,8 @@ var eventSamples = map[webhooks.EventType]object{
 		"data.object.timestamps": object{"created": sampleTime, "updated": dayLater, "completed": paidTime},
 	},
 	webhooks.WalletAdded:         {"data.previous": object{}},
+	webhooks.LinkPaid:            {"sequence": 1, "data.object.paid": 1, "data.object.status": "used", "data.object.transactionId": "TXN-" + suffix, "data.object.updatedAt": paidTime, "data.previous": object{"status": "open"}},
+	webhooks.LinkClosed:          {"sequence": 1, "data.object.status": "closed", "data.object.closedAt": dayLater, "data.object.updatedAt": dayLater, "data.previous": object{"status": "open"}},
 	webhooks.BalanceAdjusted:     {"sequence": 1, "data.previous": object{}},
 	webhooks.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.object.origin": nil, "data.previous": object{}},
 	webhooks.ClaimOpened:         {"data.previous": object{}},
@@ -344,7 +346,7 @@ func parameterExample(o operation, name string) (any, bool) {
 	if name == "id" {
 		for prefix, id := range map[string]string{
 			"/payments": "TXN-", "/transactions": "TXN-", "/webhooks": "wh_", "/claims": "CLM-", "/settlements": "STL-",
-			"/events": "evt_", "/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
+			"/events": "evt_", "/payment-links": "lnk_", "/wallets": "wal_", "/withdrawals": "wdr_", "/kyc": "kyc_",
 		} {
 			if strings.HasPrefix(o.path, prefix+"/") {
 				return id + suffix, true

@@ -69,6 +69,7 @@ var resources = []struct {
 }{
 	{"/payments/{", problem.TransactionNotFound},
 	{"/transactions/{", problem.TransactionNotFound},
+	{"/payment-links/{", problem.NotFound},
 	{"/webhooks/{", problem.WebhookNotFound},
 	{"/webhooks/{id}/deliveries/{", problem.WebhookDeliveryNotFound},
 	{"/webhooks/{id}/replays/{", problem.NotFound},

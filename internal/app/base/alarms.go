@@ -27,6 +27,7 @@ const (
 	SealsLoop         = store.SealWork
 	MailsLoop         = "mails"
 	CheckoutsLoop     = "checkouts"
+	LinksLoop         = "payment links"
 	ReplaysLoop       = "replays"
 	FactsLoop         = store.FactsWork
 	OpeningLoop       = "opening settlements"
@@ -62,6 +63,8 @@ func LoopOf(kind string) string {
 		return PaymentsLoop
 	case store.ParkedWork:
 		return DeliveriesLoop
+	case store.LinkUsesWork:
+		return LinksLoop
 	}
 	return kind
 }
@@ -110,6 +113,12 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 	for i := range c.Sessions {
 		due(CheckoutsLoop, c.Sessions[i].Scope, c.Sessions[i].DueAt)
+	}
+	for i := range c.PaymentLinks {
+		due(LinksLoop, c.PaymentLinks[i].Scope, c.PaymentLinks[i].DueAt)
+	}
+	for i := range c.LinkUses {
+		due(LinksLoop, c.LinkUses[i].Scope, c.LinkUses[i].DueAt)
 	}
 	for i := range c.Replays {
 		due(ReplaysLoop, c.Replays[i].Scope, c.Replays[i].DueAt)

@@ -21,7 +21,6 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/accounts"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -29,6 +28,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Sessions are checkouts, in which a shopper chooses a way to pay.
@@ -36,11 +36,12 @@ type Sessions struct {
 	*base.Base
 	offer
 	catalog *appaccounts.Catalog
+	links   work.Turns // by payment link: choices of a method
 }
 
 // NewSessions returns the checkouts of a service.
 func NewSessions(b *base.Base, rates *apprates.Rates, providers *appaccounts.Providers, methods *methods.Methods, plans *plans.Plans, c *cascade.Cascade, catalog *appaccounts.Catalog) *Sessions {
-	return &Sessions{b, offer{rates, providers, methods, plans, c}, catalog}
+	return &Sessions{Base: b, offer: offer{rates, providers, methods, plans, c}, catalog: catalog}
 }
 
 // NewSession is a request to create a checkout session (CHK-4). Its strings were checked.
@@ -55,7 +56,6 @@ type NewSession struct {
 	MerchantID   string
 	ShopID       string
 	Strict       *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
-	Link         bool  // a payment link: the team sees it in a list, and may close it
 	Idempotency  base.Idempotency
 }
 
@@ -84,8 +84,8 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 			return s, "", false, err
 		}
 	}
-	s, token, err = ss.openSession(ctx, by, pay.Session{
-		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL, Link: n.Link,
+	s, token, err = ss.openSession(ctx, pay.Session{
+		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 		Installments: n.Installments,
 	}, merchant.Installments, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
@@ -96,7 +96,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Session, granted installment.Grants, i base.Idempotency) (pay.Session, string, error) {
+func (ss *Sessions) openSession(ctx context.Context, s pay.Session, granted installment.Grants, i base.Idempotency) (pay.Session, string, error) {
 	rate, err := ss.rates.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
@@ -115,9 +115,6 @@ func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Se
 		}
 	}
 	change.Once = i.Guard(s.Scope, s.ID, now)
-	if by.User != "" {
-		change.Audit = ss.Audited(by.Actor(), s.Scope, audit.CheckoutOpened, s.ID, map[string]string{"amount": s.Asked.String()})
-	}
 	return s, token, ss.Commit(ctx, change, view.Cause{})
 }
 
@@ -163,7 +160,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 		if err != nil || found {
 			return ss.SessionToken(s.ID), err
 		}
-		_, token, err := ss.openSession(ctx, base.Principal{}, next, merchant.Installments, once)
+		_, token, err := ss.openSession(ctx, next, merchant.Installments, once)
 		if !errors.Is(err, store.ErrDuplicate) {
 			return token, err
 		}
@@ -375,6 +372,16 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		if err != nil {
 			return err
 		}
+		if read.Link != "" {
+			done, err := ss.links.Lock(ctx, read.Link)
+			if err != nil {
+				return err
+			}
+			defer done()
+			if change, err = ss.useLink(ctx, read, created, change, now); err != nil {
+				return err
+			}
+		}
 		locked, change := read.Lock(created, change, now)
 		err = ss.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrUnknown) {
@@ -436,7 +443,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		ID: ss.MarkedID(pay.PaymentPrefix, now, ss.chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
 		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,
 		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, Opened: opened, ReturnURL: s.ReturnURL, Lang: c.Lang,
-		Terms: terms, Reserved: reserved, After: s.After, Installments: offered,
+		Terms: terms, Reserved: reserved, After: s.After, Link: s.Link, Installments: offered,
 	}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/mail"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -17,10 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-	"github.com/cascadapay/cascada/internal/view"
 )
 
 // newView is the page that makes a test payment or a payment link.
@@ -28,8 +25,6 @@ type newView struct {
 	form
 	names names
 	All   []money.Currency
-	Link  string // the new payment link
-	Until pay.Session
 }
 
 // Currencies are the choices of the amount's currency.
@@ -84,7 +79,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if v.Live {
 		return problem.New(problem.ProductionKeyRefused, testPaymentsInSandbox)
 	}
-	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f)}
+	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f, "amount", "amount_currency", "method", "outcome", "email")}
 	if action := sandbox.SimulatedAction(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
 		n.Simulate = string(action)
 	} else {
@@ -95,7 +90,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	n.Buyer = pay.Buyer{Email: f.Typed["email"], Name: v.User.Name, Document: document.Example(rail.Country, rail.Document), IP: v.Address}
 	err := checkEmail(n.Buyer.Email)
 	if err == nil {
-		n.Amount, err = s.price(v, f)
+		n.Amount, err = s.price(v, f, "amount")
 	}
 	var p pay.Payment
 	if err == nil {
@@ -120,8 +115,8 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return nil
 }
 
-// price is the amount of a form, in its currency.
-func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
+// price is the amount in a field of a form, in the form's currency.
+func (s *sales) price(v *frame.Visit, f form, field string) (money.Amount, error) {
 	c, err := money.ParseCurrency(cmp.Or(f.Typed["amount_currency"], string(money.USD)))
 	if err != nil {
 		return money.Amount{}, message.FieldRefusal(problem.UnsupportedCurrency, "amount", s.room.Text(v, "wrong_currency"))
@@ -129,19 +124,23 @@ func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
 	if err := s.Uses.Rates.CheckCurrency(c); err != nil {
 		return money.Amount{}, err
 	}
-	a, ok := frame.Typed(v.Language(), f.Typed["amount"], c)
+	a, ok := frame.Typed(v.Language(), f.Typed[field], c)
 	if !ok {
-		return money.Amount{}, message.FieldRefusal(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
+		return money.Amount{}, message.FieldRefusal(problem.AmountInvalid, field, s.room.Text(v, "wrong_amount"))
 	}
 	return a, nil
 }
 
-// onceOf makes a form's request harmless to repeat.
-func onceOf(route string, f form) base.Idempotency {
+// onceOf makes a form's request harmless to repeat. fields are those that it reads.
+func onceOf(route string, f form, fields ...string) base.Idempotency {
 	if f.Key == "" {
 		return base.Idempotency{}
 	}
-	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(f.Typed["amount"], f.Typed["amount_currency"], f.Typed["method"], f.Typed["outcome"], f.Typed["email"], f.Typed["order"], f.Typed["description"], f.Typed["installments"])}
+	values := make([]string, len(fields))
+	for i, field := range fields {
+		values[i] = f.Typed[field]
+	}
+	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(values...)}
 }
 
 // checkEmail returns an error for a text that is not an e-mail address. An empty text is allowed.
@@ -150,47 +149,4 @@ func checkEmail(text string) error {
 		return problem.Field(problem.InvalidRequest, "email", people.NotAnAddress)
 	}
 	return nil
-}
-
-func (s *sales) newLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "", "installments", "")))
-}
-
-// makeLink opens a checkout session and shows its address. The page is the answer to the form itself, because the
-// address lets whoever has it pay.
-func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f := typed(r, "amount", "amount_currency", "description", "order", "email", "installments")
-	err := checkEmail(f.Typed["email"])
-	for field, most := range map[string]int{"order": pay.MaxOrderID, "description": pay.MaxDescription} {
-		if utf8.RuneCountInString(f.Typed[field]) > most {
-			err = message.FieldRefusal(problem.InvalidRequest, field, s.room.Text(v, "wrong_length", "most", most))
-		}
-	}
-	n := payments.NewSession{
-		Customer: pay.Customer{Email: f.Typed["email"]}, OrderID: f.Typed["order"],
-		Purchase: pay.Purchase{Description: f.Typed["description"]}, Link: true, Idempotency: onceOf("POST /payments/link", f),
-	}
-	if err == nil {
-		n.Amount, err = s.price(v, f)
-	}
-	if most := f.Typed["installments"]; err == nil && most != "" {
-		if n.Installments.Max, err = strconv.Atoi(most); err != nil || n.Installments.Max < 1 || n.Installments.Max > installment.Most {
-			err = message.FieldRefusal(problem.InvalidRequest, "installments", s.room.Text(v, "wrong_installments", "most", installment.Most))
-		}
-	}
-	var made pay.Session
-	var token string
-	if err == nil {
-		made, token, _, err = s.Uses.Sessions.Create(context.WithoutCancel(r.Context()), v.Principal, n)
-	}
-	page := s.newView(v, f)
-	if err != nil {
-		status, err := s.refused(v, &page.form, err, map[string]string{"customer.email": "email", "currency": "amount", "installments.max": "installments"})
-		if err != nil {
-			return err
-		}
-		return s.room.ShowStatus(w, r, v, status, "link", page)
-	}
-	page.Link, page.Until = view.NewSessionCreated(made, token, s.Uses.CheckoutURL).CheckoutURL, made
-	return s.room.Show(w, r, v, "linked", page)
 }

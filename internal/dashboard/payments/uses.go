@@ -19,18 +19,19 @@ import (
 // Uses are the use cases that the pages call.
 type Uses struct {
 	*base.Base
-	Rates       *rates.Rates
-	Providers   *accounts.Providers
-	Methods     *methods.Methods
-	Cascade     *cascade.Cascade
-	Payments    *payments.Payments
-	Sessions    *payments.Sessions
-	Claims      *claims.Claims
-	Webhooks    *webhooks.Webhooks
-	Events      *webhooks.Events
-	Settlements *settlements.Settlements
-	Payouts     *payouts.Payouts
-	Mails       *mails.Mails
-	Team        *people.Team
-	Sandbox     *sandbox.Sandbox
+	Rates        *rates.Rates
+	Providers    *accounts.Providers
+	Methods      *methods.Methods
+	Cascade      *cascade.Cascade
+	Payments     *payments.Payments
+	Sessions     *payments.Sessions
+	PaymentLinks *payments.PaymentLinks
+	Claims       *claims.Claims
+	Webhooks     *webhooks.Webhooks
+	Events       *webhooks.Events
+	Settlements  *settlements.Settlements
+	Payouts      *payouts.Payouts
+	Mails        *mails.Mails
+	Team         *people.Team
+	Sandbox      *sandbox.Sandbox
 }

@@ -16,88 +16,63 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// newLink makes a payment link of an amount in US dollars and returns its token.
+// newLink makes a payment link of an amount in US dollars and returns its id.
 func newLink(t *testing.T, u harness.Staff, amount, about string) string {
 	t.Helper()
 	a := u.Ask(t, http.MethodPost, "/payments/link", url.Values{
-		"amount": {amount}, "amount_currency": {"USD"}, "description": {about}, "email": {"ana@example.com"}, "key": {keyOf(t, u.Page(t, "/payments/link"))},
+		"amount": {amount}, "amount_currency": {"USD"}, "description": {about}, "uses": {"1"}, "key": {keyOf(t, u.Page(t, "/payments/link"))},
 	})
-	_, rest, found := strings.Cut(a.Body, "<code>"+u.URL+"/checkout/")
+	_, rest, found := strings.Cut(a.Body, "<code>"+u.URL+"/l/")
 	if !found {
 		t.Fatalf("the link gets %d: %s", a.Status, a.Text())
 	}
-	token, _, _ := strings.Cut(rest, "<")
-	return token
+	id, _, _ := strings.Cut(rest, "<")
+	return id
 }
 
-// choose chooses a method with a link, as its customer does.
-func choose(t *testing.T, o harness.Client, token, method string) harness.Reply {
-	t.Helper()
-	return o.Shopper(token).Choose(t, fmt.Sprintf(`{"paymentMethodId":%q,"customer":{"email":"ana@example.com","fullName":"Ana Souza"}}`, method))
-}
+var closing = regexp.MustCompile(`action="[^"]*(/payments/links/lnk_\w+/close)"`)
 
-var closing = regexp.MustCompile(`action="[^"]*(/payments/links/ses_\w+/close)"`)
-
-// The links that the team made are in a list, with what became of them. An open one can be copied and closed: then
-// nobody can pay with it. Checkouts that the shop's server opens are not in it.
+// The links of a shop are in a list, with what became of them. An open one can be copied and closed: then nobody can begin to pay with
+// it, until it is opened again.
 func TestPaymentLinksAreListedAndClosed(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
 		says(t, "an empty list", text(u.Page(t, "/payments/links")), "No payment links yet")
-		o.Session(t, `{"amount":77,`+harness.Ana+`}`)
-		chosen, open := newLink(t, u, "30", "Two tickets"), newLink(t, u, "45.50", "A table")
-		payment := choose(t, o, chosen, "sbx_card").Text(t, "transactionId")
+		paid, open := newLink(t, u, "30", "Two tickets"), newLink(t, u, "45.50", "A table")
+		_, _, h := s.Browse(t, http.MethodPost, "/l/"+paid, "name=Ana+Souza&email=ana@example.com")
+		_, token, _ := strings.Cut(h.Get("Location"), "/checkout/")
+		payment := o.Shopper(token).Choose(t, `{"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
+		harness.Eventually(t, "the payment is counted", func() bool { return o.Get(t, "/payment-links/"+paid).Text(t, "status") == "used" })
 		list := u.Page(t, "/payments/links")
-		says(t, "the list", text(list), "30.00 USD Completed Two tickets", "45.50 USD Open A table ana@example.com")
-		if strings.Contains(list, "77.00") || !strings.Contains(list, "/payments/"+payment) || !strings.Contains(list, `data-copy="`+s.URL+"/checkout/"+open+`"`) || strings.Contains(list, chosen) {
-			t.Errorf("the list has a checkout of the server, or lacks a payment or an address: %s", text(list))
+		says(t, "the list", text(list), "30.00 USD Used Two tickets 1 of 1", "45.50 USD Open A table 0 of 1")
+		if !strings.Contains(list, "/payments/"+payment) || !strings.Contains(list, `data-copy="`+s.URL+"/l/"+open+`"`) || strings.Contains(list, "/l/"+paid) {
+			t.Errorf("the list lacks a payment or an address: %s", text(list))
 		}
-		if page := viewer.Page(t, "/payments/links"); strings.Contains(page, open) || closing.MatchString(page) || !strings.Contains(page, "45.50") {
+		if page := viewer.Page(t, "/payments/links"); strings.Contains(page, "/l/"+open) || closing.MatchString(page) || !strings.Contains(page, "45.50") {
 			t.Error("a viewer, who may not take payments, gets the address of a link, or may close it")
 		}
 		found := closing.FindAllStringSubmatch(list, -1)
 		if len(found) != 1 {
 			t.Fatalf("%d links can be closed, want the open one", len(found))
 		}
+		says(t, "the question", text(u.Page(t, found[0][1])), "Close this payment link?", "45.50 USD")
 		for range 2 { // a second click changes nothing
 			u.Do(t, found[0][1])
 		}
 		says(t, "the list", text(u.Page(t, "/payments/links")), "45.50 USD Closed A table")
-		if n := strings.Count(text(o.Staff(t, people.Owner).Page(t, "/audit")), "Closed a payment link"); n != 1 || !audited(t, u, audit.CheckoutClosed) {
+		says(t, "the question", text(u.Page(t, found[0][1])), "Only a link that is open can be closed")
+		if n := strings.Count(text(o.Staff(t, people.Owner).Page(t, "/audit")), "Closed a payment link"); n != 1 || !audited(t, u, audit.LinkEnded) {
 			t.Errorf("the audit log has %d closed links", n)
 		}
-		for _, a := range []harness.Reply{o.Shopper(open).Read(t), choose(t, o, open, "sbx_card")} {
-			if a.Status != http.StatusNotFound {
-				t.Errorf("a closed link can be read or paid: %s", a)
-			}
+		u.Do(t, strings.TrimSuffix(found[0][1], "close")+"open")
+		says(t, "the list", text(u.Page(t, "/payments/links")), "45.50 USD Open A table")
+		if a := u.Ask(t, http.MethodPost, "/payments/links/"+paid+"/close", url.Values{}); a.Status != http.StatusConflict {
+			t.Errorf("a link that was used is closed: %d %s", a.Status, a.Text())
 		}
-		late := newLink(t, u, "12", "Late")
-		harness.MoveTestClock(t, o, "25h")
-		page := u.Page(t, "/payments/links")
-		says(t, "the list a day later", text(page), "12.00 USD Expired Late")
-		if strings.Contains(page, late) || closing.MatchString(page) {
-			t.Error("a link whose time is over can be copied or closed")
-		}
-		if a := u.Ask(t, http.MethodGet, "/payments/links?cursor=ses_none", nil); a.Status != http.StatusNotFound {
+		if a := u.Ask(t, http.MethodGet, "/payments/links?cursor=lnk_none", nil); a.Status != http.StatusNotFound {
 			t.Errorf("an unknown cursor gets %d", a.Status)
 		}
-	})
-}
-
-// A link with which the customer chose how to pay cannot be closed: the payment can be canceled.
-func TestOnlyOpenLinksAreClosed(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		u := o.Staff(t, people.Support)
-		token := newLink(t, u, "30", "")
-		path := closing.FindStringSubmatch(u.Page(t, "/payments/links"))[1]
-		says(t, "the question", text(u.Page(t, path)), "Close this payment link?", "30.00 USD")
-		choose(t, o, token, "sbx_card").Want(t, http.StatusCreated)
-		if a := u.Ask(t, http.MethodPost, path, url.Values{}); a.Status != http.StatusConflict {
-			t.Errorf("a link with a payment is closed: %d %s", a.Status, a.Text())
-		}
-		says(t, "the question", text(u.Page(t, path)), "Only a link that is open can be closed")
 	})
 }
 
@@ -191,7 +166,7 @@ func TestPagesOfAPausedMerchantBeginNothing(t *testing.T) {
 		u := o.Staff(t, people.Owner)
 		u.Live = true
 		form := func(key, amount string) url.Values {
-			return url.Values{"key": {key}, "amount": {amount}, "amount_currency": {"USD"}, "description": {"A bicycle"}, "order": {"A-17"}, "email": {""}}
+			return url.Values{"key": {key}, "amount": {amount}, "amount_currency": {"USD"}, "description": {"A bicycle"}, "order": {"A-17"}, "uses": {"1"}}
 		}
 		made := u.Ask(t, http.MethodPost, "/payments/link", form("before", "12"))
 		link := between(made.Body, "<code>", "<")
@@ -254,7 +229,7 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 				t.Errorf("a wrong %s gets %d: %s", field, a.Status, a.Text())
 			}
 		}
-		form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "description": {"Two tickets"}, "order": {"T-1"}, "email": {"ana@example.com"}, "key": {keyOf(t, u.Page(t, "/payments/link"))}}
+		form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "description": {"Two tickets"}, "order": {"T-1"}, "uses": {"3"}, "until": {""}, "key": {keyOf(t, u.Page(t, "/payments/link"))}}
 		a := u.Ask(t, http.MethodPost, "/payments/link", form)
 		_, rest, found := strings.Cut(a.Body, "<code>"+s.URL)
 		if a.Status != http.StatusOK || !found {
@@ -287,7 +262,7 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 		if a := u.Ask(t, http.MethodGet, "/payments/test", nil); a.Header.Get("Location") != u.At("/payments/link") {
 			t.Errorf("in production a test payment leads to %d %s", a.Status, a.Header.Get("Location"))
 		}
-		if !audited(t, u, audit.CheckoutOpened) || !audited(t, u, audit.PaymentCreated) {
+		if !audited(t, u, audit.LinkOpened) || !audited(t, u, audit.PaymentCreated) {
 			t.Error("the audit log lacks a link or a payment")
 		}
 		if a := u.Ask(t, http.MethodPost, "/payments/test", url.Values{"amount": {"1"}}); a.Status < 400 || a.Status >= 500 {

@@ -153,10 +153,11 @@ const (
 	PaymentCreated     Act = "payment.created"  // by a person; what programs do is not noted
 	PaymentCanceled    Act = "payment.canceled" // by a person
 	ReceiptSent        Act = "receipt.sent"     // by a person, to the shopper
-	CheckoutOpened     Act = "checkout.opened"  // by a person: a payment link
-	CheckoutClosed     Act = "checkout.closed"  // by a person: a payment link
-	PaymentResolved    Act = "payment.ruled"    // the operator resolved it
-	WithdrawalResolved Act = "withdrawal.ruled" // the operator resolved it
+	LinkOpened         Act = "payment_link.created"
+	LinkEnded          Act = "payment_link.closed"
+	LinkReopened       Act = "payment_link.reopened" // or it got another end
+	PaymentResolved    Act = "payment.ruled"         // the operator resolved it
+	WithdrawalResolved Act = "withdrawal.ruled"      // the operator resolved it
 
 	PayoutsLimited     Act = "payouts.limited" // limits changed, or payouts stopped or resumed
 	FloatEntered       Act = "payout_float.entered"

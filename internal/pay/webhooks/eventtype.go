@@ -27,6 +27,8 @@ const (
 
 	WithdrawalReturned EventType = "withdrawal.returned" // a part of a completed withdrawal came back
 	BalanceAdjusted    EventType = "balance.adjusted"    // an operator adjusted the balance
+	LinkPaid           EventType = "payment_link.paid"   // a payment of the link was completed
+	LinkClosed         EventType = "payment_link.closed" // nobody can pay with it any more
 )
 
 // eventRow is everything that is said about a type, except its name.
@@ -79,6 +81,10 @@ var events = []eventRow{
 		meaning: "A part of a completed withdrawal came back and is in the balance again: `returnedAmount` is the sum of all parts. If all of it comes back, `withdrawal.failed` is sent."},
 	{kind: BalanceAdjusted, since: NewestEvents,
 		meaning: "The operator credited or debited the balance by hand. Each shop of the merchant is told: `reason` and `note` say why."},
+	{kind: LinkPaid, since: NewestEvents,
+		meaning: "A payment of a payment link was completed: `data.object.transactionId` says which, and `paid` how many are. It comes beside that payment's own payment.completed."},
+	{kind: LinkClosed, since: NewestEvents,
+		meaning: "Nobody can begin to pay with a payment link any more: `status` says whether it was used, expired, or the shop closed it. A payment that is under way can still be completed."},
 }
 
 // rows has the events by their type.
@@ -118,7 +124,7 @@ type EventsVersion string
 const (
 	FirstEvents   EventsVersion = "2026-11-21"
 	PaymentEvents EventsVersion = "2026-11-24" // adds how a payment and a checkout begin and end
-	NewestEvents  EventsVersion = "2026-11-28" // adds withdrawal.returned and balance.adjusted
+	NewestEvents  EventsVersion = "2026-11-28" // adds withdrawal.returned, balance.adjusted and payment_link.*
 )
 
 // EventsVersions lists the sets, oldest first.

@@ -28,6 +28,8 @@ var dues = []waits{
 	{table: "settlements", of: "d.status = 'open'", days: 400, time: "updated_at", tenant: true},
 	{table: "reserves", days: 400, ends: "release_at", time: "updated_at", tenant: true},
 	{table: "sessions", days: 400, time: "updated_at", tenant: true},
+	{table: "payment_links", days: 400, time: "updated_at", tenant: true},
+	{table: "link_uses", days: 40, time: "created_at", tenant: true},
 	{table: "mails", days: 40, time: "updated_at", tenant: true},
 	{table: "replays", of: "d.status = 'running'", days: 40, time: "updated_at", tenant: true},
 	{table: "deliveries", of: "d.status IN ('pending', 'failed')", days: 40, time: "created_at", tenant: true},

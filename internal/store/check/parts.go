@@ -51,6 +51,8 @@ var parts = lookedAt([]part{
 	{table: "events", prefix: webhooks.EventPrefix, invariants: eventInvariants},
 	{table: "deliveries", prefix: webhooks.DeliveryPrefix, invariants: deliveryInvariants, tallies: []tally{deliveryTally}},
 	{table: "sessions", prefix: pay.SessionPrefix, invariants: sessionInvariants},
+	{table: "payment_links", prefix: pay.PaymentLinkPrefix, when: always, invariants: linkInvariants},
+	{table: "link_uses", prefix: pay.LinkUsePrefix, invariants: useInvariants},
 	{table: "files", large: true, prefix: pay.EvidencePrefix, invariants: fileInvariants},
 	{table: "inbox", prefix: webhooks.InboxPrefix, invariants: inboxInvariants},
 	{table: "receipts", when: never, invariants: receiptInvariants},

@@ -161,6 +161,33 @@ SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS
 WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
 })
 
+// linkInvariants are the invariants of payment links.
+var linkInvariants = ofTenants([]invariant{
+	{"a payment link has counted its paid payments, and has no more than its uses", `
+SELECT l.id, l.paid || ' counted of ' || count(CASE WHEN u.status = 'paid' AND u.version = 3 THEN 1 END) || ' paid and ' || count(u.id) || ' held, uses ' || l.uses
+FROM payment_links AS l LEFT JOIN link_uses AS u ON u.link = l.id AND u.status <> 'free'
+WHERE {part l.id} GROUP BY l.id, l.paid, l.uses
+HAVING l.paid <> count(CASE WHEN u.status = 'paid' AND u.version = 3 THEN 1 END) OR count(u.id) > l.uses`},
+	{"a payment link has told what became of it", `
+SELECT l.id, l.sequence || ' events, found ' || count(e.id) FROM payment_links AS l
+LEFT JOIN events AS e ON {named e.id evt_ l.id} AND NOT (e.object <> l.id) AND NOT (e.shop <> l.shop OR e.live <> l.live) AND e.type LIKE 'payment_link.%'
+WHERE {part l.id} GROUP BY l.id, l.sequence, l.paid
+HAVING l.sequence <> count(e.id) OR l.paid <> count(CASE WHEN e.type = 'payment_link.paid' THEN 1 END)`},
+	{"a payment link belongs to its shop's merchant", `
+SELECT l.id, l.merchant || ' is not the merchant of ' || l.shop FROM payment_links AS l LEFT JOIN shops AS s ON s.id = l.shop
+WHERE {part l.id} AND (s.id IS NULL OR s.merchant <> l.merchant)`},
+})
+
+// useInvariants are the invariants of the payments of payment links.
+var useInvariants = ofTenants([]invariant{
+	{"a use of a payment link is as its payment is, of the same shop", `
+SELECT u.id, u.status || ', the payment is ' || coalesce(p.status, CASE WHEN q.id IS NULL THEN 'gone' ELSE 'processing' END) FROM link_uses AS u
+LEFT JOIN payments AS p ON p.id = 'TXN-' || substr(u.id, 5) LEFT JOIN processing AS q ON q.id = 'TXN-' || substr(u.id, 5) LEFT JOIN payment_links AS l ON l.id = u.link
+WHERE {part u.id} AND (coalesce(p.shop, q.shop, '') <> u.shop OR coalesce(p.live, q.live) <> u.live OR coalesce(l.shop, '') <> u.shop OR coalesce(l.live, NOT u.live) <> u.live
+  OR coalesce({json p.doc link}, {json q.doc link}, '') <> u.link
+  OR u.status <> CASE WHEN q.id IS NOT NULL OR p.status = 'pending' THEN 'held' WHEN p.status IN ('failed', 'expired') THEN 'free' ELSE 'paid' END)`},
+})
+
 // eventInvariants are the invariants of events.
 var eventInvariants = ofTenants([]invariant{
 	{"an event stays with its payment's shop and environment", `

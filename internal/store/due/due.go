@@ -27,7 +27,7 @@ import (
 func Duties() []base.Duty {
 	return []base.Duty{
 		payments.PendingDuty, payments.ProcessingDuty, payments.EndedDuty, webhooks.DeliveryDuty, claims.Duty, payouts.WalletDuty, payouts.WithdrawalDuty, merchants.VerificationDuty,
-		payments.SessionDuty, webhooks.ReplayDuty,
+		payments.SessionDuty, payments.LinkDuty, payments.UseDuty, webhooks.ReplayDuty,
 		settlements.Duty, settlements.ReceiptDuty, settlements.ReserveDuty, mails.Duty, webhooks.FanOutDuty,
 	}
 }

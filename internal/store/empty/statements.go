@@ -93,6 +93,8 @@ var notices = deletion(`DELETE FROM receipts WHERE {given payment} AND payment <
 // nouns are in the order in which they are deleted: first those from which others are made.
 var nouns = []noun{
 	walked("sessions"),
+	walked("link_uses"),
+	walked("payment_links"),
 	found("payments", byShop, notices, byParent("misfits", "payment")),
 	walked("processing", notices, byParent("misfits", "payment")),
 	found("claims", byShop, byParent("files", "claim")),

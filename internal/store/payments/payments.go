@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -140,6 +139,7 @@ type paymentDoc struct {
 	RateAt    int64                `json:"rateAt,omitempty"`
 	Strays    []strayDoc           `json:"strays,omitempty"`
 	After     string               `json:"after,omitempty"`
+	Link      string               `json:"link,omitempty"`
 	Purchase  *purchaseDoc         `json:"purchase,omitempty"`
 	Cancel    int64                `json:"cancelAsked,omitempty"`
 	May       *termsDoc            `json:"installments,omitempty"` // that the shopper may choose
@@ -190,6 +190,7 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		RateAt:     table.Micros(p.Price.At),
 		Strays:     strayDocs(p.Strays),
 		After:      p.Order.After,
+		Link:       p.Order.Link,
 		Purchase:   purchaseDocOf(p.Order.Purchase),
 		Cancel:     table.Micros(p.Times.CancelAsked),
 		May:        termsDocOf(p.Terms.Installments),
@@ -246,6 +247,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Price.At = table.FromMicros(d.RateAt)
 	p.Strays = straysOf(d.Strays)
 	p.Order.After = d.After
+	p.Order.Link = d.Link
 	p.Order.Purchase = d.Purchase.purchase()
 	p.Times.CancelAsked = table.FromMicros(d.Cancel)
 	p.Terms.Installments = d.May.terms()
@@ -264,52 +266,6 @@ type buyerDoc struct {
 	Name  string `json:"name,omitempty"`
 	Phone string `json:"phone,omitempty"`
 	IP    string `json:"ip,omitempty"`
-}
-
-// strayDoc is money that came late, or in another amount.
-type strayDoc struct {
-	Code     pay.AttentionCode `json:"code"`
-	Order    int               `json:"order"`
-	Minor    int64             `json:"minor"`
-	Currency money.Currency    `json:"currency"`
-	Kept     int64             `json:"kept,omitempty"`
-	Provider string            `json:"providerRef,omitempty"`
-	Money    string            `json:"moneyRef,omitempty"`
-	Claim    string            `json:"claim,omitempty"`
-	End      pay.StrayEnd      `json:"end,omitempty"`
-}
-
-func strayDocs(strays []pay.Stray) (docs []strayDoc) {
-	for _, s := range strays {
-		docs = append(docs, strayDoc{
-			Code:     s.Code,
-			Order:    s.Order,
-			Minor:    s.Local.Minor,
-			Currency: s.Local.Currency,
-			Kept:     s.Kept,
-			Provider: s.ProviderRef,
-			Money:    s.MoneyRef,
-			Claim:    s.Claim,
-			End:      s.End,
-		})
-	}
-	return docs
-}
-
-func straysOf(docs []strayDoc) (strays []pay.Stray) {
-	for _, d := range docs {
-		strays = append(strays, pay.Stray{
-			Code:        d.Code,
-			Order:       d.Order,
-			Local:       money.New(d.Minor, d.Currency),
-			Kept:        d.Kept,
-			ProviderRef: d.Provider,
-			MoneyRef:    d.Money,
-			Claim:       d.Claim,
-			End:         d.End,
-		})
-	}
-	return strays
 }
 
 var selectPayment = engine.Statement(`

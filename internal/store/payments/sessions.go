@@ -1,7 +1,6 @@
 package payments
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -33,7 +32,6 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 		f.Rate("rate!", &v.Rate)
 		f.Text("country!", &v.Country)
 		f.Text("order_id!", &v.OrderID)
-		f.Flag("link!", &v.Link)
 		f.Text("payment", &v.Payment)
 		f.Time("due_at", &v.DueAt)
 		f.Time("created_at!", &v.CreatedAt)
@@ -51,7 +49,7 @@ type sessionDoc struct {
 	After        string              `json:"after,omitempty"`
 	Purchase     *purchaseDoc        `json:"purchase,omitempty"`
 	Strict       bool                `json:"strict,omitempty"`
-	Closed       int64               `json:"closed,omitempty"`
+	Link         string              `json:"link,omitempty"`
 	Installments installment.Request `json:"installments,omitzero"`
 }
 
@@ -65,7 +63,7 @@ func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {
 		After:        v.After,
 		Purchase:     purchaseDocOf(v.Purchase),
 		Strict:       v.Strict,
-		Closed:       table.Micros(v.Closed),
+		Link:         v.Link,
 		Installments: v.Installments,
 	}
 }
@@ -79,7 +77,7 @@ func (d *sessionDoc) Into(_ *table.Fields, v *pay.Session) error {
 	v.RateAt = table.FromMicros(d.RateAt)
 	v.After = d.After
 	v.Strict = d.Strict
-	v.Closed = table.FromMicros(d.Closed)
+	v.Link = d.Link
 	v.Installments = d.Installments
 	return nil
 }
@@ -89,19 +87,6 @@ var (
 	selectSessionOf     = engine.Statement(`SELECT ` + SessionsTable.List + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
 	selectSession       = engine.Statement(`SELECT ` + SessionsTable.List + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
-
-// SelectLinks is named so that a test reads its plan.
-var SelectLinks = engine.Statement(`
-SELECT ` + SessionsTable.List + ` FROM sessions
-WHERE shop = $1 AND live = $2 AND link AND id < $3 ORDER BY id DESC LIMIT $4`)
-
-// lastSession sorts after every session's id.
-const lastSession = pay.SessionPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
-
-// Links reads a shop's payment links, newest first. after is the id before the page, or "".
-func (s Sessions) Links(ctx context.Context, scope merchants.Scope, after string, limit int) ([]pay.Session, error) {
-	return base.Many(ctx, s.b, SelectLinks, SessionsTable.Scan(s.b.Personal), scope.Shop, scope.Live, cmp.Or(after, lastSession), limit)
-}
 
 // ByHash reads a session by the keyed hash of its token. The token is the credential; the row says whose
 // session it is.

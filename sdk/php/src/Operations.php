@@ -15,6 +15,7 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type AdvanceClockRequest from Types
  * @phpstan-import-type ApiKey from Types
  * @phpstan-import-type Balance from Types
+ * @phpstan-import-type ChangeLinkRequest from Types
  * @phpstan-import-type CheckoutSession from Types
  * @phpstan-import-type CheckoutSessionRequest from Types
  * @phpstan-import-type Claim from Types
@@ -33,12 +34,14 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type ExportPaymentsQuery from Types
  * @phpstan-import-type GetSettlementCsvQuery from Types
  * @phpstan-import-type InboxEntry from Types
+ * @phpstan-import-type LinkRequest from Types
  * @phpstan-import-type ListClaimsQuery from Types
  * @phpstan-import-type ListDeliveriesQuery from Types
  * @phpstan-import-type ListEventsQuery from Types
  * @phpstan-import-type ListInboxQuery from Types
  * @phpstan-import-type ListKeysQuery from Types
  * @phpstan-import-type ListMovementsQuery from Types
+ * @phpstan-import-type ListPaymentLinksQuery from Types
  * @phpstan-import-type ListPaymentMethodsQuery from Types
  * @phpstan-import-type ListPaymentsQuery from Types
  * @phpstan-import-type ListReplaysQuery from Types
@@ -52,6 +55,7 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type Movement from Types
  * @phpstan-import-type Pagination from Types
  * @phpstan-import-type Payment from Types
+ * @phpstan-import-type PaymentLink from Types
  * @phpstan-import-type PaymentMethods from Types
  * @phpstan-import-type PaymentRequest from Types
  * @phpstan-import-type Ping from Types
@@ -204,6 +208,27 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): array {
         return $this->json(new Operation('POST', '/payments', body: 'PaymentRequest', reply: 'CreatedPayment', key: true), [], $body, [], ['idempotencyKey' => $idempotencyKey, 'sandboxSimulate' => $sandboxSimulate, 'sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * Make a payment link.
+     *
+     * @param LinkRequest $body
+     * @param (callable(Reply): void)|null $onReply
+     * @return PaymentLink
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function createPaymentLink(
+        array $body,
+        ?string $idempotencyKey = null,
+        ?bool $sandboxStrict = null,
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('POST', '/payment-links', body: 'LinkRequest', reply: 'PaymentLink', key: true), [], $body, [], ['idempotencyKey' => $idempotencyKey, 'sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**
@@ -483,6 +508,24 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): array {
         return $this->json(new Operation('GET', '/payments/{id}', reply: 'Payment'), [$id], null, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * Read a payment link.
+     *
+     * @param (callable(Reply): void)|null $onReply
+     * @return PaymentLink
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function getPaymentLink(
+        string $id,
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('GET', '/payment-links/{id}', reply: 'PaymentLink'), [$id], null, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**
@@ -899,6 +942,44 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): \Generator {
         return $this->each($query, fn (array $one): array => $this->listMovements($one, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
+    }
+
+    /**
+     * List payment links, newest first.
+     *
+     * @param ListPaymentLinksQuery $query
+     * @param (callable(Reply): void)|null $onReply
+     * @return array{data: list<PaymentLink>, pagination: Pagination}
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function listPaymentLinks(
+        array $query = [],
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('GET', '/payment-links', reply: 'PaymentLink', page: true), [], null, $query, ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * List payment links, newest first, over all pages.
+     *
+     * @param ListPaymentLinksQuery $query
+     * @param (callable(Reply): void)|null $onReply
+     * @return \Generator<int, PaymentLink>
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function allPaymentLinks(
+        array $query = [],
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): \Generator {
+        return $this->each($query, fn (array $one): array => $this->listPaymentLinks($one, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
     }
 
     /**
@@ -1536,6 +1617,26 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): array {
         return $this->json(new Operation('POST', '/claims/{id}/evidence', body: 'EvidenceRequest', reply: 'Claim'), [$id], $body, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * Close a payment link, open it again, or set its end.
+     *
+     * @param ChangeLinkRequest $body
+     * @param (callable(Reply): void)|null $onReply
+     * @return PaymentLink
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function updatePaymentLink(
+        string $id,
+        array $body,
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('PATCH', '/payment-links/{id}', body: 'ChangeLinkRequest', reply: 'PaymentLink'), [$id], $body, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**

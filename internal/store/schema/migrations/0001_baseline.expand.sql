@@ -538,7 +538,6 @@ CREATE TABLE sessions (
   rate TEXT NOT NULL,
   country TEXT NOT NULL, -- '' for any
   order_id TEXT NOT NULL,
-  link BOOLEAN NOT NULL, -- it is a payment link
   payment TEXT NOT NULL, -- '' until a method is chosen
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
@@ -550,7 +549,45 @@ CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
 CREATE UNIQUE INDEX sessions_payment ON sessions (payment) WHERE payment <> '';
 CREATE INDEX sessions_due ON sessions (due_at) WHERE due_at > 0;
 CREATE INDEX sessions_clock ON sessions (merchant, due_at) WHERE due_at > 0 AND NOT live;
-CREATE INDEX sessions_links ON sessions (shop, live, id) WHERE link;
+
+-- Addresses at which shoppers pay a shop, each in a session of his own. They name nobody.
+CREATE TABLE payment_links (
+  id TEXT NOT NULL PRIMARY KEY,
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL, -- raised also by each choice of a method, so that the last use is had once
+  sequence BIGINT NOT NULL, -- events so far
+  uses BIGINT NOT NULL, -- how many payments may be paid
+  paid BIGINT NOT NULL, -- how many are
+  expires_at BIGINT NOT NULL,
+  closed_at BIGINT NOT NULL, -- 0 unless the shop closed it
+  due_at BIGINT NOT NULL, -- when its end is announced; 0 once it is
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  doc TEXT NOT NULL,
+  row_hash TEXT NOT NULL
+);
+CREATE INDEX payment_links_list ON payment_links (shop, live, id);
+CREATE INDEX payment_links_due ON payment_links (due_at) WHERE due_at > 0;
+CREATE INDEX payment_links_clock ON payment_links (merchant, due_at) WHERE due_at > 0 AND NOT live;
+
+-- The payments of payment links. One that is held or paid occupies a use of its link.
+CREATE TABLE link_uses (
+  id TEXT NOT NULL PRIMARY KEY, -- use_, and the end of the payment's id
+  merchant TEXT NOT NULL,
+  shop TEXT NOT NULL,
+  live BOOLEAN NOT NULL,
+  version BIGINT NOT NULL, -- 1: chosen, 2: the payment ended, 3: counted
+  link TEXT NOT NULL,
+  status TEXT NOT NULL, -- held, paid or free
+  due_at BIGINT NOT NULL, -- when the link counts it; 0: nothing to count
+  created_at BIGINT NOT NULL,
+  row_hash TEXT NOT NULL
+);
+CREATE INDEX link_uses_held ON link_uses (link, id) WHERE status <> 'free';
+CREATE INDEX link_uses_due ON link_uses (due_at) WHERE due_at > 0;
+CREATE INDEX link_uses_clock ON link_uses (merchant, due_at) WHERE due_at > 0 AND NOT live;
 
 -- Who did what. Entries are never changed.
 CREATE TABLE audit (

@@ -89,6 +89,20 @@ class Operations(Core):
         """Take a payment."""
         return self._call(Operation("POST", "/payments", body="PaymentRequest", reply="CreatedPayment", key=True), [], body=body, idempotency_key=idempotency_key, sandbox_simulate=sandbox_simulate, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
+    def create_payment_link(
+        self,
+        body: types.LinkRequest,
+        *,
+        idempotency_key: str | None = None,
+        sandbox_strict: bool | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Make a payment link."""
+        return self._call(Operation("POST", "/payment-links", body="LinkRequest", reply="PaymentLink", key=True), [], body=body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
     def create_wallet(
         self,
         body: types.WalletRequest,
@@ -272,6 +286,18 @@ class Operations(Core):
     ) -> types.Payment:
         """Read a payment."""
         return self._call(Operation("GET", "/payments/{id}", reply="Payment"), [id], timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
+    def get_payment_link(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Read a payment link."""
+        return self._call(Operation("GET", "/payment-links/{id}", reply="PaymentLink"), [id], timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
     def get_replay(
         self,
@@ -543,6 +569,30 @@ class Operations(Core):
     ) -> Iterator[types.Movement]:
         """List the movements of the balance, newest first, over all pages."""
         return self._each(query, lambda one: self.list_movements(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    def list_payment_links(
+        self,
+        query: types.ListPaymentLinksQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLinkPage:
+        """List payment links, newest first."""
+        return self._call(Operation("GET", "/payment-links", reply="PaymentLink", page=True), [], query=query, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
+    def all_payment_links(
+        self,
+        query: types.ListPaymentLinksQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> Iterator[types.PaymentLink]:
+        """List payment links, newest first, over all pages."""
+        return self._each(query, lambda one: self.list_payment_links(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     def list_payment_methods(
         self,
@@ -954,6 +1004,19 @@ class Operations(Core):
         """Answer a claim with a text, a file or both."""
         return self._call(Operation("POST", "/claims/{id}/evidence", body="EvidenceRequest", reply="Claim"), [id], body=body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
+    def update_payment_link(
+        self,
+        id: str,
+        body: types.ChangeLinkRequest,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Close a payment link, open it again, or set its end."""
+        return self._call(Operation("PATCH", "/payment-links/{id}", body="ChangeLinkRequest", reply="PaymentLink"), [id], body=body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
     def update_webhook(
         self,
         id: str,
@@ -1047,6 +1110,20 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> types.CreatedPayment:
         """Take a payment."""
         return await self._run(lambda: self._sync.create_payment(body, idempotency_key=idempotency_key, sandbox_simulate=sandbox_simulate, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def create_payment_link(
+        self,
+        body: types.LinkRequest,
+        *,
+        idempotency_key: str | None = None,
+        sandbox_strict: bool | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Make a payment link."""
+        return await self._run(lambda: self._sync.create_payment_link(body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def create_wallet(
         self,
@@ -1231,6 +1308,18 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> types.Payment:
         """Read a payment."""
         return await self._run(lambda: self._sync.get_payment(id, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def get_payment_link(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Read a payment link."""
+        return await self._run(lambda: self._sync.get_payment_link(id, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def get_replay(
         self,
@@ -1502,6 +1591,30 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> AsyncIterator[types.Movement]:
         """List the movements of the balance, newest first, over all pages."""
         return self._each(query, lambda one: self._sync.list_movements(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def list_payment_links(
+        self,
+        query: types.ListPaymentLinksQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLinkPage:
+        """List payment links, newest first."""
+        return await self._run(lambda: self._sync.list_payment_links(query, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    def all_payment_links(
+        self,
+        query: types.ListPaymentLinksQuery | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> AsyncIterator[types.PaymentLink]:
+        """List payment links, newest first, over all pages."""
+        return self._each(query, lambda one: self._sync.list_payment_links(one, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def list_payment_methods(
         self,
@@ -1912,6 +2025,19 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> types.Claim:
         """Answer a claim with a text, a file or both."""
         return await self._run(lambda: self._sync.submit_evidence(id, body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def update_payment_link(
+        self,
+        id: str,
+        body: types.ChangeLinkRequest,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.PaymentLink:
+        """Close a payment link, open it again, or set its end."""
+        return await self._run(lambda: self._sync.update_payment_link(id, body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def update_webhook(
         self,

@@ -25,7 +25,7 @@ ErrorCode = Union[Literal["amount_above_maximum", "amount_below_minimum", "amoun
 
 ErrorType = Union[Literal["invalid_request_error", "authentication_error", "permission_error", "card_error", "routing_error", "conflict_error", "idempotency_error", "balance_error", "rate_limit_error", "api_error"], str]
 
-EventType = Union[Literal["payment.completed", "payment.failed", "payment.refunded", "chargeback.created", "claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed", "payment.captured", "payment.attention", "wallet.created", "payment.created", "payment.pending", "checkout.session.expired", "withdrawal.returned", "balance.adjusted"], str]
+EventType = Union[Literal["payment.completed", "payment.failed", "payment.refunded", "chargeback.created", "claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed", "payment.captured", "payment.attention", "wallet.created", "payment.created", "payment.pending", "checkout.session.expired", "withdrawal.returned", "balance.adjusted", "payment_link.paid", "payment_link.closed"], str]
 
 MovementType = Union[Literal["charge", "fee", "refund", "claim_freeze", "claim_release", "claim_debit", "chargeback_fee", "reserve_hold", "reserve_release", "settlement", "withdrawal", "withdrawal_reversal", "adjustment"], str]
 
@@ -164,6 +164,13 @@ class CascadeAttempt(TypedDict):
     reasonCode: str
     retryable: bool
     durationMs: int
+
+
+class ChangeLinkRequest(TypedDict):
+    status: NotRequired[Literal["open", "closed"] | str]
+    """closed: nobody can begin to pay any more, while payments under way go on; open: opens a closed or expired link again"""
+    expiresAt: NotRequired[str]
+    """Its new end, at most 366 days from now"""
 
 
 class CheckoutSession(TypedDict):
@@ -763,6 +770,36 @@ class LineItemInput(TypedDict):
     """The shop's own number for it"""
 
 
+class LinkRequest(TypedDict):
+    amount: NotRequired[Any]
+    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
+    openAmount: NotRequired[OpenAmountRequest]
+    """The shopper types the amount, within these bounds: instead of amount"""
+    currency: NotRequired[str]
+    """ISO 4217, of amount and openAmount; USD by default"""
+    country: NotRequired[str]
+    """ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone"""
+    merchantOrderId: NotRequired[str]
+    """Of each of its payments"""
+    returnUrl: NotRequired[str]
+    """Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered"""
+    uses: NotRequired[int]
+    """How many payments may be paid; 1 by default"""
+    expiresAt: NotRequired[str]
+    """Nobody can begin to pay from then on: at most 366 days from now, 30 days by default"""
+    merchantId: NotRequired[str]
+    shopId: NotRequired[str]
+    """With credentials of the whole merchant"""
+    metadata: NotRequired[dict[str, str]]
+    """Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later"""
+    description: NotRequired[str]
+    """What is paid for, in the shop's words"""
+    lineItems: NotRequired[Sequence[LineItemInput]]
+    """What is bought. Nothing is computed from it"""
+    installments: NotRequired[InstallmentsInput]
+    """How a shopper may pay by card in installments, within the merchant's terms"""
+
+
 class MethodFee(TypedDict):
     percent: Decimal
     """Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price"""
@@ -822,6 +859,20 @@ class NamedId(TypedDict):
     name: str
 
 
+class OpenAmount(TypedDict):
+    min: Decimal
+    """Major units, an exact decimal"""
+    max: Decimal
+    """Major units, an exact decimal"""
+
+
+class OpenAmountRequest(TypedDict):
+    min: Any
+    """Major units of currency, worth at most 100000 USD"""
+    max: Any
+    """Major units of currency, worth at most 100000 USD"""
+
+
 class Payment(TypedDict):
     id: str
     status: PaymentStatus
@@ -875,6 +926,8 @@ class Payment(TypedDict):
     """As the shop or the shopper gave it"""
     userEmail: NotRequired[str]
     """As the shop or the shopper gave it"""
+    paymentLinkId: NotRequired[str]
+    """The payment link through which the shopper came"""
     documentId: NotRequired[str]
     """As the shop or the shopper gave it"""
     refund: NotRequired[Refund]
@@ -899,6 +952,46 @@ class PaymentFailure(TypedDict):
     code: str
     declineCode: str | None
     message: str
+
+
+class PaymentLink(TypedDict):
+    id: str
+    status: Literal["open", "used", "expired", "closed"] | str
+    """used: it was paid as often as it may be. Only an open link can be paid"""
+    url: str
+    """Send it to the shoppers. Whoever has it can pay"""
+    qrCodeImageUrl: str
+    """An SVG image of url, for a poster or a receipt"""
+    amount: Decimal | None
+    """What each shopper pays, in currency; null if the shopper types it"""
+    openAmount: OpenAmount | None
+    currency: str
+    """ISO 4217"""
+    country: str | None
+    """ISO 3166 alpha-3; null offers the methods of every country"""
+    merchantOrderId: str | None
+    """Of each of its payments"""
+    returnUrl: str | None
+    uses: int
+    """How many payments may be paid"""
+    paid: int
+    """How many are"""
+    expiresAt: str
+    """Nobody can begin to pay from then on"""
+    closedAt: str | None
+    """When the shop closed it"""
+    description: NotRequired[str]
+    """Shown to the shopper"""
+    metadata: NotRequired[dict[str, str]]
+    """Of each of its payments"""
+    lineItems: NotRequired[list[LineItem]]
+    """Shown to the shopper"""
+    merchantId: str
+    shopId: str
+    createdAt: str
+    updatedAt: str
+    transactionId: NotRequired[str]
+    """In payment_link.paid only: the payment"""
 
 
 class PaymentMethod(TypedDict):
@@ -1613,6 +1706,16 @@ class ListMovementsQuery(TypedDict):
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
+class ListPaymentLinksQuery(TypedDict):
+    limit: NotRequired[int]
+    """1 to 100, clamped"""
+    offset: NotRequired[int]
+    """From 0, clamped"""
+    startingAfter: NotRequired[str]
+    """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
+    status: NotRequired[Literal["open", "used", "expired", "closed"] | str]
+
+
 class ListPaymentMethodsQuery(TypedDict):
     country: NotRequired[str]
     """ISO 3166 alpha-2 or alpha-3"""
@@ -1790,6 +1893,11 @@ class PaymentPage(TypedDict):
     pagination: Pagination
 
 
+class PaymentLinkPage(TypedDict):
+    data: list[PaymentLink]
+    pagination: Pagination
+
+
 class RequestPage(TypedDict):
     data: list[Request]
     pagination: Pagination
@@ -1876,6 +1984,16 @@ class PaymentEvent(_EventBase):
     data: PaymentEventData
 
 
+class PaymentLinkEventData(TypedDict):
+    object: PaymentLink
+    previous: EventPrevious
+
+
+class PaymentLinkEvent(_EventBase):
+    type: Literal["payment_link.closed", "payment_link.paid"]
+    data: PaymentLinkEventData
+
+
 class SettlementEventData(TypedDict):
     object: Settlement
     previous: EventPrevious
@@ -1906,5 +2024,5 @@ class WithdrawalEvent(_EventBase):
     data: WithdrawalEventData
 
 
-Event = Union[AdjustmentEvent, ClaimEvent, EndedSessionEvent, PaymentEvent, SettlementEvent, WalletEvent, WithdrawalEvent]
+Event = Union[AdjustmentEvent, ClaimEvent, EndedSessionEvent, PaymentEvent, PaymentLinkEvent, SettlementEvent, WalletEvent, WithdrawalEvent]
 """What happened, as a webhook delivers it. The service may add types: have an else."""

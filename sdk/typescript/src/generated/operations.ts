@@ -35,6 +35,11 @@ export class Operations extends Core {
     return this.json({ id: "createPayment", method: "POST", path: "/payments", body: "PaymentRequest", reply: "CreatedPayment", key: true }, { path: [], body, options });
   }
 
+  /** Make a payment link. */
+  createPaymentLink(body: api.LinkRequest, options: IdempotentOptions & { sandboxStrict?: boolean } = {}): Promise<api.PaymentLink> {
+    return this.json({ id: "createPaymentLink", method: "POST", path: "/payment-links", body: "LinkRequest", reply: "PaymentLink", key: true }, { path: [], body, options });
+  }
+
   /** Add a wallet for withdrawals. */
   createWallet(body: api.WalletRequest, options: CallOptions & { sandboxSimulate?: "cool_down" } = {}): Promise<api.Wallet> {
     return this.json({ id: "createWallet", method: "POST", path: "/wallets", body: "WalletRequest", reply: "Wallet" }, { path: [], body, options });
@@ -108,6 +113,11 @@ export class Operations extends Core {
   /** Read a payment. */
   getPayment(id: string, options: CallOptions = {}): Promise<api.Payment> {
     return this.json({ id: "getPayment", method: "GET", path: "/payments/{id}", reply: "Payment" }, { path: [id], options });
+  }
+
+  /** Read a payment link. */
+  getPaymentLink(id: string, options: CallOptions = {}): Promise<api.PaymentLink> {
+    return this.json({ id: "getPaymentLink", method: "GET", path: "/payment-links/{id}", reply: "PaymentLink" }, { path: [id], options });
   }
 
   /** Read how far a replay has come. */
@@ -218,6 +228,16 @@ export class Operations extends Core {
   /** List the movements of the balance, newest first, over all pages. */
   allMovements(query: api.ListMovementsQuery = {}, options: CallOptions = {}): AsyncGenerator<api.Movement, void, undefined> {
     return this.each(query, (query) => this.listMovements(query, options));
+  }
+
+  /** List payment links, newest first. */
+  listPaymentLinks(query: api.ListPaymentLinksQuery = {}, options: CallOptions = {}): Promise<Page<api.PaymentLink>> {
+    return this.json({ id: "listPaymentLinks", method: "GET", path: "/payment-links", reply: "PaymentLink", page: true }, { path: [], query, options });
+  }
+
+  /** List payment links, newest first, over all pages. */
+  allPaymentLinks(query: api.ListPaymentLinksQuery = {}, options: CallOptions = {}): AsyncGenerator<api.PaymentLink, void, undefined> {
+    return this.each(query, (query) => this.listPaymentLinks(query, options));
   }
 
   /** List the payment methods. */
@@ -383,6 +403,11 @@ export class Operations extends Core {
   /** Answer a claim with a text, a file or both. */
   submitEvidence(id: string, body: api.EvidenceRequest, options: CallOptions = {}): Promise<api.Claim> {
     return this.json({ id: "submitEvidence", method: "POST", path: "/claims/{id}/evidence", body: "EvidenceRequest", reply: "Claim" }, { path: [id], body, options });
+  }
+
+  /** Close a payment link, open it again, or set its end. */
+  updatePaymentLink(id: string, body: api.ChangeLinkRequest, options: CallOptions = {}): Promise<api.PaymentLink> {
+    return this.json({ id: "updatePaymentLink", method: "PATCH", path: "/payment-links/{id}", body: "ChangeLinkRequest", reply: "PaymentLink" }, { path: [id], body, options });
   }
 
   /** Change a subscription; its secret is kept. */

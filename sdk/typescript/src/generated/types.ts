@@ -19,7 +19,7 @@ export type ErrorCode = Open<"amount_above_maximum" | "amount_below_minimum" | "
 
 export type ErrorType = Open<"invalid_request_error" | "authentication_error" | "permission_error" | "card_error" | "routing_error" | "conflict_error" | "idempotency_error" | "balance_error" | "rate_limit_error" | "api_error">;
 
-export type EventType = Open<"payment.completed" | "payment.failed" | "payment.refunded" | "chargeback.created" | "claim.opened" | "claim.resolved" | "settlement.closed" | "settlement.pdf_ready" | "withdrawal.completed" | "withdrawal.failed" | "payment.captured" | "payment.attention" | "wallet.created" | "payment.created" | "payment.pending" | "checkout.session.expired" | "withdrawal.returned" | "balance.adjusted">;
+export type EventType = Open<"payment.completed" | "payment.failed" | "payment.refunded" | "chargeback.created" | "claim.opened" | "claim.resolved" | "settlement.closed" | "settlement.pdf_ready" | "withdrawal.completed" | "withdrawal.failed" | "payment.captured" | "payment.attention" | "wallet.created" | "payment.created" | "payment.pending" | "checkout.session.expired" | "withdrawal.returned" | "balance.adjusted" | "payment_link.paid" | "payment_link.closed">;
 
 export type MovementType = Open<"charge" | "fee" | "refund" | "claim_freeze" | "claim_release" | "claim_debit" | "chargeback_fee" | "reserve_hold" | "reserve_release" | "settlement" | "withdrawal" | "withdrawal_reversal" | "adjustment">;
 
@@ -157,6 +157,13 @@ export interface CascadeAttempt {
   reasonCode: string;
   retryable: boolean;
   durationMs: number;
+}
+
+export interface ChangeLinkRequest {
+  /** closed: nobody can begin to pay any more, while payments under way go on; open: opens a closed or expired link again */
+  status?: Open<"open" | "closed">;
+  /** Its new end, at most 366 days from now */
+  expiresAt?: string;
 }
 
 export interface CheckoutSession {
@@ -748,6 +755,36 @@ export interface LineItemInput {
   sku?: string;
 }
 
+export interface LinkRequest {
+  /** What each shopper pays, in major units of currency; leave it out if the shopper types it */
+  amount?: unknown;
+  /** The shopper types the amount, within these bounds: instead of amount */
+  openAmount?: OpenAmountRequest;
+  /** ISO 4217, of amount and openAmount; USD by default */
+  currency?: string;
+  /** ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone */
+  country?: string;
+  /** Of each of its payments */
+  merchantOrderId?: string;
+  /** Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered */
+  returnUrl?: string;
+  /** How many payments may be paid; 1 by default */
+  uses?: number;
+  /** Nobody can begin to pay from then on: at most 366 days from now, 30 days by default */
+  expiresAt?: string;
+  merchantId?: string;
+  /** With credentials of the whole merchant */
+  shopId?: string;
+  /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
+  metadata?: Record<string, string>;
+  /** What is paid for, in the shop's words */
+  description?: string;
+  /** What is bought. Nothing is computed from it */
+  lineItems?: LineItemInput[];
+  /** How a shopper may pay by card in installments, within the merchant's terms */
+  installments?: InstallmentsInput;
+}
+
 export interface MethodFee {
   /** Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price */
   percent: Decimal;
@@ -807,6 +844,20 @@ export interface NamedId {
   name: string;
 }
 
+export interface OpenAmount {
+  /** Major units, an exact decimal */
+  min: Decimal;
+  /** Major units, an exact decimal */
+  max: Decimal;
+}
+
+export interface OpenAmountRequest {
+  /** Major units of currency, worth at most 100000 USD */
+  min: unknown;
+  /** Major units of currency, worth at most 100000 USD */
+  max: unknown;
+}
+
 export interface Payment {
   id: string;
   status: PaymentStatus;
@@ -860,6 +911,8 @@ export interface Payment {
   userName?: string;
   /** As the shop or the shopper gave it */
   userEmail?: string;
+  /** The payment link through which the shopper came */
+  paymentLinkId?: string;
   /** As the shop or the shopper gave it */
   documentId?: string;
   /** In payment.refunded only */
@@ -884,6 +937,46 @@ export interface PaymentFailure {
   code: string;
   declineCode: string | null;
   message: string;
+}
+
+export interface PaymentLink {
+  id: string;
+  /** used: it was paid as often as it may be. Only an open link can be paid */
+  status: Open<"open" | "used" | "expired" | "closed">;
+  /** Send it to the shoppers. Whoever has it can pay */
+  url: string;
+  /** An SVG image of url, for a poster or a receipt */
+  qrCodeImageUrl: string;
+  /** What each shopper pays, in currency; null if the shopper types it */
+  amount: Decimal | null;
+  openAmount: OpenAmount | null;
+  /** ISO 4217 */
+  currency: string;
+  /** ISO 3166 alpha-3; null offers the methods of every country */
+  country: string | null;
+  /** Of each of its payments */
+  merchantOrderId: string | null;
+  returnUrl: string | null;
+  /** How many payments may be paid */
+  uses: number;
+  /** How many are */
+  paid: number;
+  /** Nobody can begin to pay from then on */
+  expiresAt: string;
+  /** When the shop closed it */
+  closedAt: string | null;
+  /** Shown to the shopper */
+  description?: string;
+  /** Of each of its payments */
+  metadata?: Record<string, string>;
+  /** Shown to the shopper */
+  lineItems?: LineItem[];
+  merchantId: string;
+  shopId: string;
+  createdAt: string;
+  updatedAt: string;
+  /** In payment_link.paid only: the payment */
+  transactionId?: string;
 }
 
 export interface PaymentMethod {
@@ -1613,6 +1706,17 @@ export interface ListMovementsQuery {
   startingAfter?: string;
 }
 
+/** What listPaymentLinks selects. */
+export interface ListPaymentLinksQuery {
+  /** 1 to 100, clamped */
+  limit?: number;
+  /** From 0, clamped */
+  offset?: number;
+  /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
+  startingAfter?: string;
+  status?: Open<"open" | "used" | "expired" | "closed">;
+}
+
 /** What listPaymentMethods selects. */
 export interface ListPaymentMethodsQuery {
   /** ISO 3166 alpha-2 or alpha-3 */
@@ -1766,6 +1870,7 @@ export type Event =
   | EventOf<"chargeback.created" | "claim.opened" | "claim.resolved", Claim>
   | EventOf<"checkout.session.expired", EndedSession>
   | EventOf<"payment.attention" | "payment.captured" | "payment.completed" | "payment.created" | "payment.failed" | "payment.pending" | "payment.refunded", Payment>
+  | EventOf<"payment_link.closed" | "payment_link.paid", PaymentLink>
   | EventOf<"settlement.closed" | "settlement.pdf_ready", Settlement>
   | EventOf<"wallet.created", Wallet>
   | EventOf<"withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned", Withdrawal>
