@@ -201,7 +201,7 @@ func (r reply) refusal(from string) error {
 	var envelope struct {
 		Error *struct {
 			Code, Message, RequestID, Param string
-			Details                  struct{ Reason, TransactionID string }
+			Details                         struct{ Reason, TransactionID string }
 		}
 	}
 	if json.Unmarshal(r.body, &envelope) != nil || envelope.Error == nil || envelope.Error.Code == "" {

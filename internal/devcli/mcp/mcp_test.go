@@ -122,11 +122,11 @@ func TestToolsFollowTheKeyAndTheFlag(t *testing.T) {
 		allow bool
 		want  []string
 	}{
-		"a key of the sandbox":       {testKey, false, nil},
-		"and the flag":               {testKey, true, sandboxOnly},
-		"a live key":                 {liveKey, false, nil},
-		"a live key with the flag":   {liveKey, true, nil},
-		"a secret live key":          {"sk_live_abcdefghijklmnop0123456789", true, nil},
+		"a key of the sandbox":        {testKey, false, nil},
+		"and the flag":                {testKey, true, sandboxOnly},
+		"a live key":                  {liveKey, false, nil},
+		"a live key with the flag":    {liveKey, true, nil},
+		"a secret live key":           {"sk_live_abcdefghijklmnop0123456789", true, nil},
 		"a secret key of the sandbox": {"sk_test_abcdefghijklmnop0123456789", true, sandboxOnly},
 	} {
 		session := agent(t, opened(t, service.URL, c.key, c.allow))
@@ -247,7 +247,9 @@ func TestErrorsSayWhatHelps(t *testing.T) {
 		"no JSON":        {always(http.StatusOK, `<html>`+leak+`</html>`), "not_cascada"},
 		"nothing":        {always(http.StatusOK, ``), "not_cascada"},
 		"cut off":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "unreachable"},
-		"a redirect":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://evil.example/"+leak, http.StatusFound) }, "not_cascada"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://evil.example/"+leak, http.StatusFound)
+		}, "not_cascada"},
 	} {
 		session := agent(t, opened(t, newFake(t, c.answer).URL, testKey, false))
 		all, out, failed := uses(t, session, "get_payment", map[string]any{"id": "TXN-1"})
