@@ -24,6 +24,9 @@ func (a Access) Caller(agent string) (*Caller, error) {
 	return &Caller{opened}, nil
 }
 
+// Version is the program's.
+func Version() string { return version() }
+
 // Address is the root of the service's address, without a slash at its end.
 func (c *Caller) Address() string { return c.api.URL }
 

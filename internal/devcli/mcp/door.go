@@ -54,7 +54,7 @@ func newDoor(caller *devcli.Caller, allowSandbox bool, more string) *door {
 	if allowSandbox && d.environment == sandbox {
 		d.tools = append(d.tools, sandboxTools()...)
 	}
-	d.server = sdk.NewServer(&sdk.Implementation{Name: "cascada", Title: "Cascada", Version: version()},
+	d.server = sdk.NewServer(&sdk.Implementation{Name: "cascada", Title: "Cascada", Version: devcli.Version()},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}})
 	for _, t := range d.tools {
 		sdk.AddTool(d.server, t.described(), d.handler(t))

@@ -68,6 +68,30 @@ func TestAgentsCallOverHTTP(t *testing.T) {
 	}
 }
 
+// A call over HTTP that its agent gives up ends, and so does the call of the service.
+func TestCallsOverHTTPAreCancelled(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	service := newFake(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(began)
+		<-r.Context().Done()
+		close(ended)
+	})
+	address := listening(t, Command{HTTP: "127.0.0.1:0"}, opened(t, service.URL, testKey, false))
+	session := connect(t, &sdk.StreamableClientTransport{Endpoint: address, DisableStandaloneSSE: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "get_payment", Arguments: map[string]any{"id": "TXN-1"}})
+		failed <- err
+	}()
+	<-began
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("a cancelled call has a result")
+	}
+	<-ended
+}
+
 // Pages in browsers are refused, also by a name that leads to this machine, and so is whoever lacks the secret.
 func TestStrangersAreRefused(t *testing.T) {
 	asked := false
