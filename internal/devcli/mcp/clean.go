@@ -120,7 +120,7 @@ var (
 	// memberName is what the name of a member looks like.
 	memberName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 	// ownText is what values of the service look like: ids, statuses, codes, times, decimals, routes.
-	ownText = regexp.MustCompile(`^[A-Za-z0-9_.:…/{}+-]*$`)
+	ownText = regexp.MustCompile(`^[A-Za-z0-9_.:…/{}*+-]*$`)
 	// digits is a row of digits as documents, phones and accounts have them.
 	digits = regexp.MustCompile(`\+?\(?\d[\d .()/-]{7,}\d`)
 	email  = regexp.MustCompile(`[^\s@<>"',;:()]+@[^\s@<>"',;:()]+\.[^\s@<>"',;:()]+`)
