@@ -35,12 +35,7 @@ const (
 const outsideText = "outsideText"
 
 // cleaner makes answers fit for an agent: secrets and personal data are masked, and texts of others are marked. It is for one answer.
-type cleaner struct {
-	secrets []string
-	address string // of the service
-}
-
-func newCleaner(secrets []string, address string) cleaner { return cleaner{secrets, address} }
+type cleaner struct{ secrets []string }
 
 // errNotJSON: the service's answer is no JSON.
 var errNotJSON = errors.New("the service's answer cannot be read")
@@ -179,8 +174,7 @@ func (c cleaner) mask(text string) string {
 // harmless is a date, or an amount.
 var harmless = regexp.MustCompile(`^(\d{4}-\d\d-\d\d( \d\d)?|\d+\.\d\d)$`)
 
-// addresses cuts what may let somebody in out of web addresses: the query and the user. Of another host than the service's and a webhook's
-// only the origin and the path stay.
+// addresses cuts what may let somebody in out of web addresses: the query, the user, and parts of the path that look like tokens.
 func (c cleaner) addresses(text string) string {
 	return address.ReplaceAllStringFunc(text, func(found string) string {
 		u, err := url.Parse(found)

@@ -36,7 +36,7 @@ func TestAnswersAreCleaned(t *testing.T) {
 		if c.want == "" {
 			c.want = c.in
 		}
-		got, err := newCleaner([]string{key}, "https://pay.example").clean(json.RawMessage(c.in))
+		got, err := cleaner{[]string{key}}.clean(json.RawMessage(c.in))
 		text := written(t, got)
 		if want := compact(t, c.want); err != nil || text != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, text, want)
@@ -74,7 +74,7 @@ func FuzzClean(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := newCleaner([]string{key}, "").clean(json.RawMessage(text))
+		got, err := cleaner{[]string{key}}.clean(json.RawMessage(text))
 		if err != nil {
 			return
 		}
@@ -92,7 +92,7 @@ func TestAnswersCostNoMoreThanTheirSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := newCleaner([]string{testKey}, "").clean(raw)
+			got, err := cleaner{[]string{testKey}}.clean(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestAnswersCostNoMoreThanTheirSize(t *testing.T) {
 	}
 	for _, unit := range []string{`{"a":1},`, `"x",`, `[],`} {
 		growth.Of(t, "lists of "+unit, 32<<10, growth.Repeated("[", unit, "0]"), func(text string) int {
-			got, err := newCleaner(nil, "").clean(json.RawMessage(text))
+			got, err := cleaner{nil}.clean(json.RawMessage(text))
 			if err != nil {
 				t.Fatal(err)
 			}

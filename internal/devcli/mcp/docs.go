@@ -185,7 +185,7 @@ func (d *door) part(text, offset string) (result, error) {
 }
 
 // text is a text of the documentation without what must never be shown. Its examples of keys and secrets stay: they are none.
-func (d *door) text(text string) string { return newCleaner(d.secrets, "").exact(text) }
+func (d *door) text(text string) string { return cleaner{d.secrets}.exact(text) }
 
 // reference is a part of the API reference.
 func (d *door) reference(ctx context.Context, anchor string) ([]byte, error) {

@@ -142,7 +142,7 @@ func (d *door) handler(t tool) sdk.ToolHandlerFor[json.RawMessage, any] {
 		if err := e.Encode(out); err != nil {
 			return nil, nil, fmt.Errorf("the result of %s cannot be written", t.name)
 		}
-		text := newCleaner(d.secrets, "").exact(strings.TrimSpace(b.String())) // the last net
+		text := cleaner{d.secrets}.exact(strings.TrimSpace(b.String())) // the last net
 		return &sdk.CallToolResult{
 			IsError: out.Error != nil, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: text}},
 		}, nil, nil
@@ -172,5 +172,5 @@ func (d *door) mayChange(ctx context.Context) error {
 
 // clean is an answer of the API as an agent may see it.
 func (d *door) clean(raw json.RawMessage) (any, error) {
-	return newCleaner(d.secrets, d.caller.Address()).clean(raw)
+	return cleaner{d.secrets}.clean(raw)
 }

@@ -45,7 +45,7 @@ func (d *door) failure(err error) *failure {
 	case p.Code == "":
 		f.Code, f.Mend = "bad_argument", "Correct the argument."
 	}
-	clean := newCleaner(d.secrets, d.caller.Address())
+	clean := cleaner{d.secrets}
 	for _, text := range []*string{&f.Code, &f.Message, &f.Param, &f.Reason, &f.RequestID, &f.PaymentID, &f.Mend} {
 		*text = clean.bounded(clean.mask(*text), maxMessage)
 	}
