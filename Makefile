@@ -87,6 +87,10 @@ worlds: ## simulate bad days (docs/TESTING.md), and check the sources against th
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
 	./spec/check.sh
 
+.PHONY: postman
+postman: build ## run the published collection for Postman with newman
+	./spec/postman/check.sh
+
 .PHONY: client
 client: build ## generate the client of the admin API from the document that a service publishes
 	GO='$(GO)' ./client/admin/generate.sh

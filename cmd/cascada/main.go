@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/cli/settlements"
 	"github.com/cascadapay/cascada/internal/devcli"
+	"github.com/cascadapay/cascada/internal/devcli/mcp"
 	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/provider/adapters"
 )
@@ -65,6 +66,8 @@ type commands struct {
 	Version    versionCmd             `cmd:"" help:"Print the version."`
 
 	devcli.Commands
+
+	MCP mcp.Command `cmd:"" name:"mcp" group:"developer" help:"Tools for AI agents, by the Model Context Protocol: search the docs, read payments, events and deliveries, play in the sandbox."`
 
 	Config      configCmd        `cmd:"" help:"Check the settings."`
 	Completion  completionCmd    `cmd:"" help:"Print scripts for shell completion."`

@@ -42,7 +42,10 @@ func New(spec func() ([]byte, error)) (*Reference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	read := sync.OnceValues(func() (page, error) { return readPage(spec) })
+	read := sync.OnceValues(func() (page, error) {
+		d, err := readDocument(spec)
+		return newPage(d), err
+	})
 	made := sync.OnceValues(func() (*web.File, error) { return render(text, read) })
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
@@ -52,6 +55,7 @@ func New(spec func() ([]byte, error)) (*Reference, error) {
 		}
 		guarded(f).ServeHTTP(w, r)
 	})
+	mux.Handle("GET "+CollectionPath, newCollection(spec))
 	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs", http.StatusMovedPermanently))
 	for path, kind := range map[string]string{
 		"style.css": "text/css; charset=utf-8", "script.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
@@ -65,17 +69,17 @@ func New(spec func() ([]byte, error)) (*Reference, error) {
 	return &Reference{mux, read}, nil
 }
 
-// readPage reads the document.
-func readPage(spec func() ([]byte, error)) (page, error) {
+// readDocument reads the document.
+func readDocument(spec func() ([]byte, error)) (document, error) {
 	doc, err := spec()
 	if err != nil {
-		return page{}, err
+		return document{}, err
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(doc, &tree); err != nil {
-		return page{}, fmt.Errorf("reference: %w", err)
+		return document{}, fmt.Errorf("reference: %w", err)
 	}
-	return newPage(document{tree}), nil
+	return document{tree}, nil
 }
 
 func render(text *template.Template, read func() (page, error)) (*web.File, error) {

@@ -63,6 +63,8 @@ var dependencies = map[string]string{
 	"golang.org/x/term":                     "internal/devcli",
 	"golang.org/x/text":                     "internal/checkout internal/pay/bankfile internal/document internal/dashboard/frame internal/statement/pdftest internal/pay/reconcile internal/statement/typeface internal/wire",
 	"github.com/gomodule/redigo":            "internal/limit",
+	"github.com/google/jsonschema-go":       "internal/devcli/mcp",
+	"github.com/modelcontextprotocol":       "internal/devcli/mcp",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",
 	"github.com/yuin/goldmark":              "internal/guide",

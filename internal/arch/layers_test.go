@@ -204,8 +204,9 @@ var layers = map[string]layer{
 	"internal/cli/people":                      {"admin/shape cli message pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
 	"internal/printable":                       {"", "a terminal obeys the same characters, whoever wrote them"},
 	"internal/devcli":                          {"near printable yamlfile", "a stranger's program: it speaks HTTP, and is built without the service"},
+	"internal/devcli/mcp":                      {"cardnumber devcli printable", "an agent's tools call the service as a stranger's program does"},
 	"cmd/cascada-cli":                          {"devcli printable", "the program is small because it has nothing of the service"},
-	"cmd/cascada":                              {"cli cli/... pay pay/... pay/reconcile provider/adapters app app/... daemon bench devcli printable", "the program puts commands together, and serves"},
+	"cmd/cascada":                              {"cli cli/... pay pay/... pay/reconcile provider/adapters app app/... daemon bench devcli devcli/mcp printable", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":           {"money pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
 	"internal/dashboard/console/desk":      {"app/base message pay pay/... dashboard/frame store app/accounts", "the console's rooms show an error in a form in the same way"},

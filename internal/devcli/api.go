@@ -33,7 +33,8 @@ const (
 // api calls a service with a key.
 type api struct {
 	profile
-	http *http.Client
+	http  *http.Client
+	agent string // begins the User-Agent
 }
 
 // newAPI returns the API of a profile. It makes no call.
@@ -50,7 +51,7 @@ func newAPI(p profile) (*api, error) {
 		Timeout: callTimeout,
 		// The API never redirects. The key is sent to nobody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}, "cascada-cli/"}, nil
 }
 
 func version() string {
@@ -82,6 +83,7 @@ type reply struct {
 type refusal struct {
 	status                   int
 	code, message, requestID string
+	param                    string        // the field or parameter that is wrong
 	reason, transactionID    string        // of its details
 	wait                     time.Duration // by Retry-After; 0: it does not say
 }
@@ -133,7 +135,7 @@ func (a *api) once(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+a.Key)
-	agent := "cascada-cli/"
+	agent := a.agent
 	if c.method == http.MethodGet && c.path == "/events" {
 		agent = pollAgent
 	}
@@ -198,15 +200,15 @@ func (r reply) read(from string, into any) error {
 func (r reply) refusal(from string) error {
 	var envelope struct {
 		Error *struct {
-			Code, Message, RequestID string
-			Details                  struct{ Reason, TransactionID string }
+			Code, Message, RequestID, Param string
+			Details                         struct{ Reason, TransactionID string }
 		}
 	}
 	if json.Unmarshal(r.body, &envelope) != nil || envelope.Error == nil || envelope.Error.Code == "" {
 		return &foreign{fmt.Sprintf("%s answered %d, and not as Cascada's API does: %q. Is the address right?", from, r.status, shorten(r.body))}
 	}
 	e := envelope.Error
-	refused := &refusal{status: r.status, code: e.Code, message: e.Message, requestID: e.RequestID, reason: e.Details.Reason, transactionID: e.Details.TransactionID}
+	refused := &refusal{status: r.status, code: e.Code, message: e.Message, requestID: e.RequestID, param: e.Param, reason: e.Details.Reason, transactionID: e.Details.TransactionID}
 	if seconds, err := strconv.Atoi(r.header.Get("Retry-After")); err == nil {
 		refused.wait = time.Duration(min(max(seconds, 0), 60)) * time.Second
 	}

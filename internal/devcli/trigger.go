@@ -60,44 +60,56 @@ func (t Trigger) Run(ctx context.Context) error {
 	if t.List || t.Event == "" {
 		return t.list()
 	}
-	at := slices.IndexFunc(recipes, func(r recipe) bool { return r.event == t.Event })
-	if at < 0 {
-		return fmt.Errorf("there is no type %q%s trigger --list lists them", t.Event, meant(t.Event))
-	}
-	r := recipes[at]
-	if r.run == nil {
-		return fmt.Errorf("%s cannot be triggered with a key: %s", r.event, r.how)
+	r, err := recipeOf(t.Event)
+	if err != nil {
+		return err
 	}
 	a, err := t.open()
 	if err != nil {
 		return err
 	}
-	if a.live() {
-		return errors.New("this is a live key, and triggers are for the sandbox: use a key of the sandbox (sk_test_…)")
-	}
-	if r.clock && !t.MoveClock {
-		return fmt.Errorf("%s comes after some time: add --move-clock to move the clock of the whole sandbox forward by %s. It never goes back: payments that wait expire, and what falls due happens", r.event, r.by)
-	}
-	run := &triggering{t, a, nil}
-	if slices.Contains(optional, r.event) {
-		if err := a.subscribe(ctx); err != nil {
-			return fmt.Errorf("%s exists only if a webhook subscribes to it, and none could be made: %w", r.event, err)
-		}
-	}
-	before, err := run.events(ctx, "")
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	object, err := r.run(ctx, run)
+	run, began := &triggering{t, a, nil}, time.Now()
+	object, e, err := run.perform(ctx, r)
 	if err != nil {
 		return run.failed(err)
 	}
-	e, err := run.await(ctx, object, before)
-	if err != nil {
-		return err
-	}
 	return run.print(object, e, time.Since(began))
+}
+
+// recipeOf returns how a type of event is made.
+func recipeOf(name string) (recipe, error) {
+	at := slices.IndexFunc(recipes, func(r recipe) bool { return r.event == name })
+	if at < 0 {
+		return recipe{}, fmt.Errorf("there is no type %q%s trigger --list lists them", name, meant(name))
+	}
+	if recipes[at].run == nil {
+		return recipe{}, fmt.Errorf("%s cannot be triggered with a key: %s", name, recipes[at].how)
+	}
+	return recipes[at], nil
+}
+
+// perform does what makes the event, and waits for it. It returns the object that it made, if it knows it.
+func (t *triggering) perform(ctx context.Context, r recipe) (object string, e event, err error) {
+	if t.api.live() {
+		return "", e, errors.New("this is a live key, and triggers are for the sandbox: use a key of the sandbox (sk_test_…)")
+	}
+	if r.clock && !t.MoveClock {
+		return "", e, fmt.Errorf("%s comes after some time: add --move-clock to move the clock of the whole sandbox forward by %s. It never goes back: payments that wait expire, and what falls due happens", r.event, r.by)
+	}
+	if slices.Contains(optional, r.event) {
+		if err := t.api.subscribe(ctx); err != nil {
+			return "", e, fmt.Errorf("%s exists only if a webhook subscribes to it, and none could be made: %w", r.event, err)
+		}
+	}
+	before, err := t.events(ctx, "")
+	if err != nil {
+		return "", e, err
+	}
+	if object, err = r.run(ctx, t); err != nil {
+		return object, e, err
+	}
+	e, err = t.await(ctx, object, before)
+	return object, e, err
 }
 
 // meant guesses which type was meant. It ends the sentence.
@@ -228,7 +240,7 @@ func (t *triggering) await(ctx context.Context, object string, before map[string
 			if err == nil {
 				err = fmt.Errorf("no %s came in %s", t.Event, t.Wait)
 			}
-			return event{}, exit{t.failed(fmt.Errorf("%w. It may come later: the operations were done", err)), exitUnknown}
+			return event{}, exit{fmt.Errorf("%w. It may come later: the operations were done", err), exitUnknown}
 		}
 		sleep(ctx, 300*time.Millisecond)
 	}

@@ -65,7 +65,7 @@ func (s site) handler() (http.Handler, error) {
 		all.WriteString(markdown + "\n\n")
 		sections = append(sections, found...)
 	}
-	fmt.Fprintf(&index, "\n## Reference\n\n- [API reference](%s/docs.md): every operation, event and error\n- [OpenAPI document](%s/api/openapi.json)\n\n## Optional\n\n- [Everything in one file](%s/llms-full.txt)\n", s.address, s.address, s.address)
+	fmt.Fprintf(&index, "\n## Reference\n\n- [API reference](%s/docs.md): every operation, event and error\n- [OpenAPI document](%s/api/openapi.json)\n- [Collection for Postman](%s/docs/cascada.postman_collection.json)\n\n## Optional\n\n- [Everything in one file](%s/llms-full.txt)\n", s.address, s.address, s.address, s.address)
 	contents, err := s.contents()
 	if err != nil {
 		return nil, err
