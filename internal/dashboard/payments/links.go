@@ -174,7 +174,7 @@ func (s *sales) readLink(v *frame.Visit, f form) (n payments.NewPaymentLink, err
 	if n.Least.Minor > n.Most.Minor {
 		return n, wrong("most", "wrong_amount")
 	}
-	if n.Uses, err = strconv.Atoi(f.Typed["uses"]); err != nil || n.Uses < 1 || n.Uses > pay.MaxLinkUses {
+	if n.Uses, err = strconv.Atoi(cmp.Or(f.Typed["uses"], "1")); err != nil || n.Uses < 1 || n.Uses > pay.MaxLinkUses {
 		return n, wrong("uses", "wrong_uses", "most", pay.MaxLinkUses)
 	}
 	if text := f.Typed["until"]; text != "" {

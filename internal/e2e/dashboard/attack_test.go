@@ -404,7 +404,7 @@ func TestNobodyOpensWhatIsElsewhere(t *testing.T) {
 	invite(t, owner, "bea@acme.example", people.Viewer)
 	newLink(t, owner, "30", "")
 	ids := map[string][]string{
-		"payments": {payment}, "payments/links": {find("/payments/links", `/payments/links/(ses_\w+)/close`)}, "refunds": {refund}, "disputes": {dispute, find("/disputes/"+dispute, `/files/([^"?]+)`)}, "settlements": {settlement},
+		"payments": {payment}, "payments/links": {find("/payments/links", `/payments/links/(lnk_\w+)/close`)}, "refunds": {refund}, "disputes": {dispute, find("/disputes/"+dispute, `/files/([^"?]+)`)}, "settlements": {settlement},
 		"wallets": {wallet}, "withdrawals": {withdrawal}, "webhooks": {hook, find("/webhooks/"+hook, `/deliveries/(wd_[^"]+)"`)},
 		"keys": {find("/keys", `/keys/(key_[0-9A-Za-z]+)"`)}, "events": {find("/events", `/events/(evt_[^"?]+)"`)}, "requests": {find("/requests", `/requests/(req_[^"?]+)"`)},
 		"team/invitations": {find("/team", `/team/invitations/(lnk_\w+)`)}, "team/members": {owner.User.ID},

@@ -30,6 +30,23 @@ func newLink(t *testing.T, u harness.Staff, amount, about string) string {
 	return id
 }
 
+// visit opens the checkout of a customer of a link, and returns its token.
+func visit(t *testing.T, u harness.Staff, link string) string {
+	t.Helper()
+	_, _, h := u.Browse(t, http.MethodPost, "/l/"+link, "name=Ana+Souza&email=ana@example.com")
+	_, token, found := strings.Cut(h.Get("Location"), "/checkout/")
+	if !found {
+		t.Fatalf("the link leads to %q", h.Get("Location"))
+	}
+	return token
+}
+
+// choose chooses a method of a checkout, as its customer does.
+func choose(t *testing.T, o harness.Client, token, method string) harness.Reply {
+	t.Helper()
+	return o.Shopper(token).Choose(t, fmt.Sprintf(`{"paymentMethodId":%q,"customer":{"email":"ana@example.com","fullName":"Ana Souza"}}`, method))
+}
+
 var closing = regexp.MustCompile(`action="[^"]*(/payments/links/lnk_\w+/close)"`)
 
 // The links of a shop are in a list, with what became of them. An open one can be copied and closed: then nobody can begin to pay with
@@ -40,9 +57,7 @@ func TestPaymentLinksAreListedAndClosed(t *testing.T) {
 		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
 		says(t, "an empty list", text(u.Page(t, "/payments/links")), "No payment links yet")
 		paid, open := newLink(t, u, "30", "Two tickets"), newLink(t, u, "45.50", "A table")
-		_, _, h := s.Browse(t, http.MethodPost, "/l/"+paid, "name=Ana+Souza&email=ana@example.com")
-		_, token, _ := strings.Cut(h.Get("Location"), "/checkout/")
-		payment := o.Shopper(token).Choose(t, `{"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
+		payment := choose(t, o, visit(t, u, paid), "sbx_card").Want(t, http.StatusCreated).Text(t, "transactionId")
 		harness.Eventually(t, "the payment is counted", func() bool { return o.Get(t, "/payment-links/"+paid).Text(t, "status") == "used" })
 		list := u.Page(t, "/payments/links")
 		says(t, "the list", text(list), "30.00 USD Used Two tickets 1 of 1", "45.50 USD Open A table 0 of 1")

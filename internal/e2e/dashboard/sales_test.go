@@ -372,7 +372,7 @@ func TestSalesPagesForEverybody(t *testing.T) {
 	disputed, _ := o.Dispute(t, true)
 	newLink(t, u, "1200.50", "Mesa de centro de roble, 120 × 60 cm")
 	chosen := newLink(t, u, "35", "Two tickets")
-	choose(t, o, chosen, "sbx_card").Want(t, http.StatusCreated)
+	choose(t, o, visit(t, u, chosen), "sbx_card").Want(t, http.StatusCreated)
 	pages := map[string]string{
 		"home": "/", "payments": "/payments", "filtered": "/payments?q=25.5&method=card", "nothing": "/payments?q=nobody@example.com", "payment": "/payments/" + full, "disputed": "/payments/" + disputed,
 		"refund": "/payments/" + full + "/refund", "receipt": "/payments/" + full + "/receipt", "test": "/payments/test", "link": "/payments/link", "links": "/payments/links", "search": "/search?q=nothing",

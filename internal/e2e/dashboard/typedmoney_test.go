@@ -105,11 +105,13 @@ func TestPagesBoundWhatIsTyped(t *testing.T) {
 		o := s.NewShop(t)
 		u := o.Staff(t, people.Owner)
 		long := strings.Repeat("a", 60) + "@" + strings.Repeat("b.", 100) + "example"
-		for _, page := range []string{"/payments/test", "/payments/link"} {
-			form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "method": {"sbx_card"}, "outcome": {"paid"}, "email": {long}, "key": {keyOf(t, u.Page(t, page))}}
-			if a := u.Ask(t, http.MethodPost, page, form); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-email-error"`) {
-				t.Errorf("%s takes an e-mail address of %d characters: %d", page, len(long), a.Status)
-			}
+		form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "method": {"sbx_card"}, "outcome": {"paid"}, "email": {long}, "key": {keyOf(t, u.Page(t, "/payments/test"))}}
+		if a := u.Ask(t, http.MethodPost, "/payments/test", form); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-email-error"`) {
+			t.Errorf("a test payment takes an e-mail address of %d characters: %d", len(long), a.Status)
+		}
+		form = url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "description": {strings.Repeat("x", 501)}, "key": {keyOf(t, u.Page(t, "/payments/link"))}}
+		if a := u.Ask(t, http.MethodPost, "/payments/link", form); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-description-error"`) {
+			t.Errorf("a payment link takes a description of 501 characters: %d", a.Status)
 		}
 		big := url.Values{"amount": {"1"}, "key": {"k"}, "note": {strings.Repeat("x", 1<<20)}}
 		if a := u.Ask(t, http.MethodPost, "/payments/"+o.Create(t, harness.Card)+"/refund", big); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "too large") {
