@@ -48,9 +48,14 @@ build: ## build the programs bin/cascada and bin/cascada-cli
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada ./cmd/cascada
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada-cli ./cmd/cascada-cli
 
-.PHONY: package
-package: ## build the packages for Debian, what an image needs, and their checksums: dist/ (VERSION=1.2.3)
-	GO='$(GO)' ./package/build.sh
+.PHONY: release
+release: chart ## make a release for all systems, and check it: dist/ (VERSION=1.2.3; RELEASE_URL, KEY, TARGETS, MAINTAINER: docs/RELEASES.md)
+	cd package && GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./release build -version '$(VERSION)' -url '$(RELEASE_URL)' -key '$(if $(KEY),$(abspath $(KEY)))' -targets '$(TARGETS)' -maintainer '$(MAINTAINER)'
+	cd package && CASCADA_CHART=$(CURDIR)/dist/cascada-$(VERSION).tgz $(ALIKE) $(TEST) ./chart
+
+.PHONY: chart
+chart: build ## lint the Helm chart, render it, and check its manifests against the types of Kubernetes
+	cd package && CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) ./chart
 
 .PHONY: run
 run: build ## start the service on SQLite with a demo merchant
@@ -72,6 +77,7 @@ program: build
 	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
 plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE)
+	cd package && $(ALIKE) $(TEST) -timeout 10m ./release
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(PAGES)
 	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -timeout 15m $(ROOMS)
 
@@ -147,6 +153,7 @@ lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run w
 	cd client/admin && $(ALIKE) $(GO) vet ./...
 	cd client/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
 	cd sdk/e2e && $(ALIKE) $(GO) vet . && $(ALIKE) $(STATICCHECK) .
+	cd package && $(ALIKE) $(GO) vet ./release && $(ALIKE) $(STATICCHECK) ./release
 	@$(MAKE) --no-print-directory vulns
 
 VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)

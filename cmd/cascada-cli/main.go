@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/cli/shell"
 	"github.com/cascadapay/cascada/internal/devcli"
 	"github.com/cascadapay/cascada/internal/printable"
 )
@@ -19,6 +20,7 @@ var version string
 type commands struct {
 	devcli.Commands
 
+	Completion  shell.Completion `cmd:"" group:"developer" help:"Print scripts for shell completion."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
@@ -37,7 +39,7 @@ func main() {
 	parser := kong.Must(&c, kong.Name("cascada-cli"), kong.Description(devcli.Description), kong.ShortUsageOnError(),
 		kong.Writers(printable.Safely(os.Stdout), printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "Commands:"}}),
-		kong.Vars{"version": "cascada-cli " + version + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH})
+		kong.Vars{"program": "cascada-cli", "version": "cascada-cli " + version + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH})
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is only for results
 		parser.Stdout = parser.Stderr

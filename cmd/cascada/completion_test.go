@@ -63,3 +63,26 @@ func TestBashCompletes(t *testing.T) {
 		}
 	}
 }
+
+// The small program completes its own commands with the same script.
+func TestSmallProgramCompletes(t *testing.T) {
+	t.Parallel()
+	program, err := small()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := newUser(t)
+	u.program = program
+	script, _, _ := u.run(t, "completion", "bash")
+	shell := exec.Command("bash", "-c", script+"\nCOMP_WORDS=(cascada-cli trig); COMP_CWORD=1; _cascada-cli cascada-cli; echo \"${COMPREPLY[*]}\"; complete -p cascada-cli")
+	shell.Dir, shell.Env = u.dir, append(u.env, "PATH="+filepath.Dir(program)+":/usr/bin:/bin")
+	out, err := shell.CombinedOutput()
+	if err != nil || string(out) != "trigger\ncomplete -o default -F _cascada-cli cascada-cli\n" {
+		t.Errorf("bash completes cascada-cli trig to %q (%v)", out, err)
+	}
+	for _, name := range []string{"zsh", "fish"} {
+		if script, _, code := u.run(t, "completion", name); code != 0 || !strings.Contains(script, "cascada-cli") || strings.Contains(script, "{{") {
+			t.Errorf("the script for %s: exit %d\n%s", name, code, script)
+		}
+	}
+}

@@ -64,16 +64,17 @@ func TestDrillPackage(t *testing.T) {
 	p.removed(s, c, before)
 }
 
-// buildPackage makes a package: of this program, or in a full drill like a release.
+// buildPackage makes a package of this program, as make release does.
 func buildPackage(t testing.TB, version, to string) {
 	t.Helper()
-	c := exec.Command("../../package/build.sh", runtime.GOARCH)
-	c.Env = append(os.Environ(), "VERSION="+version, "OUT="+to, "MAINTAINER=Drill <drill@localhost>")
-	if !*full {
-		c.Env = append(c.Env, "PROGRAM="+binary, "COMPRESS=none")
+	program, err := filepath.Abs(binary)
+	if err != nil {
+		t.Fatal(err)
 	}
+	c := exec.Command("go", "run", "-trimpath", "./release", "deb", "-version", version, "-program", program, "-out", to, "-maintainer", "Drill <drill@localhost>")
+	c.Dir, c.Env = "../../package", append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("package/build.sh: %v\n%s", err, out)
+		t.Fatalf("package/release: %v\n%s", err, out)
 	}
 }
 

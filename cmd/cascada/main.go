@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli/routing"
 	"github.com/cascadapay/cascada/internal/cli/settings"
 	"github.com/cascadapay/cascada/internal/cli/settlements"
+	"github.com/cascadapay/cascada/internal/cli/shell"
 	"github.com/cascadapay/cascada/internal/devcli"
 	"github.com/cascadapay/cascada/internal/devcli/mcp"
 	"github.com/cascadapay/cascada/internal/printable"
@@ -63,6 +64,7 @@ type commands struct {
 	Story      payments.Story         `cmd:"" help:"Print the whole history of a payment or withdrawal (attempts, transfers, claims, events, deliveries), or what moved the money of a merchant."`
 	Explain    routing.Explain        `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
 	Bench      benchCmd               `cmd:"" help:"Measure the throughput and latency of a running server over HTTP."`
+	Health     healthCmd              `cmd:"" help:"Ask a service on this machine whether it runs. The exit code is 1 if it does not."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`
 
 	devcli.Commands
@@ -70,7 +72,7 @@ type commands struct {
 	MCP mcp.Command `cmd:"" name:"mcp" group:"developer" help:"Tools for AI agents, by the Model Context Protocol: search the docs, read payments, events and deliveries, play in the sandbox."`
 
 	Config      configCmd        `cmd:"" help:"Check the settings."`
-	Completion  completionCmd    `cmd:"" help:"Print scripts for shell completion."`
+	Completion  shell.Completion `cmd:"" help:"Print scripts for shell completion."`
 	File        settings.File    `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"File of settings (${env}; docs/OPERATIONS.md). Flags and environment variables override it. /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -118,5 +120,5 @@ that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "For a shop's developer, who has an address and an API key (also in the small program cascada-cli):"}}),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
-		kong.Vars{"version": versionText()}, filledIn(words())), &c
+		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words())), &c
 }

@@ -250,3 +250,39 @@ func TestDrainTellsTheBalancerFirst(t *testing.T) {
 	}
 	u.check(t, "sqlite:cascada.db")
 }
+
+// cascada health is what an image without a shell has for its health check: the exit code says whether the service answers, and --ready
+// whether it takes payments.
+func TestHealthAsksTheService(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Alone(t)
+	line := database.Line()
+	line.Down(true)
+	u := newUser(t)
+	address := freeAddress(t)
+	if _, log, code := u.run(t, "health", "--listen", address); code != 1 || !strings.Contains(log, "refused") {
+		t.Errorf("without a service: exit %d, %s", code, log)
+	}
+	s := u.start(t, "--listen", address, "--database", dbtest.Address(line))
+	s.url = "http://" + address
+	await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") })
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anywhere := "0.0.0.0:" + port // where a container listens
+	if out, log, code := u.with("CASCADA_LISTEN="+anywhere).run(t, "health"); code != 0 || out != "ok\n" {
+		t.Errorf("a service that waits for its database: exit %d, %q %s", code, out, log)
+	}
+	if _, log, code := u.run(t, "health", "--ready", "--listen", anywhere); code != 1 || !strings.Contains(log, "/readyz: starting") {
+		t.Errorf("--ready of a service that waits for its database: exit %d, %s", code, log)
+	}
+	line.Down(false)
+	s.ready()
+	if out, log, code := u.run(t, "health", "--ready", "--listen", anywhere); code != 0 || out != "ready\n" {
+		t.Errorf("--ready: exit %d, %q %s", code, out, log)
+	}
+	if _, _, code := u.run(t, "health", "--listen", "nonsense"); code == 0 {
+		t.Error("an address that is none is accepted")
+	}
+}

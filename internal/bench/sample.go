@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -23,11 +22,9 @@ type sample struct {
 }
 
 func readSample(ctx context.Context, c Config) (s sample, err error) {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	if s.generator, err = processorTime(); err != nil {
 		return s, fmt.Errorf("read our own CPU time: %w", err)
 	}
-	s.generator = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	s.busy, s.idle = machine()
 	if c.ServerPID > 0 {
 		if s.server, err = cpu(c.ServerPID); err != nil {

@@ -1,6 +1,6 @@
-#compdef cascada
-# Completion of cascada for zsh: save it as _cascada in a directory of $fpath.
-_cascada() {
+#compdef {{program}}
+# Completion of {{program}} for zsh: save it as _{{program}} in a directory of $fpath.
+_{{program}}() {
     local -a described
     local line word about
     while IFS= read -r line; do
@@ -14,8 +14,8 @@ _cascada() {
         _files
     fi
 }
-if [[ $funcstack[1] == _cascada ]]; then
-    _cascada "$@"
+if [[ $funcstack[1] == _{{program}} ]]; then
+    _{{program}} "$@"
 else
-    compdef _cascada cascada
+    compdef _{{program}} {{program}}
 fi

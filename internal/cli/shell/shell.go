@@ -1,60 +1,66 @@
-package main
+// Package shell completes command lines in bash, zsh and fish. It knows no command: the scripts ask the program for the words that may
+// come next, and the program asks its own model. Each program that is built with kong can have it.
+package shell
 
 import (
 	"cmp"
-	_ "embed"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// The scripts ask the program for the words that may come next, so they contain no command and
-// no flag.
-var (
-	//go:embed completion/cascada.bash
-	bashCompletion string
-	//go:embed completion/cascada.zsh
-	zshCompletion string
-	//go:embed completion/cascada.fish
-	fishCompletion string
-)
+// The scripts contain no command and no flag. The release puts them into packages: {{program}} stands for the program's name.
+//
+//go:embed scripts
+var scripts embed.FS
 
-type completionCmd struct {
-	Bash  completionBashCmd  `cmd:"" help:"Print the script for bash: source <(cascada completion bash)."`
-	Zsh   completionZshCmd   `cmd:"" help:"Print the script for zsh: save it as _cascada in a directory of $$fpath."`
-	Fish  completionFishCmd  `cmd:"" help:"Print the script for fish: cascada completion fish | source."`
-	Words completionWordsCmd `cmd:"" hidden:"" help:"Print the words that may come next, for the scripts."`
+// Completion is the command that prints the scripts.
+type Completion struct {
+	Bash  bashCmd  `cmd:"" help:"Print the script for bash: source <(${program} completion bash)."`
+	Zsh   zshCmd   `cmd:"" help:"Print the script for zsh: save it as _${program} in a directory of $$fpath."`
+	Fish  fishCmd  `cmd:"" help:"Print the script for fish: ${program} completion fish | source."`
+	Words wordsCmd `cmd:"" hidden:"" help:"Print the words that may come next, for the scripts."`
 }
 
 type (
-	completionBashCmd struct{}
-	completionZshCmd  struct{}
-	completionFishCmd struct{}
+	bashCmd struct{}
+	zshCmd  struct{}
+	fishCmd struct{}
 )
 
-func (completionBashCmd) Run() error { return printed(bashCompletion) }
-func (completionZshCmd) Run() error  { return printed(zshCompletion) }
-func (completionFishCmd) Run() error { return printed(fishCompletion) }
+// Run prints the script.
+func (bashCmd) Run(k *kong.Context) error { return printed(k, "bash") }
 
-func printed(text string) error {
-	_, err := fmt.Fprint(cli.Stdout, text)
+// Run prints the script.
+func (zshCmd) Run(k *kong.Context) error { return printed(k, "zsh") }
+
+// Run prints the script.
+func (fishCmd) Run(k *kong.Context) error { return printed(k, "fish") }
+
+func printed(k *kong.Context, shell string) error {
+	script, err := scripts.ReadFile("scripts/complete." + shell)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(k.Stdout, strings.ReplaceAll(string(script), "{{program}}", k.Model.Name))
 	return err
 }
 
-type completionWordsCmd struct {
+type wordsCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words typed after the program's name. The last one is the word to complete; it may be empty."`
 }
 
-func (c *completionWordsCmd) Run(k *kong.Context) error {
+// Run prints the words, each with its help behind a tab.
+func (c *wordsCmd) Run(k *kong.Context) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}
 	for _, w := range nextWords(k.Model.Node, words) {
-		if _, err := fmt.Fprintf(cli.Stdout, "%s\t%s\n", w.text, w.about); err != nil {
+		if _, err := fmt.Fprintf(k.Stdout, "%s\t%s\n", w.text, w.about); err != nil {
 			return err
 		}
 	}

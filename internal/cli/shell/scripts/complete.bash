@@ -1,6 +1,6 @@
-# Completion of cascada for bash: source this file, or save it as
-# /usr/share/bash-completion/completions/cascada.
-_cascada() {
+# Completion of {{program}} for bash: source this file, or save it as
+# /usr/share/bash-completion/completions/{{program}}.
+_{{program}}() {
     local line words=() i joined=""
     # bash splits words at = and :, but the program needs them whole.
     for ((i = 1; i <= COMP_CWORD; i++)); do
@@ -19,4 +19,4 @@ _cascada() {
         COMPREPLY+=("${line##*[=:]}")
     done < <("$1" completion words -- "${words[@]}" 2>/dev/null)
 }
-complete -o default -F _cascada cascada
+complete -o default -F _{{program}} {{program}}
