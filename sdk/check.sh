@@ -45,7 +45,7 @@ here=$sdk/typescript
 work=$made/typescript
 oldest=20.0
 . "$root/spec/node.sh"
-rm -rf "$dist" "$work/package" "$work/project"
+rm -rf "$dist" "$work/package" "$work/project" "$work/medusa"
 mkdir -p "$dist" "$work/package" "$work/project"
 cp -r "$here/package.json" "$here/tsconfig.json" "$here/README.md" "$here/src" "$root/LICENSE" "$work/package/"
 tsc() { quietly "$node" "$work/node_modules/typescript/bin/tsc" "$@"; }
@@ -62,6 +62,15 @@ cp -r "$work/node_modules/@types/node" "$work/project/node_modules/@types/"
 cp -r "$work/node_modules/undici-types" "$work/project/node_modules/"
 tsc -p "$work/project"
 export SDK_TYPESCRIPT="$node $work/project/made/scenario.js"
+
+# The decisions of the plugin for Medusa, which need nothing of Medusa. make medusa runs the plugin in a shop.
+mkdir -p "$work/medusa/src"
+cp -r "$root/integrations/medusa"/{tsconfig.json,test} "$work/medusa/"
+cp -r "$root/integrations/medusa/src/lib" "$work/medusa/src/"
+echo '{ "type": "module" }' >"$work/medusa/package.json"
+ln -sfn "$work/project/node_modules" "$work/medusa/node_modules"
+tsc -p "$work/medusa/test"
+quietly "$node" --test "$work/medusa/made/test/"
 
 
 # Python: an sdist, a wheel that pip makes of it, and an environment that has the wheel alone. mypy checks the SDK and the program.
