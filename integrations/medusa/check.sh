@@ -52,11 +52,11 @@ pack "$made/plugin"
 install
 tsc -p "$made/e2e"
 
-# The snippets of the README.
-awk -v into="$made/readme" '$0 == "```" { file = "" } file != "" { print > file } $0 == "```ts" { file = into "/readme" ++n ".ts" }' "$here/README.md"
+# The snippets of the README and of the guide.
+awk -v into="$made/readme" '$0 == "```" { file = "" } file != "" { print > file } $0 == "```ts" { file = into "/readme" ++n ".ts" }' "$here/README.md" "$root/internal/guide/text/medusa.md"
 ln -sfn "$shop/node_modules" "$made/readme/node_modules"
 echo '{}' >"$made/readme/package.json"
-tsc --noEmit --strict --skipLibCheck --target es2022 --lib es2023,dom --module nodenext --types node "$made"/readme/*.ts
+(cd "$made/readme" && tsc --noEmit --strict --skipLibCheck --target es2022 --lib es2023,dom --module nodenext --types node ./*.ts)
 
 cd "$made/e2e"
 SHOP_DIR=$shop CASCADA_BINARY=$root/bin/cascada CHROMIUM=$chromium exec node --test --test-reporter=spec "$@" made/medusa.test.js

@@ -101,9 +101,9 @@ test("a shopper pays and does not come back: the webhook makes the order; the we
   const [event] = (await world.shop.api.listEvents({ objectId: payment.id, type: "payment.completed" })).data;
   const body = JSON.stringify(event);
   for (let i = 0; i < 3; i++) assert.equal((await deliver(body, signed(body))).status, 200);
-  await new Promise((resolve) => setTimeout(resolve, 3000));
-  const again = (await shop.call("GET", `/admin/orders/${order.id}?fields=id,*transactions`))["order"];
-  assert.equal(again.transactions.length, 1);
+  await bought(); // Medusa works on deliveries in their order
+  const again = await shop.order(order.id);
+  assert.deepEqual([again.paid, again.captures], [25, 1]);
 });
 
 test("a delivery with a wrong signature is refused with 401, and does nothing", async () => {
@@ -311,6 +311,19 @@ test("code of the shop changes a session's amount: a new checkout; the old one i
   await refused(() => update(31));
 });
 
+test("two checkouts of one session are paid: one order, and the merchant is told", async () => {
+  const cart = await shop.cart();
+  const session = await cart.pay();
+  const update = async (amount: number) => (await shop.call("POST", `/test/payment-sessions/${session["id"]}`, { amount }))["session"];
+  await update(30);
+  const third = await update(25);
+  await choose(session, "sbx_card");
+  const order = await cart.paidOrder();
+  const second = await choose(third, "sbx_card");
+  await shop.told("Paid twice", second, order.id);
+  assert.equal((await cart.order())?.paid, 25);
+});
+
 test("the last piece is sold while the shopper pays: Medusa gives the money back, and the merchant is told", async () => {
   const [first, second] = [await shop.cart({ sku: "last" }), await shop.cart({ sku: "last" })];
   const session = await second.pay();
@@ -332,11 +345,18 @@ test("a session needs the shopper's name, e-mail and phone, and a page of the st
   assert.match(elsewhere.body["message"], /return_url/);
 });
 
-test("what staff refund in the service, and a dispute, are told in Medusa", async () => {
+test("what staff refund in the service, and a dispute, are told in Medusa; what Medusa refunded is not; a refund that is refused is an error", async () => {
+  const ours = await bought();
+  await shop.refund(ours.order.paymentId, 4);
   const { payment } = await bought();
   await world.shop.api.refundPayment(payment.id, { amount: "3", reason: "other" });
   await shop.told("Refunded outside of Medusa", payment.id);
+  assert.deepEqual((await shop.notifications()).filter((n) => n.includes(ours.payment.id)), []);
   const other = await bought();
   await world.shop.api.simulatePayment(other.payment.id, { action: "chargeback" });
   await shop.told("disputed", other.payment.id);
+  const no = await refused(() => shop.refund(other.order.paymentId, 5));
+  assert.equal(no.status, 400);
+  assert.match(no.body["message"], /conflict_state/);
+  assert.deepEqual((await shop.order(other.order.id)).refunds, []);
 });

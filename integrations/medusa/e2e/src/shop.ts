@@ -93,6 +93,19 @@ export class Shop {
     return (await this.call("POST", `/admin/payments/${paymentId}/refund`, { amount }))["payment"];
   }
 
+  async order(id: string): Promise<Order> {
+    const fields = "id,status,payment_status,total,*transactions,*payment_collections.payments,*payment_collections.payments.captures,*payment_collections.payments.refunds";
+    const order = (await this.call("GET", `/admin/orders/${id}?fields=${fields}`))["order"] as Json;
+    const payments = (order["payment_collections"] as Json[]).flatMap((c) => c["payments"] ?? []) as Json[];
+    const transactions = (order["transactions"] ?? []) as Json[];
+    return {
+      id, status: order["status"], payment_status: order["payment_status"], total: order["total"],
+      paid: transactions.filter((t) => t["reference"] === "capture").reduce((total, t) => total + Number(t["amount"]), 0),
+      captures: payments.flatMap((p) => p["captures"] ?? []).length, refunds: payments.flatMap((p) => (p["refunds"] ?? []) as Json[]).map((r) => Number(r["amount"])),
+      paymentId: payments[0]?.["id"] ?? "", data: payments[0]?.["data"] ?? {},
+    };
+  }
+
   async notifications(): Promise<string[]> {
     const list = (await this.call("GET", "/admin/notifications?limit=100"))["notifications"] as Json[];
     return list.map((n) => `${n["data"].title}: ${n["data"].description}`);
@@ -111,7 +124,6 @@ export interface Order {
   payment_status: string;
   total: number;
   paid: number;
-  refunded: number;
   captures: number;
   refunds: number[];
   paymentId: string;
@@ -149,20 +161,10 @@ export class Cart {
 
   /** The order of the cart, undefined if there is none. */
   async order(): Promise<Order | undefined> {
-    const fields = "id,email,status,payment_status,total,*transactions,*payment_collections.payments,*payment_collections.payments.captures,*payment_collections.payments.refunds";
-    const list = (await this.shop.call("GET", `/admin/orders?limit=5&order=-created_at&fields=${fields}`))["orders"] as Json[];
+    const list = (await this.shop.call("GET", "/admin/orders?limit=5&order=-created_at&fields=id,email"))["orders"] as Json[];
     const mine = list.filter((o) => o["email"] === this.email);
     if (mine.length > 1) throw new Error(`cart ${this.id} has ${mine.length} orders`);
-    const order = mine[0];
-    if (!order) return undefined;
-    const payments = (order["payment_collections"] as Json[]).flatMap((c) => c["payments"] ?? []) as Json[];
-    const transactions = (order["transactions"] ?? []) as Json[];
-    const sum = (reference: string) => transactions.filter((t) => t["reference"] === reference).reduce((total, t) => total + Number(t["amount"]), 0);
-    return {
-      id: order["id"], status: order["status"], payment_status: order["payment_status"], total: order["total"], paid: sum("capture"), refunded: -sum("refund"),
-      captures: payments.flatMap((p) => p["captures"] ?? []).length, refunds: payments.flatMap((p) => (p["refunds"] ?? []) as Json[]).map((r) => Number(r["amount"])),
-      paymentId: payments[0]?.["id"] ?? "", data: payments[0]?.["data"] ?? {},
-    };
+    return mine[0] && this.shop.order(mine[0]["id"]);
   }
 
   /** Waits until the cart is an order in this state of payment. */

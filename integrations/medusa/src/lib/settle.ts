@@ -121,5 +121,9 @@ async function tell(container: MedusaContainer, key: string, title: string, desc
   if (await wasTold(container, key)) return;
   const notifications = container.resolve(Modules.NOTIFICATION) as INotificationModuleService;
   (container.resolve(ContainerRegistrationKeys.LOGGER) as Logger).error(`cascada: ${title}: ${description}`);
-  await notifications.createNotifications({ to: "", channel: "feed", template: "admin-ui", idempotency_key: `cascada-${key}`, data: { title, description } });
+  try {
+    await notifications.createNotifications({ to: "", channel: "feed", template: "admin-ui", idempotency_key: `cascada-${key}`, data: { title, description } });
+  } catch (e) {
+    (container.resolve(ContainerRegistrationKeys.LOGGER) as Logger).warn(`cascada: this is only in the log, because no provider of notifications has the channel feed: ${String(e)}`);
+  }
 }

@@ -62,7 +62,7 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
     const amount = this.digits(input.amount, input.currency_code);
     if (decimal.equal(amount, data.amount) && input.currency_code.toUpperCase() === data.currency) return { data: { ...input.data, ...data } };
     await this.end(data, "changed");
-    return { data: await this.open(data.session_id, input, data), status: PaymentSessionStatus.PENDING };
+    return { data: { ...input.data, ...(await this.open(data.session_id, input, data)) }, status: PaymentSessionStatus.PENDING };
   }
 
   /** Called before a session is deleted, such as when the cart changes. Calls off what waits; refused if the shopper has paid. */
