@@ -360,3 +360,11 @@ test("what staff refund in the service, and a dispute, are told in Medusa; what 
   assert.match(no.body["message"], /conflict_state/);
   assert.deepEqual((await shop.order(other.order.id)).refunds, []);
 });
+
+test("a provider refuses a refund after the service took it: the merchant is told", async () => {
+  const { order, payment } = await bought();
+  await world.restartCascada(...[1, 2, 3].flatMap((n) => ["--sandbox-fault", `sandbox-${n}=refund_decline`]));
+  await shop.refund(order.paymentId, 8);
+  await shop.told("A refund did not arrive", payment.id, "8 USD");
+  assert.equal((await world.shop.api.getPayment(payment.id)).refundedAmountLocal, "0");
+});

@@ -13,7 +13,8 @@ const run = promisify(execFile);
 /** What is a merchant of the service for one provider of the shop. */
 export interface Merchant {
   api: Cascada;
-  secret: string;
+  /** Medusa's key. */
+  key: string;
   webhookId: string;
   webhookSecret: string;
 }
@@ -31,6 +32,7 @@ export class World {
   readonly back: URL[] = [];
   shop!: Merchant;
   later!: Merchant;
+  private stopCascada: () => Promise<void> = async () => {};
   private readonly ends: (() => Promise<void> | void)[] = [];
 
   constructor(private readonly shopDir: string, private readonly binary: string) {}
@@ -46,7 +48,7 @@ export class World {
     this.later = await this.merchant("later", "cascada_later");
     const env = {
       ...process.env, DATABASE_URL: database, CASCADA_URL: this.proxy.url, STOREFRONT: this.storefront, PORT: String(port), NODE_ENV: "production",
-      CASCADA_SECRET: this.shop.secret, CASCADA_WEBHOOK: this.shop.webhookSecret, LATER_SECRET: this.later.secret, LATER_WEBHOOK: this.later.webhookSecret,
+      CASCADA_SECRET: this.shop.key, CASCADA_WEBHOOK: this.shop.webhookSecret, LATER_SECRET: this.later.key, LATER_WEBHOOK: this.later.webhookSecret,
       MEDUSA_DISABLE_TELEMETRY: "true", CASCADA_RECONCILE_SCHEDULE: "*/2 * * * * *",
     };
     const cli = path.join(this.shopDir, "node_modules/@medusajs/cli/cli.js");
@@ -89,12 +91,17 @@ export class World {
     return `sqlite:${path.join(this.dir, "cascada.db")}`;
   }
 
-  private async startCascada(): Promise<void> {
-    await this.serve("cascada", this.binary, ["serve", "--no-demo", "--allow-private-webhooks", "--listen", "127.0.0.1:0", "--database", this.database], {});
-    await until("the service is ready", () => {
-      this.cascada = /msg="cascada is ready" url=(\S+)/.exec(this.log("cascada"))?.[1] ?? "";
-      return this.cascada !== "";
-    }, 60);
+  private async startCascada(...flags: string[]): Promise<void> {
+    this.cascada ||= `http://127.0.0.1:${await freePort()}`;
+    const args = ["serve", "--no-demo", "--allow-private-webhooks", "--listen", new URL(this.cascada).host, "--database", this.database, ...flags];
+    this.stopCascada = await this.serve("cascada", this.binary, args, {});
+    await until("the service is ready", async () => (await fetch(`${this.cascada}/docs`).catch(() => undefined))?.ok, 60);
+  }
+
+  /** Ends the service and starts it at the same address, such as with providers that misbehave. */
+  async restartCascada(...flags: string[]): Promise<void> {
+    await this.stopCascada();
+    await this.startCascada(...flags);
   }
 
   /** A page of the storefront, to which shoppers come back. */
@@ -113,22 +120,26 @@ export class World {
 
   private async merchant(name: string, provider: string): Promise<Merchant> {
     const { stdout } = await run(this.binary, ["merchant", "create", "--database", this.database, "--name", name, "--email", `${name}@example.com`, "--tier", "standard", "--refund-fees", "returned", "--json"]);
-    const secret: string = JSON.parse(stdout).keys.sandbox.secret;
-    const api = new Cascada({ url: this.cascada, secretKey: secret });
+    const { merchant, shop, keys } = JSON.parse(stdout);
+    // Medusa gets a key with the rights that the README names, and no more.
+    const made = await run(this.binary, ["key", "create", "--database", this.database, "--merchant", merchant.id, "--shop", shop.id, "--kind", "restricted", "--rights", "read,payments,refunds"]);
+    const api = new Cascada({ url: this.cascada, secretKey: keys.sandbox.secret });
     const webhook = await api.createWebhook({ url: `${this.medusa}/hooks/payment/${provider}`, events: ["*"] });
-    return { api, secret, webhookId: webhook.id, webhookSecret: webhook.secret ?? "" };
+    return { api, key: made.stdout.trim(), webhookId: webhook.id, webhookSecret: webhook.secret ?? "" };
   }
 
-  private async serve(name: string, command: string, args: string[], options: SpawnOptions, end: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  private async serve(name: string, command: string, args: string[], options: SpawnOptions, end: NodeJS.Signals = "SIGTERM"): Promise<() => Promise<void>> {
     const log = fs.openSync(path.join(this.dir, `${name}.log`), "a");
     const child: ChildProcess = spawn(command, args, { ...options, stdio: ["ignore", log, log] });
     const over = new Promise<void>((resolve) => child.on("exit", () => resolve()));
-    this.ends.push(async () => {
+    const stop = async () => {
       child.kill(end);
       const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
       await over;
       clearTimeout(late);
-    });
+    };
+    this.ends.push(stop);
+    return stop;
   }
 }
 
