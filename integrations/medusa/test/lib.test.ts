@@ -68,6 +68,15 @@ test("money of another amount or currency pays nothing, and a second payment is 
   assert.deepEqual([twice.state, twice.extra.length], ["paid", 1]);
 });
 
+test("what was given back pays no order, and the shopper may pay again", () => {
+  const back = payment({ status: "refunded", refundedAmountLocal: "25", refundableAmountLocal: "0" });
+  const now = found([back], data);
+  assert.deepEqual([now.state, now.payment?.id, now.extra.length], ["returned", back.id, 0]);
+  assert.equal(found([back, payment({})], data).state, "waiting");
+  const again = payment({ status: "completed" });
+  assert.equal(found([back, again], data).payment?.id, again.id);
+});
+
 test("what a storefront sends is not read as the session's", () => {
   assert.equal(readData({ session_id: "payses_1", refunds: [] }), undefined);
   const next = remember({ ...data, transaction_id: "TXN-forged" }, found([], data));

@@ -324,16 +324,30 @@ test("two checkouts of one session are paid: one order, and the merchant is told
   assert.equal((await cart.order())?.paid, 25);
 });
 
-test("the last piece is sold while the shopper pays: Medusa gives the money back, and the merchant is told", async () => {
+test("the last piece is sold while the shopper pays: Medusa gives the money back, the merchant is told, and the shopper buys something else", async () => {
   const [first, second] = [await shop.cart({ sku: "last" }), await shop.cart({ sku: "last" })];
   const session = await second.pay();
   await choose(await first.pay(), "sbx_card");
   await first.paidOrder();
   const id = await choose(session, "sbx_card");
-  await shop.told("Money without an order", id, "Medusa has refunded it");
+  await shop.told("Money without an order", id, "given back");
   assert.equal(await second.order(), undefined);
   const [payment] = await paymentsOf(session);
   assert.deepEqual([payment?.status, payment?.refundableAmountLocal], ["refunded", "0"]);
+  assert.notEqual((await second.sessions())[0]?.["id"], session["id"]);
+  await shop.clear(second);
+  await shop.add(second);
+  await choose(await second.pay(), "sbx_card");
+  const order = await second.paidOrder();
+  assert.deepEqual([order.total, order.paid], [25, 25]);
+});
+
+test("the answer to the refund of all is lost: the same again is recorded and not paid again", async () => {
+  const { order, session } = await bought();
+  await refused(() => world.proxy.while("lose", "/refund", () => shop.refund(order.paymentId, 25)));
+  await shop.refund(order.paymentId, 25);
+  const [payment] = await paymentsOf(session);
+  assert.deepEqual([payment?.refundedAmountLocal, (await shop.order(order.id)).refunds], ["25", [25]]);
 });
 
 test("a session needs the shopper's name, e-mail and phone, and a page of the storefront to come back to", async () => {

@@ -89,6 +89,12 @@ export class Shop {
     await this.call("POST", `/store/carts/${cart.id}/line-items`, { variant_id: this.variants["shirt"], quantity: 1 });
   }
 
+  /** Takes everything out of a cart. */
+  async clear(cart: Cart): Promise<void> {
+    const items = (await this.call("GET", `/store/carts/${cart.id}?fields=id,*items`))["cart"].items as Json[];
+    for (const item of items) await this.call("DELETE", `/store/carts/${cart.id}/line-items/${item["id"]}`);
+  }
+
   async refund(paymentId: string, amount: number): Promise<Json> {
     return (await this.call("POST", `/admin/payments/${paymentId}/refund`, { amount }))["payment"];
   }

@@ -21,7 +21,8 @@ export default async function reconcile(container: MedusaContainer): Promise<voi
     const from = new Date(now - (started.has(providerId) ? eachTime : afterStart)).toISOString();
     const to = new Date(now - (options.reconcileAfter ?? defaultAge) * 1000).toISOString();
     try {
-      for await (const event of clientOf(options).allEvents({ from, to })) await settle(container, providerId, event);
+      const client = clientOf(options);
+      for await (const event of client.allEvents({ from, to })) await settle(container, client, providerId, event);
       started.add(providerId);
     } catch (e) {
       logger.error(`cascada: the events of ${providerId} could not be read to their end, the next run repeats it: ${words(e)}`);

@@ -10,6 +10,8 @@ export type State =
   /** The provider was called, and the outcome is not known. */
   | "unknown"
   | "paid"
+  /** Paid, and all of it was given back: no order may be made for it. */
+  | "returned"
   /** Declined, ended or expired. On the hosted page the shopper may choose again. */
   | "failed"
   /** The shop has called it off. */
@@ -30,15 +32,15 @@ const everPaid = new Set<string>(["completed", "refunded", "chargeback"]);
 /** Decides by all payments of a session. One that was paid wins over all others: the shopper's later tries do not matter. */
 export function found(payments: Payment[], want: { amount: string; currency: string }): Found {
   const oldest = [...payments].sort((a, b) => (a.timestamps.created < b.timestamps.created ? -1 : 1));
-  const paid = oldest.filter((p) => everPaid.has(p.status));
+  const [back, paid] = [oldest.filter(isReturned), oldest.filter((p) => everPaid.has(p.status) && !isReturned(p))];
   const right = paid.find((p) => costs(p, want));
   const extra = paid.filter((p) => p !== right);
   if (right) return { state: "paid", payment: right, extra };
   const wrong = extra[0];
   if (wrong) return { state: "wrong_amount", payment: wrong, extra };
-  const open = oldest.filter((p) => p.failure?.declineCode !== "another_way"); // the shopper chose another method instead
+  const open = oldest.filter((p) => !isReturned(p) && p.failure?.declineCode !== "another_way"); // the shopper chose another method instead
   const last = open.findLast((p) => p.status === "processing") ?? open.findLast((p) => p.status === "pending") ?? open.at(-1);
-  if (!last) return { state: "choosing", extra };
+  if (!last) return back[0] ? { state: "returned", payment: back[0], extra } : { state: "choosing", extra };
   switch (last.status) {
     case "processing":
       return { state: "unknown", payment: last, extra };
@@ -51,6 +53,11 @@ export function found(payments: Payment[], want: { amount: string; currency: str
     default: // a status of a later version: nothing is known of it
       return { state: "unknown", payment: last, extra };
   }
+}
+
+/** All that was paid was given back. */
+export function isReturned(p: Payment): boolean {
+  return p.status === "refunded" && decimal.equal(p.refundableAmountLocal, "0");
 }
 
 /** What the shop requested for a payment. */

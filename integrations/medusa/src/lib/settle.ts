@@ -1,8 +1,8 @@
 import { processPaymentWorkflow } from "@medusajs/medusa/core-flows";
-import type { Claim, Event, Payment } from "@cascadapay/sdk";
+import type { Cascada, Claim, Event, Payment } from "@cascadapay/sdk";
 import type { INotificationModuleService, Logger, MedusaContainer } from "@medusajs/framework/types";
 import { BigNumber, ContainerRegistrationKeys, Modules, PaymentActions } from "@medusajs/framework/utils";
-import { requested } from "./found.js";
+import { isReturned, requested } from "./found.js";
 import { madeByUs } from "./refunds.js";
 
 /** What Medusa has of a payment session. */
@@ -14,10 +14,10 @@ interface Known {
 }
 
 /** Does what Medusa has not done after an event of the service. Repeats change nothing. */
-export async function settle(container: MedusaContainer, providerId: string, event: Event): Promise<void> {
+export async function settle(container: MedusaContainer, client: Cascada, providerId: string, event: Event): Promise<void> {
   switch (event.type) {
     case "payment.completed":
-      return settlePayment(container, providerId, event.data.object as Payment);
+      return settlePayment(container, client, providerId, event.data.object as Payment);
     case "payment.failed":
       return settleFailed(container, event.data.object as Payment);
     case "payment.attention": {
@@ -44,12 +44,17 @@ export async function settle(container: MedusaContainer, providerId: string, eve
   }
 }
 
-async function settlePayment(container: MedusaContainer, providerId: string, paid: Payment): Promise<void> {
+async function settlePayment(container: MedusaContainer, client: Cascada, providerId: string, paid: Payment): Promise<void> {
   if (!isOurs(paid)) return;
   const sessionId = paid.merchantOrderId ?? "";
   const price = `${requested(paid).amount} ${requested(paid).currency}`;
   let session = await known(container, sessionId);
-  if (!session) return tell(container, `${paid.id}-orphan`, "Money without an order", `Payment ${paid.id} of ${price} was made in a checkout whose cart had changed since (${sessionId}). There is no order for it: give the money back in Cascada, or make the order.`);
+  if (!session) {
+    if (await wasTold(container, `${paid.id}-orphan`)) return;
+    // Either its cart had changed since, or Medusa could not complete the cart: then it gave the money back and made a new session.
+    const note = isReturned(await client.getPayment(paid.id)) ? "It was given back." : "Give the money back in Cascada, or make the order.";
+    return tell(container, `${paid.id}-orphan`, "Money without an order", `Payment ${paid.id} of ${price} was made, and its session ${sessionId} is gone: its cart changed, or its order could not be made. ${note}`);
+  }
   if (session.provider_id !== providerId) return;
   let failure = "";
   if (!session.payment?.captured_at || !(await orderOf(container, session))) {

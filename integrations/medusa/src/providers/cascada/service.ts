@@ -97,6 +97,7 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
       case "choosing":
         return { status: PaymentSessionStatus.REQUIRES_MORE, data: next };
       case "canceled":
+      case "returned":
         return { status: PaymentSessionStatus.CANCELED, data: next };
       case "failed":
         return { status: PaymentSessionStatus.ERROR, data: next };
@@ -126,7 +127,8 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
     const { data, now } = await this.current(input.data);
     const payment = now.payment;
     const id = input.context?.idempotency_key;
-    if (now.state !== "paid" || !payment) throw refuse("the shopper has not paid: nothing can be refunded");
+    // "returned" too: the answer to the refund of all may have been lost.
+    if ((now.state !== "paid" && now.state !== "returned") || !payment) throw refuse("the shopper has not paid: nothing can be refunded");
     if (!id) throw refuse("the refund has no id");
     const amount = this.digits(input.amount, data.currency);
     const lost = await this.lost(payment, data);
@@ -194,7 +196,7 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
     };
   }
 
-  /** Calls off the payments that wait. Refused if one was paid, or if it is not known. */
+  /** Calls off the payments that wait. Refused if one was paid and not given back, or if it is not known. */
   private async end(data: SessionData, act: string): Promise<void> {
     await this.ask(() => endOpen(this.client, data.session_id));
     const now = await this.ask(() => this.find(data));
@@ -272,6 +274,7 @@ function statusOf(now: Found): PaymentSessionStatus {
     case "unknown":
       return PaymentSessionStatus.PENDING;
     case "canceled":
+    case "returned":
       return PaymentSessionStatus.CANCELED;
     case "failed":
     case "wrong_amount":
