@@ -57,7 +57,7 @@ export class World {
     await medusa("user", "-e", admin.email, "-p", admin.password);
     await step("start", async () => {
       await this.serve("medusa", process.execPath, [cli, "start"], { cwd: this.shopDir, env });
-      await until("Medusa is ready", async () => (await fetch(`${this.medusa}/health`).catch(() => undefined))?.ok, 120);
+      await until("Medusa is ready", async () => (await fetch(`${this.medusa}/health`).catch(() => undefined))?.ok, 300);
     });
   }
 
