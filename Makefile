@@ -109,6 +109,10 @@ sdk: build ## generate the operations and types of the SDKs from the document th
 sdks: build ## make the packages of the SDKs, install each into an empty project, and run the same program from each
 	$(ALIKE) GO='$(GO)' ./sdk/check.sh
 
+.PHONY: medusa
+medusa: tools build ## sell, refund and cancel in a real Medusa with the plugin (the first time downloads 680 MB; not part of make test)
+	./integrations/medusa/check.sh
+
 .PHONY: conform
 conform: ## ask the providers' own libraries about all that adapters send and fakes answer and sign
 	GO='$(GO)' ./conform/check.sh

@@ -19,7 +19,7 @@ blocks() {
 # TypeScript: a project that npm installs the archive into. It is compiled with Node's types, which the SDK is not.
 here=$sdk/typescript
 work=$made/typescript
-rm -rf "$work/project"
+rm -rf "$work/project" "$work/medusa"
 mkdir -p "$work/project"
 cp "$sdk/e2e/typescript"/* "$work/project/"
 blocks "$here/README.md" ts "$work/project" ts '// From the README.'
@@ -32,6 +32,15 @@ cp -r "$work/node_modules/@types/node" "$work/project/node_modules/@types/"
 cp -r "$work/node_modules/undici-types" "$work/project/node_modules/"
 tsc -p "$work/project"
 export SDK_TYPESCRIPT="$node $work/project/made/scenario.js"
+
+# The decisions of the plugin for Medusa, which need nothing of Medusa. make medusa runs the plugin in a shop.
+mkdir -p "$work/medusa/src"
+cp -r "$root/integrations/medusa"/{tsconfig.json,test} "$work/medusa/"
+cp -r "$root/integrations/medusa/src/lib" "$work/medusa/src/"
+echo '{ "type": "module" }' >"$work/medusa/package.json"
+ln -sfn "$work/project/node_modules" "$work/medusa/node_modules"
+tsc -p "$work/medusa/test"
+quietly "$node" --test "$work/medusa/made/test/"
 
 # Python: an environment that has the wheel alone. mypy checks the SDK and the program.
 work=$made/python

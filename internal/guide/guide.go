@@ -32,7 +32,7 @@ type Guide struct {
 // order is the order of the guides in the contents.
 var order = []string{
 	"start", "accept-a-payment", "hosted-checkout", "payment-links", "webhooks", "refunds-and-disputes", "installments", "testing", "errors", "ai-agents", "go-live",
-	"from-stripe", "from-mercado-pago",
+	"medusa", "from-stripe", "from-mercado-pago",
 }
 
 // All reads the guides in their order.
