@@ -39,30 +39,22 @@ blocks() {
     $0 == "```" language { file = into "/readme" ++n "." ending; print first > file }' "$1"
 }
 
-# TypeScript: npm pack, and a project that npm installs the archive into. The SDK is compiled without Node's types: it uses only
-# what all runtimes have.
-here=$sdk/typescript
-work=$made/typescript
-oldest=20.0
-. "$root/spec/node.sh"
-rm -rf "$dist" "$work/package" "$work/project"
-mkdir -p "$dist" "$work/package" "$work/project"
-cp -r "$here/package.json" "$here/tsconfig.json" "$here/README.md" "$here/src" "$root/LICENSE" "$work/package/"
-tsc() { quietly "$node" "$work/node_modules/typescript/bin/tsc" "$@"; }
-tsc -p "$work/package"
-(cd "$work/package" && quietly npm pack --ignore-scripts --pack-destination "$dist")
+# TypeScript: npm pack, and projects that npm installs the archive into: the scenario, the guides, and the demo shop.
+rm -rf "$dist"
+mkdir -p "$dist"
+. "$sdk/typescript.sh"
+rm -rf "$work/project"
+mkdir -p "$work/project"
 cp "$sdk/e2e/typescript"/* "$work/project/"
 blocks "$here/README.md" ts "$work/project" ts '// From the README.'
 for guide in "$root"/internal/guide/snippets/*.ts; do # without the marks of the snippets
   sed -E '/^\/\/= [a-z-]+$/d' "$guide" >"$work/project/guide-$(basename "$guide")"
 done
-(cd "$work/project" && quietly npm install --offline --ignore-scripts --no-audit --no-fund --no-save "$dist"/cascadapay-sdk-*.tgz)
-mkdir -p "$work/project/node_modules/@types"
-cp -r "$work/node_modules/@types/node" "$work/project/node_modules/@types/"
-cp -r "$work/node_modules/undici-types" "$work/project/node_modules/"
+install_sdk "$work/project"
 tsc -p "$work/project"
 export SDK_TYPESCRIPT="$node $work/project/made/scenario.js"
-
+. "$root/examples/build.sh"
+export SDK_SHOP="$node $shop/made/main.js"
 
 # Python: an sdist, a wheel that pip makes of it, and an environment that has the wheel alone. mypy checks the SDK and the program.
 work=$made/python
