@@ -3,6 +3,6 @@
 shop=$root/bin/shop
 rm -rf "$shop"
 mkdir -p "$shop"
-cp -r "$root/examples/shop/." "$shop/"
+cp -r "$root"/examples/shop/{package.json,tsconfig.json,src,public} "$shop/"
 install_sdk "$shop"
 tsc -p "$shop"

@@ -27,7 +27,7 @@ function start(name, command, args, env, pattern) {
         if (last.length > 20) last.shift();
         const match = pattern.exec(line);
         if (match) ready(match[1]);
-        else if (/level=(WARN|ERROR)|^shop: /.test(line)) console.error(`${name}: ${line}`);
+        else if (/level=ERROR|^shop: /.test(line)) console.error(line);
       });
     }
     child.on("error", failed);

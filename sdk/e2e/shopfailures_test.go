@@ -267,8 +267,9 @@ func testCartBuysOnce(t *testing.T, s service) {
 	}
 	late := v.selected(token)
 	eventually(t, "the late choice is called off", func() bool { return o.payments(t, third)[0].Status == "failed" })
-	if got := o.statusOf(t, third); got != "canceled" {
-		t.Errorf("the order of %s is %s", late, got)
+	o.becomes(t, third, "canceled")
+	if got, err := o.api.Payment(t.Context(), late); err != nil || got.Failure == nil || got.Failure.Code != "canceled" {
+		t.Errorf("the late choice is %v, %v", got, err)
 	}
 }
 

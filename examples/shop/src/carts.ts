@@ -16,7 +16,10 @@ export const newCart = (country: Country): Cart => ({ id: randomBytes(16).toStri
 /** The cookie is the browser's, so anything may be in it. */
 export function readCart(call: Call): Cart {
   const [id = "", country = "", ...items] = (call.cookies.get("cart") ?? "").split(".");
-  if (!/^[0-9a-f]{32}$/.test(id) || !isCountry(country)) return newCart("BR");
+  if (!/^[0-9a-f]{32}$/.test(id) || !isCountry(country)) {
+    const [, home = ""] = /-([A-Z]{2})\b/.exec(call.request.headers["accept-language"] ?? "") ?? []; // pt-BR, es-MX
+    return newCart(isCountry(home) ? home : "BR");
+  }
   const cart: Cart = { id, country, items: new Map() };
   for (const item of items) {
     const [sku = "", quantity = ""] = item.split("*");

@@ -22,6 +22,7 @@ export const config = {
   },
   /** Where shoppers find this shop. It is never read from a request: the Host header is whatever its sender likes. */
   url: origin("SHOP_URL"),
+  host: process.env["HOST"] ?? "127.0.0.1",
   port: Number(process.env["PORT"] ?? 3000),
   data: process.env["DATA_FILE"] ?? "orders.jsonl",
 };

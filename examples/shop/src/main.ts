@@ -102,8 +102,12 @@ const staff = (answer: Route["answer"]): Route["answer"] => (call) => {
 
 async function cancel(call: Call, back: string): Promise<Reply> {
   const order = orderOf(call);
-  // It is stored that it is canceled. If the service does not answer now, it is called off later.
-  await payments.cancel(order).catch((e: unknown) => report(order, e));
+  try {
+    await payments.cancel(order);
+  } catch (e) {
+    report(order, e);
+    throw new Refused(503);
+  }
   return redirect(back + order.id);
 }
 
@@ -178,7 +182,7 @@ const routes: Route[] = [
 ];
 
 const server = serve(routes, (call, status) => pages.problem(viewOf(call), status));
-server.listen(config.port, () => {
+server.listen(config.port, config.host, () => {
   console.log(`shop: ready at ${config.url}`);
   payments.catchUp().catch((e: unknown) => report(undefined, e));
 });

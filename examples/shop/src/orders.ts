@@ -62,7 +62,7 @@ export interface Refund {
 }
 
 export interface Order extends Draft {
-  /** Also the merchantOrderId, and the Idempotency-Key of its checkout. It cannot be guessed, so its page needs no sign-in. */
+  /** Also the merchantOrderId, and the Idempotency-Key of its checkout. It has 80 random bits, so nobody guesses the address of its page. */
   id: string;
   placedAt: string;
   checkout?: { sessionId: string; url: string };

@@ -142,7 +142,7 @@ export function pay(view: View, of: Order, checkout: NonNullable<Order["checkout
 <h1>${t(of.mode === "own" ? "choose" : "pay_now")}</h1>
 <p>${t("total")}: <strong>${showAmount(of.amount, of.currency, locale(view.language, of.country))}</strong></p>
 <div id="pay" data-mode="${of.mode}" data-cascada="${config.cascada.url}" data-key="${config.cascada.publishableKey}" data-session="${checkout.sessionId}"
- data-checkout="${checkout.url}" data-order="/orders/${of.id}" data-live="/orders/${of.id}/live?version=${of.version}">
+ data-checkout="${checkout.url}" data-order="/orders/${of.id}" data-close="${t("close")}" data-live="/orders/${of.id}/live?version=${of.version}">
 <noscript><p>${t("needs_script")}</p></noscript>
 <p class="problem" role="alert" hidden>${t("choice_failed")}</p>
 ${of.mode === "window" && html`<button type="button" class="primary">${t("pay_open")}</button>`}
@@ -156,7 +156,7 @@ ${of.mode === "own" && html`<form hidden><fieldset><legend class="hidden">${t("c
 }
 
 export function problem(view: View, status: number): Reply {
-  const word = status === 404 ? "error_404" : status === 403 ? "error_403" : "error_other";
-  const says = text(word, view.language);
+  const words: Record<number, Word> = { 403: "error_403", 404: "error_404", 503: "error_503" };
+  const says = text(words[status] ?? "error_other", view.language);
   return page(view, says, html`<h1>${says}</h1><p><a class="button" href="/">${text("back", view.language)}</a></p>`, { status });
 }

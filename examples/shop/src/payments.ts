@@ -40,7 +40,7 @@ export class Payments {
       if (order && isOpen(order) && !isSame(order, draft)) await this.cancel(order);
       if (order && status(order) === "canceling") throw new StillOpen();
       if (!order || (!isOpen(order) && paidBy(order).length === 0)) {
-        const id = `o-${randomBytes(16).toString("hex")}`;
+        const id = `o-${randomBytes(10).toString("hex")}`;
         this.store.add({ fact: "placed", order: id, at: new Date().toISOString(), draft });
         order = this.store.get(id)!;
       }
@@ -49,10 +49,11 @@ export class Payments {
     });
   }
 
-  /** Cancels an order. If the shopper was faster, it is paid all the same: look at its status. */
+  /** Cancels an order, unless its shopper was faster. A payment that begins after this is called off as soon as its event comes. */
   async cancel(order: Order): Promise<void> {
-    if (!order.canceledAt) this.store.add({ fact: "canceled", order: order.id, at: new Date().toISOString() });
     await this.read(order); // there may be a payment that we have not heard of
+    if (paidBy(order).length > 0) return;
+    if (!order.canceledAt) this.store.add({ fact: "canceled", order: order.id, at: new Date().toISOString() });
     await this.carryOut(order);
   }
 

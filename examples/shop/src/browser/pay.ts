@@ -9,14 +9,14 @@ interface Shown {
 declare global {
   interface Window {
     Cascada?: {
-      open(checkoutUrl: string, options: { onStatus?: (of: { status: string }) => void; onClose?: () => void }): Shown;
-      mount(where: Element, checkoutUrl: string, options: { onStatus?: (of: { status: string }) => void }): Shown;
+      open(checkoutUrl: string, options: { onClose?: () => void; closeLabel?: string; title?: string }): Shown;
+      mount(where: Element, checkoutUrl: string, options: { title?: string }): Shown;
     };
   }
 }
 
 const place = document.querySelector<HTMLElement>("#pay")!;
-const { mode, cascada: url, key: publishableKey, session, checkout, order, live } = place.dataset as Record<string, string>;
+const { mode, cascada: url, key: publishableKey, session, checkout, order, live, close } = place.dataset as Record<string, string>;
 
 /** The order's page knows how it ended. */
 const toOrder = () => location.assign(order!);
@@ -28,7 +28,7 @@ new EventSource(live!).addEventListener("message", async () => {
 const embed = window.Cascada;
 if (!embed) location.assign(checkout!); // the script did not load: the page itself will
 else if (mode === "window") {
-  const open = () => embed.open(checkout!, { onClose: toOrder });
+  const open = () => embed.open(checkout!, { onClose: toOrder, closeLabel: close!, title: document.title });
   place.querySelector("button")!.addEventListener("click", open);
   open();
 } else {
@@ -42,7 +42,7 @@ async function choose(embed: NonNullable<Window["Cascada"]>): Promise<void> {
   const { methods } = await api.getCheckoutSession(session!);
   const show = (address: string) => {
     form.hidden = true;
-    embed.mount(place, address, {});
+    embed.mount(place, address, { title: document.title });
   };
   const form = place.querySelector("form")!;
   if (!methods) return show(checkout!); // a method was chosen before
@@ -74,7 +74,9 @@ async function choose(embed: NonNullable<Window["Cascada"]>): Promise<void> {
     failed.hidden = true;
     try {
       const made = await api.selectCheckoutMethod(session!, { paymentMethodId: chosen!.paymentMethodId, ...(chosen!.needsDocument && { customer: { documentId: typed.value.trim() } }) });
-      show(made.checkoutUrl);
+      const address = new URL(made.checkoutUrl);
+      address.searchParams.set("lang", document.documentElement.lang);
+      show(address.href);
     } catch (e) {
       // A second tab was faster: the session leads to that payment.
       if (e instanceof CascadaError && e.code === "checkout_session_already_completed") return show(checkout!);
