@@ -98,7 +98,7 @@ func newShopper(t *testing.T, o *demoShop, browser context.Context) *shopper {
 	t.Helper()
 	tab, quit := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(quit)
-	tab, cancel := context.WithTimeout(tab, 80*time.Second)
+	tab, cancel := context.WithTimeout(tab, 2*patience)
 	t.Cleanup(cancel)
 	s := &shopper{t, o, tab, quit}
 	t.Cleanup(func() {
@@ -179,13 +179,13 @@ func (s *shopper) in(framed bool, selector string, action func(...chromedp.Query
 		return
 	}
 	eventually(s.T, "the frame has "+selector, func() bool {
-		nodes, err := chromedp.Run(s.tab, chromedp.Nodes(chromedp.CSS("iframe")))
+		brief, cancel := context.WithTimeout(s.tab, 5*time.Second)
+		defer cancel()
+		nodes, err := chromedp.Run(brief, chromedp.Nodes(chromedp.CSS("iframe")))
 		if err != nil {
-			s.Fatalf("there is no frame at %s: %v", s.at(), err)
+			return false
 		}
 		from := chromedp.FromNode(nodes[0])
-		brief, cancel := context.WithTimeout(s.tab, time.Second)
-		defer cancel()
 		if chromedp.Do(brief, chromedp.WaitVisible(chromedp.CSS(selector), from)) != nil {
 			return false
 		}

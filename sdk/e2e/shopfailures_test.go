@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -31,6 +32,9 @@ func testDeliveriesInAnyOrder(t *testing.T, s service) {
 	o.simulate(t.Context(), t, payment, client.SimulatePaid)
 	eventually(t, "payment.completed is sent", func() bool { return len(o.postman.held()) == 2 })
 	pending, completed := o.postman.held()[0], o.postman.held()[1]
+	if eventOf(t, pending) == "payment.completed 1" {
+		pending, completed = completed, pending
+	}
 	if got := eventOf(t, pending) + ", " + eventOf(t, completed); got != "payment.pending 0, payment.completed 1" {
 		t.Fatalf("the deliveries are %s", got)
 	}
@@ -271,6 +275,27 @@ func testCartBuysOnce(t *testing.T, s service) {
 	if got, err := o.api.Payment(t.Context(), late); err != nil || got.Failure == nil || got.Failure.Code != "canceled" {
 		t.Errorf("the late choice is %v, %v", got, err)
 	}
+	paysLate(t, s, v)
+}
+
+// paysLate buys, and the money comes after the time to pay. The order is not paid, and the staff sees that money came.
+func paysLate(t *testing.T, s service, v *visitor) {
+	t.Helper()
+	v.add("BR", "mug")
+	token, order := v.buy()
+	reply, err := http.PostForm(s.url+"/sandbox/bank/"+v.selected(token), url.Values{"action": {"late"}})
+	must(t, err)
+	reply.Body.Close()
+	eventually(t, "the staff sees that money came", func() bool {
+		_, _, page := newVisitor(t, v.shop).staff().get("/admin/orders/" + order)
+		return strings.Contains(page, "Money came late")
+	})
+	if got := v.shop.statusOf(t, order); got != "held" {
+		t.Errorf("an order whose money came late is %s", got)
+	}
+	if status, to, _ := v.post("/buy", v.filled()); status != http.StatusSeeOther || to != "/orders/"+order {
+		t.Errorf("buying it again is answered %d %s", status, to)
+	}
 }
 
 // The service is away for a while. Nothing is lost, nothing is twice.
@@ -353,6 +378,14 @@ func testStrangersChangeNothing(t *testing.T, s service) {
 		if status, _, _ := v.get(path); status != want {
 			t.Errorf("GET %s is answered %d, want %d", path, status, want)
 		}
+	}
+	raw, err := net.Dial("tcp", strings.TrimPrefix(o.url, "http://"))
+	must(t, err)
+	defer raw.Close()
+	_, err = io.WriteString(raw, "GET //[?%zz HTTP/1.1\r\nHost: x\r\nCookie: cart=;;=%\r\nConnection: close\r\n\r\n")
+	must(t, err)
+	if answer, err := io.ReadAll(raw); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 404 ") {
+		t.Errorf("an address that is none is answered %q, %v", answer, err)
 	}
 	if status, _, _ := v.post("/admin/orders/"+order+"/cancel", nil); status != http.StatusUnauthorized {
 		t.Errorf("canceling as staff without the password is answered %d", status)

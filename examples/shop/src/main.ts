@@ -55,7 +55,7 @@ async function buy(call: Call): Promise<Reply> {
   try {
     const order = await payments.buy({ cartId: view.cart.id, mode, language: view.language, country: view.cart.country, currency, amount, lines, customer });
     if (order.refusal) return pages.cart(view, { ...filled, problem: order.refusal === "amount_out_of_limits" ? "amount_out_of_limits" : "refused" }, 422);
-    return redirect(paidBy(order).length > 0 ? `/orders/${order.id}` : pages.payAddress(order));
+    return redirect(pages.payAddress(order));
   } catch (e) {
     report(store.ofCart(view.cart.id), e);
     return pages.cart(view, { ...filled, problem: e instanceof StillOpen ? "still_open" : "unreachable" }, 503);
@@ -69,7 +69,7 @@ function live(call: Call): undefined {
   const send = () => response.write(`data: ${order.version}\n\n`);
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
   response.write("retry: 1000\n\n");
-  if (Number(call.url.searchParams.get("version")) < order.version) send(); // it changed between the page and this
+  if (Number(call.query.get("version")) < order.version) send(); // it changed between the page and this
   const stop = store.watch(order.id, send);
   const alive = setInterval(() => response.write(":\n\n"), 20_000); // proxies end silent connections
   response.on("close", () => {
@@ -153,7 +153,7 @@ const routes: Route[] = [
   {
     method: "GET", path: /^\/orders\/([\w-]+)\/pay$/, answer: (call) => {
       const order = orderOf(call);
-      return order.checkout && paidBy(order).length === 0 ? pages.pay(viewOf(call), order, order.checkout) : redirect(`/orders/${order.id}`);
+      return order.checkout && pages.payAddress(order) === call.path ? pages.pay(viewOf(call), order, order.checkout) : redirect(`/orders/${order.id}`);
     },
   },
   { method: "GET", path: /^\/orders\/([\w-]+)\/live$/, answer: live },

@@ -131,7 +131,7 @@ export const placed = (id: string, at: string, draft: Draft): Order => ({
 });
 
 export type Status =
-  | "opening" | "refused" | "open" | "waiting" | "failed" | "expired" | "canceling" | "canceled"
+  | "opening" | "refused" | "held" | "open" | "waiting" | "failed" | "expired" | "canceling" | "canceled"
   | "paid" | "refunding" | "partly_refunded" | "refunded" | "disputed";
 
 const under = (payment: Payment) => payment.status === "pending" || payment.status === "processing";
@@ -145,6 +145,8 @@ export function paidBy(order: Order): Payment[] {
 
 export function status(order: Order): Status {
   if (paidBy(order).length > 0) return statusOfPaid(order);
+  // Before it is decided about, the shopper must not pay again.
+  if (attention(order).includes("inquiry")) return "held";
   const payments = [...order.payments.values()];
   if (order.canceledAt) return payments.some(under) ? "canceling" : "canceled";
   if (order.refusal) return "refused";
@@ -175,10 +177,12 @@ export function refunded(order: Order, payment: Payment): { approved: Decimal; u
 }
 
 /** What a person has to look at. */
-export function attention(order: Order): ("paid_canceled" | "paid_twice" | "wrong_amount")[] {
+export function attention(order: Order): ("paid_canceled" | "paid_twice" | "wrong_amount" | "inquiry")[] {
   const paid = paidBy(order);
   const whole = paid.filter((payment) => decimal.compare(refunded(order, payment).left, "0") > 0);
   const all: ReturnType<typeof attention> = [];
+  // Money that came late, twice or in another amount. The operator of the service decides about it.
+  if ([...order.claims.values()].some((c) => c.type === "inquiry" && c.outcome === null)) all.push("inquiry");
   if (order.canceledAt && whole.length > 0) all.push("paid_canceled");
   if (whole.length > 1) all.push("paid_twice");
   if ([...order.payments.values()].some((p) => p.status === "completed" && !paid.includes(p))) all.push("wrong_amount");

@@ -112,7 +112,7 @@ export function order(view: View, of: Order): Reply {
   const t = (word: Word) => text(word, view.language);
   const now = status(of);
   const money = (amount: string) => showAmount(amount, of.currency, locale(view.language, of.country));
-  const notes: Partial<Record<Status, Word>> = { waiting: "waiting_text", failed: "failed_text", paid: "paid_text", canceled: "canceled_text" };
+  const notes: Partial<Record<Status, Word>> = { waiting: "waiting_text", failed: "failed_text", held: "held_text", paid: "paid_text", canceled: "canceled_text" };
   const [paid] = paidBy(of);
   const back = paid && refunded(of, paid);
   return page(view, t(wordOf(now)), html`
@@ -126,14 +126,19 @@ ${back && decimal.compare(back.approved, "0") > 0 && html`<div><dt>${t("given_ba
 ${back && decimal.compare(back.under, "0") > 0 && html`<div><dt>${t("on_its_way_back")}</dt><dd>${money(back.under)}</dd></div>`}</dl>
 <ul class="lines">${of.lines.map((line) => html`<li>${line.quantity} × ${productName(line.sku, view.language)}</li>`)}</ul>
 <p class="actions">
-${of.checkout && ["open", "waiting", "failed"].includes(now) && html`<a class="button primary" href="${payAddress(of)}">${t(now === "failed" ? "try_again" : "pay_now")}</a>`}
+${of.checkout && payable.includes(now) && html`<a class="button primary" href="${payAddress(of)}">${t(now === "failed" ? "try_again" : "pay_now")}</a>`}
 ${["opening", "open", "waiting", "failed"].includes(now) && html`<form method="post" action="/orders/${of.id}/cancel"><button>${t("cancel")}</button></form>`}
 <a class="button" href="/">${t("back")}</a></p>
 </section>`, { scripts: html`<script type="module" src="/assets/live.js"></script><noscript><meta http-equiv="refresh" content="10"></noscript>` });
 }
 
 /** Where a shopper pays an order. */
-export const payAddress = (of: Order): string => (of.mode === "redirect" && of.checkout ? of.checkout.url : `/orders/${of.id}/pay`);
+export function payAddress(of: Order): string {
+  if (!of.checkout || !payable.includes(status(of))) return `/orders/${of.id}`;
+  return of.mode === "redirect" ? of.checkout.url : `/orders/${of.id}/pay`;
+}
+
+const payable: Status[] = ["open", "waiting", "failed"];
 
 /** The checkout inside of our page: browser/pay.ts. Without scripts there is the link. */
 export function pay(view: View, of: Order, checkout: NonNullable<Order["checkout"]>): Reply {

@@ -39,7 +39,7 @@ export class Payments {
       // The cart was changed, or its payment failed. The first order must not be paid any more, and perhaps it just has been.
       if (order && isOpen(order) && !isSame(order, draft)) await this.cancel(order);
       if (order && status(order) === "canceling") throw new StillOpen();
-      if (!order || (!isOpen(order) && paidBy(order).length === 0)) {
+      if (!order || !(isOpen(order) || hasMoney(order))) {
         const id = `o-${randomBytes(10).toString("hex")}`;
         this.store.add({ fact: "placed", order: id, at: new Date().toISOString(), draft });
         order = this.store.get(id)!;
@@ -193,6 +193,9 @@ export class StillOpen extends Error {}
 
 /** The order is not paid, and may still be. */
 const isOpen = (order: Order): boolean => ["opening", "open", "waiting", "failed", "canceling"].includes(status(order));
+
+/** Money of the order came: in time, or late. */
+const hasMoney = (order: Order): boolean => paidBy(order).length > 0 || status(order) === "held";
 
 /** The order is what the shopper wants to buy now. */
 function isSame(order: Order, draft: Draft): boolean {

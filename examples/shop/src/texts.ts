@@ -22,7 +22,7 @@ const en = {
   opening: "Your order is being prepared", refused_status: "This order cannot be paid", open: "This order is not paid yet", waiting: "Waiting for your payment",
   failed: "The payment did not work", expired: "The time to pay is over", canceling: "The payment is being called off", canceled: "Canceled", paid: "Paid. Thank you!",
   refunding: "Paid. A refund is on its way", partly_refunded: "Paid, and refunded in part", refunded: "Refunded", disputed: "Your bank has asked for the money back",
-  waiting_text: "As soon as the money is there, this page says so. You may close it.", failed_text: "Nothing was charged. You can try again with another card or method.",
+  waiting_text: "As soon as the money is there, this page says so. You may close it.", held: "Your money came late, or in another amount", held_text: "Do not pay again. We give it back, or call you.", failed_text: "Nothing was charged. You can try again with another card or method.",
   paid_text: "We are packing your order.", canceled_text: "Nothing was charged.", try_again: "Try again",
   paid_canceled: "The money came after the order was canceled. We give it back, or call you.", given_back: "given back", on_its_way_back: "on its way back",
   error_404: "There is no such page.", error_403: "This request did not come from a page of the shop. Go back and try again.", error_503: "The payment service does not answer. Nothing has changed: try again in a moment.", error_other: "Something went wrong.",
@@ -30,7 +30,7 @@ const en = {
   admin: "Orders", no_orders: "There are no orders yet.", status: "Status", placed_at: "Placed", customer: "Customer", payments: "Payments", refunds: "Refunds",
   amount: "Amount", reason: "Reason", refund: "Refund", refund_amount: "Amount, empty for all that is left", left: "left", refund_wrong: "Enter an amount that is not above what is left.",
   refund_asked: "asked for", refund_under: "on its way", refund_approved: "refunded", refund_rejected: "refused by the provider", refund_refused: "refused", none: "none",
-  paid_twice: "Paid twice: give one payment back.", wrong_amount: "Another amount was paid than the order's.", mode: "Mode",
+  paid_twice: "Paid twice: give one payment back.", inquiry: "Money came late or in another amount. Do not charge again: the operator of Cascada returns it or credits you.", wrong_amount: "Another amount was paid than the order's.", mode: "Mode",
 } as const;
 
 export type Word = keyof typeof en;
@@ -56,14 +56,14 @@ const es: Record<Word, string> = {
   opening: "Estamos preparando tu pedido", refused_status: "Este pedido no se puede pagar", open: "Este pedido aún no está pagado", waiting: "Esperamos tu pago",
   failed: "El pago no funcionó", expired: "Se acabó el tiempo para pagar", canceling: "Se está anulando el pago", canceled: "Cancelado", paid: "Pagado. ¡Gracias!",
   refunding: "Pagado. Hay una devolución en camino", partly_refunded: "Pagado y devuelto en parte", refunded: "Devuelto", disputed: "Tu banco pidió el dinero de vuelta",
-  waiting_text: "Cuando llegue el dinero, esta página lo dirá. Puedes cerrarla.", failed_text: "No se cobró nada. Puedes intentar con otra tarjeta u otro medio.",
+  waiting_text: "Cuando llegue el dinero, esta página lo dirá. Puedes cerrarla.", held: "Tu dinero llegó tarde o en otro monto", held_text: "No pagues otra vez. Lo devolvemos o te llamamos.", failed_text: "No se cobró nada. Puedes intentar con otra tarjeta u otro medio.",
   paid_text: "Estamos empacando tu pedido.", canceled_text: "No se cobró nada.", try_again: "Intentar otra vez",
   paid_canceled: "El dinero llegó después de cancelar el pedido. Lo devolvemos o te llamamos.", given_back: "devuelto", on_its_way_back: "en camino de vuelta",
   error_404: "Esta página no existe.", error_403: "La solicitud no vino de una página de la tienda. Vuelve e intenta otra vez.", error_503: "El servicio de pagos no responde. Nada ha cambiado: intenta otra vez en un momento.", error_other: "Algo salió mal.",
   admin: "Pedidos", no_orders: "Aún no hay pedidos.", status: "Estado", placed_at: "Fecha", customer: "Cliente", payments: "Pagos", refunds: "Devoluciones",
   amount: "Monto", reason: "Motivo", refund: "Devolver", refund_amount: "Monto; vacío para todo lo que queda", left: "queda", refund_wrong: "Escribe un monto que no supere lo que queda.",
   refund_asked: "pedida", refund_under: "en camino", refund_approved: "devuelta", refund_rejected: "rechazada por el proveedor", refund_refused: "rechazada", none: "ninguno",
-  paid_twice: "Pagado dos veces: devuelve un pago.", wrong_amount: "Se pagó otro monto que el del pedido.", mode: "Modo",
+  paid_twice: "Pagado dos veces: devuelve un pago.", inquiry: "Llegó dinero tarde o en otro monto. No cobres otra vez: el operador de Cascada lo devuelve o te lo acredita.", wrong_amount: "Se pagó otro monto que el del pedido.", mode: "Modo",
 };
 
 const pt: Record<Word, string> = {
@@ -87,14 +87,14 @@ const pt: Record<Word, string> = {
   opening: "Estamos preparando seu pedido", refused_status: "Este pedido não pode ser pago", open: "Este pedido ainda não foi pago", waiting: "Esperamos seu pagamento",
   failed: "O pagamento não funcionou", expired: "O prazo para pagar acabou", canceling: "O pagamento está sendo cancelado", canceled: "Cancelado", paid: "Pago. Obrigado!",
   refunding: "Pago. Há um reembolso a caminho", partly_refunded: "Pago e reembolsado em parte", refunded: "Reembolsado", disputed: "Seu banco pediu o dinheiro de volta",
-  waiting_text: "Quando o dinheiro chegar, esta página avisa. Você pode fechá-la.", failed_text: "Nada foi cobrado. Você pode tentar com outro cartão ou outro meio.",
+  waiting_text: "Quando o dinheiro chegar, esta página avisa. Você pode fechá-la.", held: "Seu dinheiro chegou tarde ou em outro valor", held_text: "Não pague de novo. Devolvemos ou ligamos para você.", failed_text: "Nada foi cobrado. Você pode tentar com outro cartão ou outro meio.",
   paid_text: "Estamos embalando seu pedido.", canceled_text: "Nada foi cobrado.", try_again: "Tentar de novo",
   paid_canceled: "O dinheiro chegou depois do cancelamento. Devolvemos ou ligamos para você.", given_back: "reembolsado", on_its_way_back: "a caminho de volta",
   error_404: "Esta página não existe.", error_403: "O pedido não veio de uma página da loja. Volte e tente de novo.", error_503: "O serviço de pagamentos não responde. Nada mudou: tente de novo em um momento.", error_other: "Algo deu errado.",
   admin: "Pedidos", no_orders: "Ainda não há pedidos.", status: "Situação", placed_at: "Data", customer: "Cliente", payments: "Pagamentos", refunds: "Reembolsos",
   amount: "Valor", reason: "Motivo", refund: "Reembolsar", refund_amount: "Valor; vazio para tudo o que resta", left: "resta", refund_wrong: "Escreva um valor que não passe do que resta.",
   refund_asked: "pedido", refund_under: "a caminho", refund_approved: "reembolsado", refund_rejected: "recusado pelo provedor", refund_refused: "recusado", none: "nenhum",
-  paid_twice: "Pago duas vezes: devolva um pagamento.", wrong_amount: "Foi pago outro valor que o do pedido.", mode: "Modo",
+  paid_twice: "Pago duas vezes: devolva um pagamento.", inquiry: "Chegou dinheiro tarde ou em outro valor. Não cobre de novo: o operador da Cascada devolve ou credita a você.", wrong_amount: "Foi pago outro valor que o do pedido.", mode: "Modo",
 };
 
 export const languages = { en, es, pt } as const;

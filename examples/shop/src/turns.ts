@@ -12,8 +12,8 @@ export class Turns {
     }
   }
 
-  /** Waits for all that has begun. */
+  /** Waits for all that has begun, and for what that begins. */
   async end(): Promise<void> {
-    await Promise.allSettled(this.last.values());
+    while (this.last.size > 0) await Promise.allSettled(this.last.values());
   }
 }

@@ -11,7 +11,8 @@ export interface Reply {
 }
 
 export class Call {
-  readonly url: URL;
+  readonly path: string;
+  readonly query: URLSearchParams;
   /** The parts of the path that the route's pattern catches. */
   params: string[] = [];
   readonly cookies: Map<string, string>;
@@ -19,7 +20,10 @@ export class Call {
   readonly set: string[] = [];
 
   constructor(readonly request: IncomingMessage, readonly response: ServerResponse) {
-    this.url = new URL(request.url ?? "/", config.url);
+    // Not new URL: it throws at what strangers send, such as "//[".
+    const [path = "", query = ""] = (request.url ?? "").split("?", 2);
+    this.path = path;
+    this.query = new URLSearchParams(query);
     this.cookies = new Map((request.headers.cookie ?? "").split(/; */).map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
   }
 
@@ -91,7 +95,7 @@ async function answer(call: Call, routes: Route[], problem: (call: Call, status:
     reply = await route(call, routes);
     if (!reply) return;
   } catch (e) {
-    if (!(e instanceof Refused)) console.error("shop:", call.request.method, call.url.pathname, e);
+    if (!(e instanceof Refused)) console.error("shop:", call.request.method, call.path, e);
     reply = problem(call, e instanceof Refused ? e.status : 500);
     if (e instanceof Refused) reply.headers = { ...reply.headers, ...e.headers };
   }
@@ -104,7 +108,7 @@ async function answer(call: Call, routes: Route[], problem: (call: Call, status:
 function route(call: Call, routes: Route[]): Reply | undefined | Promise<Reply | undefined> {
   const method = call.request.method === "HEAD" ? "GET" : call.request.method;
   const fitting = routes.flatMap((route) => {
-    const match = route.path.exec(call.url.pathname);
+    const match = route.path.exec(call.path);
     return match ? [{ route, match }] : [];
   });
   const found = fitting.find(({ route }) => route.method === method);
