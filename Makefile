@@ -61,6 +61,10 @@ chart: build ## lint the Helm chart, render it, and check its manifests against 
 run: build ## start the service on SQLite with a demo merchant
 	./bin/cascada serve --allow-private-webhooks
 
+.PHONY: demo
+demo: ## start the service and a demo shop that sells with it, on a temporary database; needs Go, Node.js and npm
+	@GO='$(GO)' exec ./examples/demo.sh
+
 .PHONY: test
 test: tools lint build ## install what tests need, lint, and run everything, with the race detector
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec sdks conform worlds plain
@@ -106,7 +110,7 @@ sdk: build ## generate the operations and types of the SDKs from the document th
 	$(ALIKE) GO='$(GO)' ./sdk/generate.sh
 
 .PHONY: sdks
-sdks: build ## make the packages of the SDKs, install each into an empty project, and run the same program from each
+sdks: build ## make the packages of the SDKs, run the same program from each, and buy in the demo shop
 	$(ALIKE) GO='$(GO)' ./sdk/check.sh
 
 .PHONY: medusa

@@ -16,9 +16,8 @@ blocks() {
     $0 == "```" language { file = into "/readme" ++n "." ending; print first > file }' "$1"
 }
 
-# TypeScript: a project that npm installs the archive into. It is compiled with Node's types, which the SDK is not.
-here=$sdk/typescript
-work=$made/typescript
+# TypeScript: projects that npm installs the archive into: the scenario, the guides, and the demo shop. They are compiled with Node's types, which
+# the SDK is not.
 rm -rf "$work/project" "$work/medusa"
 mkdir -p "$work/project"
 cp "$sdk/e2e/typescript"/* "$work/project/"
@@ -26,12 +25,11 @@ blocks "$here/README.md" ts "$work/project" ts '// From the README.'
 for guide in "$root"/internal/guide/snippets/*.ts; do # without the marks of the snippets
   sed -E '/^\/\/= [a-z-]+$/d' "$guide" >"$work/project/guide-$(basename "$guide")"
 done
-(cd "$work/project" && quietly npm install --offline --ignore-scripts --no-audit --no-fund --no-save "$dist"/cascadapay-sdk-*.tgz)
-mkdir -p "$work/project/node_modules/@types"
-cp -r "$work/node_modules/@types/node" "$work/project/node_modules/@types/"
-cp -r "$work/node_modules/undici-types" "$work/project/node_modules/"
+install_sdk "$dist" "$work/project"
 tsc -p "$work/project"
 export SDK_TYPESCRIPT="$node $work/project/made/scenario.js"
+. "$root/examples/build.sh"
+export SDK_SHOP="$node $shop/made/main.js"
 
 # The decisions of the plugin for Medusa, which need nothing of Medusa. make medusa runs the plugin in a shop.
 mkdir -p "$work/medusa/src"

@@ -18,14 +18,7 @@ mkdir -p "$dist"
 # dated gives all files of a package the time of the commit.
 dated() { find "$1" -exec touch --no-dereference --date="@$epoch" {} +; }
 
-# TypeScript: npm pack. The SDK is compiled without Node's types: it uses only what all runtimes have.
-here=$sdk/typescript
-work=$made/typescript
-rm -rf "$work/package"
-mkdir -p "$work/package"
-cp -r "$here/package.json" "$here/tsconfig.json" "$here/README.md" "$here/src" "$root/LICENSE" "$work/package/"
-tsc -p "$work/package"
-(cd "$work/package" && quietly npm pack --ignore-scripts --pack-destination "$dist")
+pack_typescript "$dist"
 
 # Python: an sdist, and a wheel that pip makes of it.
 work=$made/python

@@ -1,4 +1,4 @@
-# What sdk/pack.sh and sdk/check.sh need; both read this file. It installs what is missing, sets sdk, made and node, and defines quietly and tsc.
+# What sdk/pack.sh and sdk/check.sh need; both read this file. It installs what is missing, sets sdk and made, and defines quietly.
 sdk=$root/sdk
 made=$root/bin/sdk
 
@@ -22,11 +22,4 @@ if [ -n "$want" ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $want
 fi
 
-# Node.js, and what the TypeScript SDK is compiled with.
-here=$sdk/typescript
-work=$made/typescript
-oldest=20.0
-mkdir -p "$work"
-. "$root/spec/node.sh"
-compiler=$work/node_modules/typescript/bin/tsc
-tsc() { quietly "$node" "$compiler" "$@"; }
+. "$root/sdk/typescript.sh"

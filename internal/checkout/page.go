@@ -209,7 +209,7 @@ type paymentView struct {
 	Data         pay.PaymentData
 	CLABE        string // in groups of digits
 	FormURL      string // of a redirect
-	Outside      bool   // FormURL is a page of another company
+	Outside      bool   // FormURL is a page of another company, or of the simulated bank, which plays one: it never opens in a frame
 	RetryURL     string // of a refused card: the same or the next page for cards
 	ChangeURL    string // calls the payment off to choose another method; "" if that is not possible
 	Sandbox      bool
@@ -365,7 +365,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 			v.Left = max(0, int64(s.Times.Expires.Sub(s.Now)/time.Second))
 		}
 		if v.Kind == "redirect" {
-			v.FormURL = v.BankURL
+			v.FormURL, v.Outside = v.BankURL, v.BankURL != ""
 			if s.Page.FormURL != "" && !strings.HasPrefix(s.Page.FormURL, p.base+"/pay/") {
 				v.FormURL, v.Outside = s.Page.FormURL, true
 			}

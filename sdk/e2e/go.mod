@@ -1,5 +1,11 @@
-// The tests of the SDKs against a service, which they start as a program. Nothing is required here: go.work says where the Go
-// client is.
+// The tests of the SDKs and of the demo shop against a service, which they start as a program. go.work says where the Go client is.
 module github.com/cascadapay/cascada/sdk/e2e
 
 go 1.26.0
+
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
+)
+
+require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect

@@ -78,17 +78,25 @@ func start(t *testing.T) service {
 // merchant makes a merchant and returns its sandbox keys.
 func (s service) merchant(t *testing.T, name string) keys {
 	t.Helper()
+	k, _ := s.merchantWithShop(t, name)
+	return k
+}
+
+// merchantWithShop makes a merchant and returns its sandbox keys and the id of its shop.
+func (s service) merchantWithShop(t *testing.T, name string) (keys, string) {
+	t.Helper()
 	out, err := exec.Command(s.binary, "merchant", "create", "--database", s.database, "--name", name, "--email", name+"@example.com", "--tier", "standard", "--json").Output()
 	if err != nil {
 		t.Fatalf("make a merchant: %v: %s", err, out)
 	}
 	var made struct {
+		Shop struct{ ID string }
 		Keys struct{ Sandbox keys }
 	}
 	if err := json.Unmarshal(out, &made); err != nil || made.Keys.Sandbox.Secret == "" {
 		t.Fatalf("the merchant is %s, %v", out, err)
 	}
-	return made.Keys.Sandbox
+	return made.Keys.Sandbox, made.Shop.ID
 }
 
 // programs are the commands that run the scenario of each SDK, as sdk/check.sh installed them.

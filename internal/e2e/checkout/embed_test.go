@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -137,6 +138,13 @@ func TestShopsShowTheCheckoutInTheirPages(t *testing.T) {
 	heard := func(want string) {
 		t.Helper()
 		harness.Eventually(t, "the shop hears "+want, func() bool { return eval[string](t, tab, `heard.join()`) == want })
+	}
+	// The simulated bank plays a page of another company: no frame shows it, so the way there leaves the frame.
+	for _, body := range []string{`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`} {
+		_, page, _ := s.Visit(t, "/pay/"+o.Post(t, "/checkout/sessions", body).Want(t, http.StatusCreated).Text(t, "sessionId"))
+		if link := regexp.MustCompile(`<a [^>]*/sandbox/bank/[^>]*>`).FindString(page); !strings.Contains(link, `target="_top"`) {
+			t.Errorf("the link to the simulated bank stays in the frame: %q", link)
+		}
 	}
 	allow(origin)
 	id := open("inPage")
