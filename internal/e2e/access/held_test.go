@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -150,10 +150,12 @@ func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(),
 	add := func(what string, want int, path, body string, headers ...string) {
 		links = append(links, heldLink{hold(t, s.URL, path, body, headers...), what, want})
 	}
-	session, token, _, err := s.App.Sessions.Create(ctx, base.Principal{Scope: harness.SandboxScope(o)}, payments.NewSession{Amount: money.New(2550, money.USD), Link: true})
+	link := o.Post(t, "/payment-links", `{"amount":25.5}`).Want(t, http.StatusCreated).Text(t, "id")
+	token, err := s.App.PaymentLinks.Begin(ctx, link, pay.Customer{FirstName: "Ana", Email: "ana@b.example"}, money.Amount{})
 	harness.Must(t, err)
-	add("a choice at a closed checkout's page", http.StatusSeeOther, "/checkout/"+token, "method=sbx_pse", form)
-	add("a choice at a closed checkout", http.StatusNotFound, harness.APIPath+"/checkout/sessions/"+token+"/select", harness.Choice("sbx_pse"), text)
+	add("a shopper at a closed link", http.StatusSeeOther, "/l/"+link, "name=Ana&email=ana@b.example", form)
+	add("a choice at a closed link's page", http.StatusNotFound, "/checkout/"+token, "method=sbx_pse", form)
+	add("a choice at a closed link", http.StatusNotFound, harness.APIPath+"/checkout/sessions/"+token+"/select", harness.Choice("sbx_pse"), text)
 
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated)
 	page, err := url.Parse(v.Text(t, "url"))
@@ -182,7 +184,8 @@ func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(),
 	add("a notification to a removed account", http.StatusUnauthorized, harness.APIPath+"/providers/bank/notifications", body, text, providertest.PlainSignature+": "+hex.EncodeToString(mac.Sum(nil)))
 
 	return func() {
-		harness.Must(t, s.App.Sessions.CloseLink(ctx, session.Scope, session.ID, s.App.Self()))
+		_, err := s.App.PaymentLinks.Update(ctx, s.App.Self(), harness.SandboxScope(o), link, payments.LinkChange{Status: pay.LinkClosed})
+		harness.Must(t, err)
 		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Self(), v.Text(t, "verificationId"), merchants.KYCRejected, "document_unreadable", "send it again"))
 		o.Delete(t, h.Path("")).Want(t, http.StatusOK)
 		op.Remove(t, "/accounts/bank").Want(t, http.StatusOK)

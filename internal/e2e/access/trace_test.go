@@ -211,7 +211,7 @@ func TestThePagesKeyIsOnlyTheShoppers(t *testing.T) {
 	}
 	told["the list"] = string(o.Get(t, "/payments").Body)
 	told["the file"] = string(o.Get(t, "/payments/export").Body)
-	_, token, _, err := s.App.Sessions.Create(ctx, base.Principal{Scope: harness.SandboxScope(o)}, payments.NewSession{Amount: money.New(2550, money.USD), Link: true})
+	_, token, _, err := s.App.Sessions.Create(ctx, base.Principal{Scope: harness.SandboxScope(o)}, payments.NewSession{Amount: money.New(2550, money.USD)})
 	harness.Must(t, err)
 	operator := harness.OperatorUser(t, o)
 	harness.Must(t, s.App.People.Visit(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, operator.Cookie, o.Merchant.ID))
