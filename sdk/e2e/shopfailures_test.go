@@ -336,6 +336,13 @@ func testStrangersChangeNothing(t *testing.T, s service) {
 	v := newVisitor(t, o)
 	v.add("BR", "mug")
 	form := v.filled()
+	// Another total than the one that was shown is not charged.
+	seen := form.Get("seen")
+	form.Set("seen", "BRL 0.01")
+	if status, _, page := v.post("/buy", form); status != http.StatusConflict || !strings.Contains(page, "This is the total now") || seen != "BRL 89" {
+		t.Errorf("a total of before is answered %d: %s", status, page)
+	}
+	form.Set("seen", seen)
 	// Prices and amounts of the browser do not count, and a name is text.
 	form.Set("amount", "0.01")
 	form.Set("price", "0.01")
