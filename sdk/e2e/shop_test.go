@@ -304,11 +304,11 @@ var hidden = func(name string) *regexp.Regexp { return regexp.MustCompile(`name=
 func (v *visitor) filled() url.Values {
 	v.t.Helper()
 	_, _, page := v.get("/cart")
-	match := hidden("cart").FindStringSubmatch(page)
-	if match == nil {
+	cart, seen := hidden("cart").FindStringSubmatch(page), hidden("seen").FindStringSubmatch(page)
+	if cart == nil || seen == nil {
 		v.t.Fatalf("the cart has no form: %s", page)
 	}
-	return url.Values{"cart": {match[1]}, "firstName": {"Ana"}, "lastName": {"Souza"}, "email": {"ana@example.com"}, "phone": {"+55 11 98765-4321"}, "mode": {"redirect"}}
+	return url.Values{"cart": {cart[1]}, "seen": {seen[1]}, "firstName": {"Ana"}, "lastName": {"Souza"}, "email": {"ana@example.com"}, "phone": {"+55 11 98765-4321"}, "mode": {"redirect"}}
 }
 
 // add puts a product into the cart, in a country.

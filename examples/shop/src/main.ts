@@ -51,7 +51,9 @@ async function buy(call: Call): Promise<Reply> {
   const names = Object.keys(checks) as (keyof Customer)[];
   const filled = { customer, mode, wrong: new Set(names.filter((name) => !checks[name].test(customer[name]))) };
   if (filled.wrong.size > 0) return pages.cart(view, filled, 422);
-  const { lines, amount, currency } = price(view.cart.items, view.cart.country); // from the catalogue: the form has no price
+  const { lines, amount, currency } = price(view.cart.items, view.cart.country); // from the catalogue, never from the form
+  // But nobody pays another total than the one that was shown: the cart may have changed in another tab, or a price.
+  if (form.get("seen") !== `${currency} ${amount}`) return pages.cart(view, { ...filled, problem: "changed" }, 409);
   try {
     const order = await payments.buy({ cartId: view.cart.id, mode, language: view.language, country: view.cart.country, currency, amount, lines, customer });
     if (order.refusal) return pages.cart(view, { ...filled, problem: order.refusal === "amount_out_of_limits" ? "amount_out_of_limits" : "refused" }, 422);

@@ -90,7 +90,7 @@ ${filled.problem && html`<p class="problem" role="alert">${t(filled.problem)}</p
 <p class="quiet">${t("remove_hint")}</p><button>${t("update")}</button>
 </form>
 <form method="post" action="/buy" class="buy">
-<input type="hidden" name="cart" value="${view.cart.id}">
+<input type="hidden" name="cart" value="${view.cart.id}"><input type="hidden" name="seen" value="${currency} ${amount}">
 <fieldset><legend>${t("your_data")}</legend>
 ${field("firstName", "text", "given-name")}${field("lastName", "text", "family-name")}${field("email", "email", "email")}${field("phone", "tel", "tel")}
 </fieldset>
