@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # What sdk/pack.sh and sdk/check.sh need; both read this file. It installs what is missing, sets sdk and made, and defines quietly.
 sdk=$root/sdk
 made=$root/bin/sdk

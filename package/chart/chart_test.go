@@ -6,6 +6,7 @@ package chart_test
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -29,6 +30,7 @@ import (
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -232,7 +234,12 @@ func (m *manifests) add(path, text string) {
 		}
 	}
 	strictly := func(into any) {
-		if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+		asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+		if err != nil {
+			m.t.Fatalf("%s: %v\n%s", path, err, text)
+		}
+		unknown, err := json.UnmarshalStrict(asJSON, into) // case counts, as for the API server
+		if err := errors.Join(append(unknown, err)...); err != nil {
 			m.t.Errorf("%s: %v\n%s", path, err, text)
 		}
 	}

@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 )
 
 func main() {
+	syscall.Umask(0o022) // whoever runs this
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -56,6 +57,7 @@ func (r *release) finish() error {
 }
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // as main does
 	code := m.Run()
 	if r, err := base(); err == nil {
 		_ = os.RemoveAll(r.out) // leftovers are harmless
