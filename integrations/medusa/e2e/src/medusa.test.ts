@@ -338,7 +338,7 @@ test("the last piece is sold while the shopper pays: Medusa gives the money back
   await shop.clear(second);
   await shop.add(second);
   await choose(await second.pay(), "sbx_card");
-  const order = await second.paidOrder();
+  const order = await second.paidOrder("refunded"); // Medusa counts what the cart's first payment gave back
   assert.deepEqual([order.total, order.paid], [25, 25]);
 });
 

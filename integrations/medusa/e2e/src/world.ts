@@ -167,7 +167,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Waits until f returns something. f is asked again and again, for at most so many seconds. */
-export async function until<T>(what: string, f: () => Promise<T> | T, seconds = 60): Promise<NonNullable<T>> {
+export async function until<T>(what: string, f: () => Promise<T> | T, seconds = 180): Promise<NonNullable<T>> {
   for (const end = Date.now() + seconds * 1000; ; ) {
     const value = await f();
     if (value) return value;
