@@ -45,14 +45,17 @@ func (a *API) publish() {
 // loosened adds the constraints that huma does not validate: violations have their own codes or are
 // clamped.
 func loosened(paths, schemas map[string]any) {
-	for _, name := range []string{"PaymentBody", "SessionBody"} { // a longer text has an error of its own
+	for _, name := range []string{"PaymentBody", "SessionBody", "LinkBody"} { // a longer text has an error of its own
 		if country, ok := dig(schemas, name, "properties", "country"); ok {
 			country["maxLength"] = 3
 		}
 	}
-	if properties, ok := dig(schemas, "PaymentBody", "properties"); ok {
-		properties["amount"] = map[string]any{
-			"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},
+	for body, fields := range map[string][]string{"PaymentBody": {"amount"}, "LinkBody": {"amount"}, "OpenAmountBody": {"min", "max"}} {
+		for _, field := range fields {
+			if amount, ok := dig(schemas, body, "properties", field); ok {
+				properties, _ := dig(schemas, body, "properties")
+				properties[field] = map[string]any{"type": "number", "format": "double", "description": description(amount), "exclusiveMinimum": 0, "examples": []any{25.5}}
+			}
 		}
 	}
 	publishSessions(schemas)

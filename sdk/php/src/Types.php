@@ -62,14 +62,14 @@ namespace CascadaPay;
  * @phpstan-type LedgerWarning array{code: string, message: string, amountUsd: Decimal, since: string|null}
  * @phpstan-type LineItem array{name: string, quantity: Decimal, unitAmount: Decimal, sku?: string}
  * @phpstan-type LineItemInput array{name: string, quantity: Decimal|int|numeric-string, unitAmount: Decimal|int|numeric-string, sku?: string}
- * @phpstan-type LinkRequest array{amount?: mixed, openAmount?: OpenAmountRequest, currency?: string, country?: string, merchantOrderId?: string, returnUrl?: string, uses?: int, expiresAt?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput}
+ * @phpstan-type LinkRequest array{amount?: Decimal|int|numeric-string, openAmount?: OpenAmountRequest, currency?: string, country?: string, merchantOrderId?: string, returnUrl?: string, uses?: int, expiresAt?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput}
  * @phpstan-type MethodFee array{percent: Decimal, flat: Decimal, currency: string, platform?: MethodFeePart, provider?: MethodFeePart, taxName?: string, taxPercent?: Decimal}
  * @phpstan-type MethodFeePart array{percent: Decimal, flat: Decimal, minimum?: Decimal}
  * @phpstan-type MethodInstallments array{max: int, interestFree: list<int>, steps: list<InstallmentStep>}
  * @phpstan-type Movement array{id: string, type: string, amount: Decimal, bucket: string, balanceAfter: Decimal, transactionId: string|null, claimId: string|null, settlementId: string|null, withdrawalId: string|null, adjustmentId: string|null, reason: string|null, description: string, createdAt: string}
  * @phpstan-type NamedId array{id: string, name: string}
  * @phpstan-type OpenAmount array{min: Decimal, max: Decimal}
- * @phpstan-type OpenAmountRequest array{min: mixed, max: mixed}
+ * @phpstan-type OpenAmountRequest array{min: Decimal|int|numeric-string, max: Decimal|int|numeric-string}
  * @phpstan-type Payment array{id: string, status: string, amount: Decimal, currency: string, amountLocal: Decimal, currencyLocal: string, paymentMethodId: string, paymentMethod: string, country: string, fees: Fees, settlement: PaymentSettlement, paymentData?: PaymentData, refundedAmountLocal: Decimal, refundableAmountLocal: Decimal, failure: PaymentFailure|null, tries?: list<PaymentTry>, installments: Installments|null, disputes?: list<Dispute>, attention: Attention|null, timestamps: Timestamps, merchantOrderId: string|null, amountRequested?: Decimal, currencyRequested?: string, description?: string, metadata?: array<string, string>, lineItems?: list<LineItem>, fxRate?: Decimal, paymentFormUrl?: string, checkoutUrl?: string, expiresAt?: string, userName?: string, userEmail?: string, paymentLinkId?: string, documentId?: string, refund?: Refund}
  * @phpstan-type PaymentData array{type?: string, qrCode?: string, qrCodeImageUrl?: string, clabe?: string, bankName?: string, beneficiary?: string, reference?: string, barcode?: string, barcodeImageUrl?: string, voucherUrl?: string, expiresAt?: string}
  * @phpstan-type PaymentFailure array{code: string, declineCode: string|null, message: string}

@@ -771,7 +771,7 @@ class LineItemInput(TypedDict):
 
 
 class LinkRequest(TypedDict):
-    amount: NotRequired[Any]
+    amount: NotRequired[Amount]
     """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
     openAmount: NotRequired[OpenAmountRequest]
     """The shopper types the amount, within these bounds: instead of amount"""
@@ -867,9 +867,9 @@ class OpenAmount(TypedDict):
 
 
 class OpenAmountRequest(TypedDict):
-    min: Any
+    min: Amount
     """Major units of currency, worth at most 100000 USD"""
-    max: Any
+    max: Amount
     """Major units of currency, worth at most 100000 USD"""
 
 

@@ -757,7 +757,7 @@ export interface LineItemInput {
 
 export interface LinkRequest {
   /** What each shopper pays, in major units of currency; leave it out if the shopper types it */
-  amount?: unknown;
+  amount?: Decimal;
   /** The shopper types the amount, within these bounds: instead of amount */
   openAmount?: OpenAmountRequest;
   /** ISO 4217, of amount and openAmount; USD by default */
@@ -853,9 +853,9 @@ export interface OpenAmount {
 
 export interface OpenAmountRequest {
   /** Major units of currency, worth at most 100000 USD */
-  min: unknown;
+  min: Decimal;
   /** Major units of currency, worth at most 100000 USD */
-  max: unknown;
+  max: Decimal;
 }
 
 export interface Payment {
