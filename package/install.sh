@@ -100,7 +100,11 @@ main() {
         case $1 in
         --from) from=$2 && shift ;;
         --to) to=$2 && shift ;;
-        --public-key) KEY=$(cat "$2") && shift ;;
+        --public-key)
+            KEY=$(cat "$2") || fail "$2 cannot be read"
+            [ -n "$KEY" ] || fail "$2 has no key" # without one, nothing is verified
+            shift
+            ;;
         cascada | cascada-cli) names="$names $1" ;;
         *) fail "$1 is not known: [--from URL|DIRECTORY] [--to DIRECTORY] [--public-key FILE] [cascada|cascada-cli]..." ;;
         esac

@@ -9,7 +9,7 @@ umask 022
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/sdk/tools.sh"
-dist=${1:-$made/dist}
+dist=$(realpath -m "${1:-$made/dist}")
 epoch=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 
 rm -rf "$dist"

@@ -27,6 +27,8 @@ type linkView struct {
 	Wrong    map[string]string // what is wrong with a field
 	Order    string
 	Over     string // why nobody can pay with it now; "" if somebody can
+	Ended    bool   // and never again, unless the shop opens it
+	Problem  string // what is wrong with no field
 	Sandbox  bool
 	Expires  template.HTML
 	Back     template.URL
@@ -72,14 +74,15 @@ func newEntry(v linkView, name, keys, fill string, unit any) entry {
 	return e
 }
 
-// link shows a payment link. If its only use is held, it leads to the payment.
+// link shows a payment link. If its only use is held, it leads to the payment, without the key of its page: whoever has the link may pay, and not
+// call off what another one began.
 func (p *Pages) link(w http.ResponseWriter, r *http.Request) error {
 	l, err := p.uses.PaymentLinks.Visit(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	if l.Payment != "" {
-		p.leave(w, r, l.Payment)
+		p.see(w, r, "/pay/"+l.Payment)
 		return nil
 	}
 	p.showLink(w, r, l, nil, nil)
@@ -101,12 +104,13 @@ func (p *Pages) showLink(w http.ResponseWriter, r *http.Request, l payments.Visi
 	status := http.StatusOK
 	switch {
 	case l.Status != pay.LinkOpen:
-		v.Over, status = v.T("link_"+string(l.Status)), http.StatusGone
+		v.Over, v.Ended, status = v.T("link_"+string(l.Status)), true, http.StatusGone
 	case l.Paused:
 		v.Over = v.T("no_methods")
 	case l.Full:
 		v.Over = v.T("link_full")
 	case len(wrong) > 0:
+		v.Problem = wrong[""]
 		status = http.StatusUnprocessableEntity
 	}
 	secure(w, policy, l.Shop.Brand)
@@ -152,11 +156,11 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) error {
 	token, err := p.uses.PaymentLinks.Begin(r.Context(), l.ID, customer, amount)
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
 		switch shown.Code {
-		case problem.CheckoutSessionNotFound: // the last use was had meanwhile
+		case problem.ConflictState: // the last use was had meanwhile
 			p.see(w, r, "/l/"+l.ID)
 			return nil
 		case problem.AmountOutOfLimits, problem.CascadeExhausted, problem.AmountInvalid, problem.AmountAboveMaximum:
-			p.showLink(w, r, l, typed, map[string]string{"amount": v.T("not_now")})
+			p.showLink(w, r, l, typed, map[string]string{"": v.T("link_not_now")})
 			return nil
 		}
 	}

@@ -200,6 +200,10 @@ func (p *Pages) selectMethod(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	payment, problem, err := p.pick(r, token, chosen, pay.Buyer{Document: number, IP: web.ClientIP(r.Header, r.RemoteAddr)})
+	if s.Link != "" && ofLink(err) {
+		p.see(w, r, "/l/"+s.Link) // its page says why
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -260,6 +264,12 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 func paused(err error) bool {
 	refused, ok := errors.AsType[*problem.Error](err)
 	return ok && (refused.Details.Reason == merchants.ReasonPaused || refused.Details.Reason == merchants.ReasonClosed)
+}
+
+// ofLink reports whether a payment is refused because its payment link has ended or has no use left.
+func ofLink(err error) bool {
+	refused, ok := errors.AsType[*problem.Error](err)
+	return ok && (refused.Details.Reason == pay.UsesHeld || refused.Details.Reason == pay.LinkEnded)
 }
 
 // heldBy is the payment that holds money of the order, if that is why another payment is

@@ -89,7 +89,7 @@ func (c LinkCreate) Run(ctx context.Context) error {
 		}
 	}
 	if c.Expires != "" {
-		if body["expiresAt"], err = moment(c.Expires); err != nil {
+		if body["expiresAt"], err = moment(ctx, a, c.Expires); err != nil {
 			return err
 		}
 	}
@@ -106,8 +106,8 @@ func (c LinkCreate) Run(ctx context.Context) error {
 	})
 }
 
-// moment reads a time, or how long from now, and writes it as the API reads it.
-func moment(text string) (string, error) {
+// moment reads a time, or how long from now, and writes it as the API reads it. In a sandbox now is its clock's.
+func moment(ctx context.Context, a *api, text string) (string, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.Format(time.RFC3339), nil
 	}
@@ -115,7 +115,13 @@ func moment(text string) (string, error) {
 	if err != nil {
 		return "", errors.New("--expires must be a time such as 2027-01-31T18:00:00Z, or how long from now, such as 72h")
 	}
-	return time.Now().Add(d).UTC().Format(time.RFC3339), nil
+	clock := struct{ Now time.Time }{time.Now()}
+	if !a.live() {
+		if err := a.get(ctx, "/sandbox/clock", nil, &clock); err != nil {
+			return "", err
+		}
+	}
+	return clock.Now.Add(d).UTC().Format(time.RFC3339), nil
 }
 
 // pairs reads metadata.
@@ -218,7 +224,11 @@ type LinkClose struct {
 
 // Run closes a link.
 func (c LinkClose) Run(ctx context.Context) error {
-	return patchLink(ctx, c.Access, c.ID, map[string]string{"status": "closed"}, c.JSON)
+	a, err := c.open()
+	if err != nil {
+		return err
+	}
+	return patchLink(ctx, a, c.ID, map[string]string{"status": "closed"}, c.JSON)
 }
 
 // LinkReopen is the command links reopen.
@@ -231,21 +241,20 @@ type LinkReopen struct {
 
 // Run opens a link again.
 func (c LinkReopen) Run(ctx context.Context) error {
-	body := map[string]string{"status": "open"}
-	if c.Expires != "" {
-		var err error
-		if body["expiresAt"], err = moment(c.Expires); err != nil {
-			return err
-		}
-	}
-	return patchLink(ctx, c.Access, c.ID, body, c.JSON)
-}
-
-func patchLink(ctx context.Context, access Access, id string, body map[string]string, asJSON bool) error {
-	a, err := access.open()
+	a, err := c.open()
 	if err != nil {
 		return err
 	}
+	body := map[string]string{"status": "open"}
+	if c.Expires != "" {
+		if body["expiresAt"], err = moment(ctx, a, c.Expires); err != nil {
+			return err
+		}
+	}
+	return patchLink(ctx, a, c.ID, body, c.JSON)
+}
+
+func patchLink(ctx context.Context, a *api, id string, body map[string]string, asJSON bool) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err

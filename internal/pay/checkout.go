@@ -374,10 +374,13 @@ func (l PaymentLink) Asks(typed money.Amount) (money.Amount, error) {
 // Use adds to the change that creates a payment of a session of the link that it holds a use. held is how many hold one already. The
 // link's version is written with it, so that of two that choose at once for the last use one wins.
 //
-// Errors: checkout_session_not_found if the link is not open or has no use left.
+// Errors: conflict_state if the link is not open or has no use left.
 func (l PaymentLink) Use(p Payment, held int, change Change, now time.Time) (Change, error) {
-	if l.Status(now) != LinkOpen || held >= l.Uses {
-		return change, NoSession()
+	switch {
+	case l.Status(now) != LinkOpen:
+		return change, l.conflict("select", now)
+	case held >= l.Uses:
+		return change, l.Held("")
 	}
 	change.PaymentLinks = append(change.PaymentLinks, l.written(now))
 	if p.Status.Open() {
@@ -405,9 +408,6 @@ func (c *Change) EndUses() {
 func (l PaymentLink) Count(u LinkUse, p Payment, now time.Time) Change {
 	before := l.Status(now)
 	l.Paid++
-	if l.Paid >= l.Uses {
-		l.DueAt = time.Time{}
-	}
 	l = l.written(now)
 	u.Version, u.DueAt = u.Version+1, time.Time{}
 	l, paid := l.event(webhooks.LinkPaid, before, now)
@@ -463,8 +463,23 @@ func (l PaymentLink) Reopen(expires, now time.Time) (PaymentLink, Change, error)
 	return l, Change{PaymentLinks: []PaymentLink{l}}, nil
 }
 
+// Why a shopper of a payment link cannot pay (details.reason): all its uses are held, and one may become free again; or it is not open.
+const (
+	UsesHeld  = "payment_link_held"
+	LinkEnded = "payment_link_ended"
+)
+
+// Held is the error for a choice while the link's uses are held; payment is the one that holds the only use, or "".
+func (l PaymentLink) Held(payment string) error {
+	return &problem.Error{Code: problem.ConflictState, Reason: linkHeld, Details: problem.Details{From: string(LinkOpen), Action: "select", Reason: UsesHeld, ExistingTxID: payment}}
+}
+
 func (l PaymentLink) conflict(action string, now time.Time) error {
-	return &problem.Error{Code: problem.ConflictState, Reason: linkOver.With(l.Status(now)), Details: problem.Details{From: string(l.Status(now)), Action: action}}
+	why := linkOver.With(l.Status(now))
+	if l.Paid < l.Uses && action == "reopen" {
+		why = linkNeedsEnd.With(l.Status(now))
+	}
+	return &problem.Error{Code: problem.ConflictState, Reason: why, Details: problem.Details{From: string(l.Status(now)), Action: action, Reason: LinkEnded}}
 }
 
 func (l PaymentLink) written(now time.Time) PaymentLink {

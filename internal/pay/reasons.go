@@ -77,6 +77,8 @@ var (
 	nothingToTry                  = problem.Define("session.nothing_to_try_again")
 	pageMayGoOn                   = problem.Define("session.page_not_ended")
 	refusedForGood                = problem.Define("session.refused_for_good")
+	linkHeld                      = problem.Define("link.held")
+	linkNeedsEnd                  = problem.Define1("link.needs_end", "status")
 	linkOver                      = problem.Define1("link.over", "status")
 	linkUnknown                   = problem.Define("link.unknown")
 	paidBeyondBalance             = problem.Define2("settlement.beyond_balance", "requested", "available")

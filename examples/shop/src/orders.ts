@@ -37,6 +37,8 @@ export interface Payment {
   amount: Decimal;
   currency: string;
   failure: string | null;
+  /** Money came that does not fit, or may have come: nobody may pay again before that is decided about. */
+  attention: string | null;
 }
 
 /** A refund or a dispute as the newest of its events had it. */
@@ -182,7 +184,8 @@ export function attention(order: Order): ("paid_canceled" | "paid_twice" | "wron
   const whole = paid.filter((payment) => decimal.compare(refunded(order, payment).left, "0") > 0);
   const all: ReturnType<typeof attention> = [];
   // Money that came late, twice or in another amount. The operator of the service decides about it.
-  if ([...order.claims.values()].some((c) => c.type === "inquiry" && c.outcome === null)) all.push("inquiry");
+  const inquiry = [...order.claims.values()].some((c) => c.type === "inquiry" && c.outcome === null);
+  if (inquiry || [...order.payments.values()].some((p) => p.attention)) all.push("inquiry");
   if (order.canceledAt && whole.length > 0) all.push("paid_canceled");
   if (whole.length > 1) all.push("paid_twice");
   if ([...order.payments.values()].some((p) => p.status === "completed" && !paid.includes(p))) all.push("wrong_amount");

@@ -214,6 +214,7 @@ function isRefusal(e: unknown): e is CascadaError {
 const paymentOf = (p: ApiPayment, sequence: number): Payment => ({
   id: p.id, sequence, status: p.status, method: p.paymentMethod, amount: p.amountLocal, currency: p.currencyLocal,
   failure: p.failure?.declineCode ?? p.failure?.code ?? null,
+  attention: p.attention?.code ?? (p.failure?.code === "outcome_unknown" ? "outcome_unknown" : null),
 });
 
 const claimOf = (c: ApiClaim, sequence: number): Claim => ({

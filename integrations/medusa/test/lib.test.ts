@@ -52,6 +52,8 @@ test("states of what is not paid", () => {
     [[payment({ status: "of a later version" })], "unknown"],
     [[failed("card_declined")], "failed"],
     [[payment({ status: "expired" })], "failed"],
+    [[failed("outcome_unknown")], "unknown"],
+    [[payment({ status: "expired", attention: { code: "late_payment", amountLocal: "25", currencyLocal: "USD", claimId: "CLM-1" } }), payment({})], "unknown"],
     [[failed("canceled")], "canceled"],
     [[failed("canceled", "another_way")], "choosing"],
     [[failed("card_declined"), payment({})], "waiting"],

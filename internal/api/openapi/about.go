@@ -265,7 +265,7 @@ var abouts = map[string]about{
 	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
 	"POST /checkout/sessions/{token}/select": {
 		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
-			"While money for the order is held, because a payment came late or with another amount, the choice is refused with `conflict_state`, and `details.existingTxId` names that payment.",
+			"While money for the order is held, because a payment came late or with another amount, the choice is refused with `conflict_state`, and `details.existingTxId` names that payment. So is a choice through a payment link that has ended or has no use left: `details.reason` is `payment_link_ended` or `payment_link_held`.",
 		codes: []problem.Code{
 			problem.CheckoutSessionAlreadyCompleted, problem.ConflictState, problem.UnsupportedMethod, problem.UnsupportedCountry, problem.AmountOutOfLimits,
 			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted, problem.Forbidden,

@@ -119,6 +119,7 @@ func (e *export) all(ctx context.Context) error {
 		{"keys", view.Key{}, e.keys},
 		{"webhooks", view.Subscription{}, e.webhooks},
 		{"wallets", view.Wallet{}, e.wallets},
+		{"payment_links", view.PaymentLink{}, e.paymentLinks},
 		{"payments", view.Transaction{}, e.payments},
 		{"claims", view.Claim{}, e.claims},
 		{"settlements", view.Settlement{}, e.settlements},
@@ -322,6 +323,13 @@ func paged[T any](ctx context.Context, e *export, read func(context.Context, ten
 
 func (e *export) webhooks(ctx context.Context, put func(any) error) error {
 	return paged(ctx, e, e.l.Store.Subscriptions().List, func(s endpoints.Subscription) string { return s.ID }, func(s endpoints.Subscription) error { return put(view.NewSubscription(s)) })
+}
+
+func (e *export) paymentLinks(ctx context.Context, put func(any) error) error {
+	now := e.manifest.MadeAt.Time
+	return paged(ctx, e, func(ctx context.Context, scope tenants.Scope, page lists.Page) ([]pay.PaymentLink, int64, error) {
+		return e.l.Store.PaymentLinks().List(ctx, scope, "", now, page)
+	}, func(l pay.PaymentLink) string { return l.ID }, func(l pay.PaymentLink) error { return put(view.NewPaymentLink(l, now, e.l.CheckoutURL)) })
 }
 
 func (e *export) wallets(ctx context.Context, put func(any) error) error {

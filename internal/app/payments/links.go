@@ -189,18 +189,21 @@ func (ls *PaymentLinks) Update(ctx context.Context, by audit.Actor, scope mercha
 			act = audit.LinkEnded
 			done, change, err = l.Close(now)
 		case c.Status == pay.LinkOpen || !c.Expires.IsZero() && l.Status(now) != pay.LinkClosed:
-			merchant, _, failed := ls.Tenant(ctx, base.Principal{Scope: scope})
-			if err := cmp.Or(failed, merchant.MayBegin(scope.Live)); err != nil {
+			if done, change, err = l.Reopen(cmp.Or(c.Expires, l.Expires), now); err != nil || len(change.PaymentLinks) == 0 {
 				return err
 			}
-			done, change, err = l.Reopen(cmp.Or(c.Expires, l.Expires), now)
+			if l.Status(now) == pay.LinkOpen {
+				act = audit.LinkProlonged
+			}
+			merchant, _, failed := ls.Tenant(ctx, base.Principal{Scope: scope})
+			err = cmp.Or(failed, merchant.MayBegin(scope.Live))
 		default:
 			err = &problem.Error{Code: problem.ConflictState, Reason: closedLinkHasNoEnd, Details: problem.Details{From: string(l.Status(now)), Action: "update"}}
 		}
 		if err != nil || len(change.PaymentLinks) == 0 {
 			return err
 		}
-		change.Audit = ls.Audited(by, scope, act, id, nil)
+		change.Audit = ls.Audited(by, scope, act, id, map[string]string{"until": done.Expires.Format(time.RFC3339)})
 		return ls.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	return done, err
@@ -235,9 +238,7 @@ func (ls *PaymentLinks) Visit(ctx context.Context, id string) (v Visited, err er
 	v.Shop, v.Now, v.Paused = shop, ls.TimeOf(v.Scope), merchant.MayBegin(v.Live) != nil
 	v.Status = v.PaymentLink.Status(v.Now)
 	if v.Uses == 1 {
-		if v.Payment, err = ls.Store.PaymentLinks().Holder(ctx, v.ID); errors.Is(err, store.ErrNotFound) {
-			err = nil
-		}
+		v.Payment, err = ls.sessions.occupant(ctx, v.PaymentLink)
 		return v, err
 	}
 	held, err := ls.Store.PaymentLinks().Held(ctx, v.ID)
@@ -248,7 +249,7 @@ func (ls *PaymentLinks) Visit(ctx context.Context, id string) (v Visited, err er
 // Begin opens the session of a shopper of a payment link, and returns its token. typed is the amount that the shopper typed, for a link
 // that has none.
 //
-// Errors: not_found; checkout_session_not_found if the link cannot be paid now; those of Sessions.Create about the amount.
+// Errors: not_found; conflict_state if the link cannot be paid now; those of Sessions.Create about the amount.
 func (ls *PaymentLinks) Begin(ctx context.Context, id string, customer pay.Customer, typed money.Amount) (token string, err error) {
 	v, err := ls.Visit(ctx, id)
 	if err != nil {
@@ -263,7 +264,7 @@ func (ls *PaymentLinks) Begin(ctx context.Context, id string, customer pay.Custo
 		return "", err
 	}
 	if v.Status != pay.LinkOpen || v.Full || v.Payment != "" {
-		return "", pay.NoSession()
+		return "", v.Held(v.Payment)
 	}
 	_, token, err = ls.sessions.openSession(ctx, pay.Session{
 		Scope: v.Scope, Strict: v.Strict, Asked: asked, Country: v.Country, Customer: customer, OrderID: v.OrderID, Purchase: v.Purchase, ReturnURL: v.ReturnURL,
@@ -272,27 +273,54 @@ func (ls *PaymentLinks) Begin(ctx context.Context, id string, customer pay.Custo
 	return token, err
 }
 
+// occupant is the payment that holds the only use of a link, or that has money of it though it ended: nobody may pay again. "" if there is
+// none.
+func (ss *Sessions) occupant(ctx context.Context, l pay.PaymentLink) (string, error) {
+	payment, held, err := ss.Store.PaymentLinks().Newest(ctx, l.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil || held:
+		return payment, err
+	}
+	p, err := ss.Store.Payments().Any(ctx, payment)
+	if err != nil || !p.Holds() {
+		return "", err
+	}
+	return payment, nil
+}
+
 // useLink adds to the change that makes the payment of a session that it holds a use of the session's payment link.
 //
-// Errors: checkout_session_not_found if the link has ended or has no use left, checkout_session_already_completed with the payment that
-// holds the only one.
+// Errors: conflict_state if the link has ended or has no use left; if it has only one, details.existingTxId is the payment that holds it.
 func (ss *Sessions) useLink(ctx context.Context, s pay.Session, p pay.Payment, change pay.Change, now time.Time) (pay.Change, error) {
 	l, err := ss.Store.PaymentLinks().Any(ctx, s.Link)
 	if err != nil {
 		return change, base.OrRefuse(err, pay.NoSession())
 	}
+	if l.Uses == 1 {
+		payment, err := ss.occupant(ctx, l)
+		if err != nil || payment != "" {
+			return change, cmp.Or(err, l.Held(payment))
+		}
+	}
 	held, err := ss.Store.PaymentLinks().Held(ctx, l.ID)
 	if err != nil {
 		return change, err
 	}
-	if l.Uses == 1 && held > 0 {
-		payment, err := ss.Store.PaymentLinks().Holder(ctx, l.ID)
-		if errors.Is(err, store.ErrNotFound) { // it has just ended
-			return change, store.ErrStale
-		}
-		return change, cmp.Or(err, pay.Chosen(payment))
-	}
 	return l.Use(p, held, change, now)
+}
+
+// linkEnded reports whether a payment's shopper cannot choose again because the payment link through which he came is not open.
+func (ss *Sessions) linkEnded(ctx context.Context, p pay.Payment) (bool, error) {
+	if p.Order.Link == "" {
+		return false, nil
+	}
+	l, err := ss.Store.PaymentLinks().Any(ctx, p.Order.Link)
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && l.Status(ss.TimeOf(p.Scope)) != pay.LinkOpen, err
 }
 
 // Step counts payments of payment links that were paid, and announces the end of links, each with its event. It returns how many it
@@ -303,22 +331,21 @@ func (ls *PaymentLinks) Step(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	var failed []error // one that fails holds up no other
 	for _, u := range uses {
 		if err := ls.count(ctx, u); err != nil {
-			return len(uses), fmt.Errorf("count the payment %s of payment link %s: %w", u.Payment(), u.Link, err)
+			failed = append(failed, fmt.Errorf("count the payment %s of payment link %s: %w", u.Payment(), u.Link, err))
 		}
 	}
 	ended, err := ls.Store.PaymentLinks().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
-	if err != nil {
-		return len(uses), err
-	}
+	failed = append(failed, err)
 	for _, l := range ended {
 		// Stale: somebody changed it at the last moment.
 		if err := ls.Commit(ctx, l.End(ls.TimeOf(l.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
-			return len(uses) + len(ended), fmt.Errorf("end payment link %s: %w", l.ID, err)
+			failed = append(failed, fmt.Errorf("end payment link %s: %w", l.ID, err))
 		}
 	}
-	return len(uses) + len(ended), nil
+	return len(uses) + len(ended), errors.Join(failed...)
 }
 
 // count counts a paid payment. Shoppers who choose change the link's version all the time: on this node they wait meanwhile.

@@ -53,6 +53,9 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	if _, held, err := ss.holder(ctx, p.Order.After); err != nil || held {
 		return false, err
 	}
+	if ended, err := ss.linkEnded(ctx, p); err != nil || ended {
+		return false, err
+	}
 	_, err := ss.Store.Sessions().Of(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		attempt, _ := p.Attempts.Current()

@@ -27,7 +27,7 @@ type Shown struct {
 	Earlier string
 	// Offer is the installments that the shopper may choose where the payment is made.
 	Offer installment.Offer
-	// Closed: the merchant begins no payment now, so nothing can be tried again.
+	// Closed: the merchant begins no payment now, or the payment link has ended, so nothing can be tried again.
 	Closed bool
 }
 
@@ -55,6 +55,11 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p), Closed: merchant.MayBegin(p.Live) != nil}
+	if ended, err := ss.linkEnded(ctx, p); err != nil {
+		return Shown{}, err
+	} else if ended {
+		shown.Closed = true
+	}
 	shown.Offer = ss.methods.InstallmentsOf(p, shown.Rail)
 	if earlier, held, err := ss.holder(ctx, p.Order.After); err != nil {
 		return Shown{}, err

@@ -33,7 +33,7 @@ type linkRow struct {
 }
 
 // Called is what the team knows the link by.
-func (l linkRow) Called() string { return cmp.Or(l.Purchase.Description, l.OrderID, l.ID) }
+func (l linkRow) Called() string { return cmp.Or(l.Purchase.Description, l.OrderID, "–") }
 
 // Open reports whether a customer can pay with it.
 func (l linkRow) Open() bool { return l.Status == pay.LinkOpen }
@@ -163,6 +163,9 @@ func (s *sales) readLink(v *frame.Visit, f form) (n payments.NewPaymentLink, err
 		}
 	}
 	n = payments.NewPaymentLink{OrderID: f.Typed["order"], Purchase: pay.Purchase{Description: f.Typed["description"]}}
+	if f.Typed["amount"] != "" && f.Typed["least"]+f.Typed["most"] != "" {
+		return n, wrong("least", "wrong_bounds")
+	}
 	if f.Typed["amount"] != "" || f.Typed["least"] == "" && f.Typed["most"] == "" {
 		n.Amount, err = s.price(v, f, "amount")
 	} else if n.Least, err = s.price(v, f, "least"); err == nil {

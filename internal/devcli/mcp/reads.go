@@ -21,7 +21,7 @@ var (
 var eventTypes = []string{
 	"payment.created", "payment.pending", "payment.completed", "payment.failed", "payment.refunded", "payment.captured", "payment.attention", "chargeback.created",
 	"claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "wallet.created", "withdrawal.completed", "withdrawal.failed",
-	"withdrawal.returned", "checkout.session.expired", "balance.adjusted",
+	"withdrawal.returned", "checkout.session.expired", "balance.adjusted", "payment_link.paid", "payment_link.closed",
 }
 
 // idOf is the required id of a thing.

@@ -154,8 +154,8 @@ func holdLinks(t *testing.T, op harness.Operator, o harness.Client) (end func(),
 	token, err := s.App.PaymentLinks.Begin(ctx, link, pay.Customer{FirstName: "Ana", Email: "ana@b.example"}, money.Amount{})
 	harness.Must(t, err)
 	add("a shopper at a closed link", http.StatusSeeOther, "/l/"+link, "name=Ana&email=ana@b.example", form)
-	add("a choice at a closed link's page", http.StatusNotFound, "/checkout/"+token, "method=sbx_pse", form)
-	add("a choice at a closed link", http.StatusNotFound, harness.APIPath+"/checkout/sessions/"+token+"/select", harness.Choice("sbx_pse"), text)
+	add("a choice at a closed link's page", http.StatusSeeOther, "/checkout/"+token, "method=sbx_pse", form)
+	add("a choice at a closed link", http.StatusConflict, harness.APIPath+"/checkout/sessions/"+token+"/select", harness.Choice("sbx_pse"), text)
 
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated)
 	page, err := url.Parse(v.Text(t, "url"))

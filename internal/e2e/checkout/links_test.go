@@ -95,8 +95,8 @@ func TestPaymentLinkIsPaidAsOftenAsItMayBe(t *testing.T) {
 		if status, _, h := o.Browse(t, http.MethodPost, "/l/"+id, "name=Ana&email=ana@b.example"); status != http.StatusSeeOther || strings.Contains(h.Get("Location"), "/checkout/") {
 			t.Errorf("a used link begins a checkout: %d %s", status, h.Get("Location"))
 		}
-		o.Call(t, http.MethodPatch, "/payment-links/"+id, `{"status":"open"}`, "Content-Type: application/json").Refused(t, "409 conflict_state conflict_error from=used action=reopen")
-		o.Call(t, http.MethodPatch, "/payment-links/"+id, `{"status":"closed"}`, "Content-Type: application/json").Refused(t, "409 conflict_state conflict_error from=used action=close")
+		o.Call(t, http.MethodPatch, "/payment-links/"+id, `{"status":"open"}`, "Content-Type: application/json").Refused(t, "409 conflict_state conflict_error reason=payment_link_ended from=used action=reopen")
+		o.Call(t, http.MethodPatch, "/payment-links/"+id, `{"status":"closed"}`, "Content-Type: application/json").Refused(t, "409 conflict_state conflict_error reason=payment_link_ended from=used action=close")
 		for query, want := range map[string]string{"": "1", "?status=used": "1", "?status=open": "0"} {
 			if got := o.Get(t, "/payment-links"+query).Want(t, http.StatusOK).Text(t, "pagination.total"); got != want {
 				t.Errorf("%q lists %s links, want %s", query, got, want)
@@ -139,17 +139,34 @@ func TestPaymentLinkIsNotUsedTooOften(t *testing.T) {
 				})
 			}
 			all.Wait()
-			refused := map[int]string{1: "409", 3: "404"}[uses]
-			if got["201"] != uses || got[refused] != len(tokens)-uses {
+			if got["201"] != uses || got["409"] != len(tokens)-uses {
 				t.Fatalf("of %d shoppers at once of a link for %d: %v", len(tokens), uses, got)
 			}
 			status, page, h := o.Browse(t, http.MethodGet, "/l/"+id+"?lang=en", "")
-			if uses == 1 && !strings.Contains(h.Get("Location"), "/c/"+made[0]) || uses > 1 && (status != http.StatusOK || !strings.Contains(page, "Come back in some minutes")) {
+			if uses == 1 && h.Get("Location") != "/pay/"+made[0]+"?lang=en" || uses > 1 && (status != http.StatusOK || !strings.Contains(page, "Come back in some minutes")) {
 				t.Errorf("a link whose uses are held gets %d %s: %s", status, h.Get("Location"), page)
 			}
 			o.Simulate(t, made[0], "expired").Want(t, http.StatusOK)
 			next := enter(t, o, id)
 			o.Shopper(next).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Want(t, http.StatusCreated)
+		}
+	})
+}
+
+// Money that came for a link's only payment after it had ended keeps others from paying, too.
+func TestPaymentLinkWithMoneyIsNotPaidAgain(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		id := link(t, o, `{"amount":25.5}`)
+		first, second := enter(t, o, id), enter(t, o, id)
+		payment := o.Shopper(first).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
+		s.AtBank(t, payment, "late")
+		if got := o.Get(t, "/payments/"+payment).Text(t, "attention.code"); got != "late_payment" {
+			t.Fatalf("the payment has the attention %q", got)
+		}
+		o.Shopper(second).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Refused(t, "409 conflict_state conflict_error reason=payment_link_held from=open action=select existing="+payment)
+		if _, _, h := o.Browse(t, http.MethodGet, "/l/"+id, ""); h.Get("Location") != "/pay/"+payment {
+			t.Errorf("the link leads to %q", h.Get("Location"))
 		}
 	})
 }
@@ -179,7 +196,13 @@ func TestPaymentLinkEnds(t *testing.T) {
 				t.Errorf("the closed link is %s", got)
 			}
 		}
-		o.Shopper(open).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Refused(t, "404 checkout_session_not_found invalid_request_error")
+		o.Shopper(open).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Refused(t, "409 conflict_state conflict_error reason=payment_link_ended from=closed action=select")
+		if status, _, h := o.Browse(t, http.MethodPost, "/checkout/"+open, "method=sbx_cash"); status != http.StatusSeeOther || h.Get("Location") != "/l/"+id {
+			t.Errorf("a choice with a closed link leads to %d %s, want the link's page", status, h.Get("Location"))
+		}
+		if status, page, _ := o.Browse(t, http.MethodGet, "/pay/"+payment, ""); status != http.StatusOK || strings.Contains(page, "/change") {
+			t.Errorf("a payment of a closed link can be called off to choose again, which nobody may: %d", status)
+		}
 		o.Simulate(t, payment, "paid").Want(t, http.StatusOK)
 		told := endpoint.About(t, id, 2)
 		if told[0].Text("type")+told[1].Text("type") != "payment_link.closedpayment_link.paid" || told[1].Text("data.object.status") != "closed" {

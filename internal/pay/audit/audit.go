@@ -155,9 +155,10 @@ const (
 	ReceiptSent        Act = "receipt.sent"     // by a person, to the shopper
 	LinkOpened         Act = "payment_link.created"
 	LinkEnded          Act = "payment_link.closed"
-	LinkReopened       Act = "payment_link.reopened" // or it got another end
-	PaymentResolved    Act = "payment.ruled"         // the operator resolved it
-	WithdrawalResolved Act = "withdrawal.ruled"      // the operator resolved it
+	LinkReopened       Act = "payment_link.reopened"
+	LinkProlonged      Act = "payment_link.prolonged" // an open one got another end
+	PaymentResolved    Act = "payment.ruled"          // the operator resolved it
+	WithdrawalResolved Act = "withdrawal.ruled"       // the operator resolved it
 
 	PayoutsLimited     Act = "payouts.limited" // limits changed, or payouts stopped or resumed
 	FloatEntered       Act = "payout_float.entered"

@@ -106,14 +106,13 @@ const paymentOfUse = `('TXN-' || substr(u.id, 5))`
 const linkStatus = `CASE WHEN l.paid >= l.uses THEN 'used' WHEN l.closed_at > 0 THEN 'closed' WHEN l.expires_at <= $4 THEN 'expired' ELSE 'open' END`
 
 var (
-	selectLink      = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectAnyLink   = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1`)
-	countLinks      = engine.Statement(`SELECT count(*) FROM payment_links AS l WHERE l.shop = $1 AND l.live = $2 AND ($3 = '' OR ` + linkStatus + ` = $3)`)
-	countHeld       = engine.Statement(`SELECT count(*) FROM link_uses WHERE link = $1 AND status <> 'free'`)
-	selectHolder    = engine.Statement(`SELECT ` + paymentOfUse + ` FROM link_uses AS u WHERE u.link = $1 AND u.status <> 'free' ORDER BY u.id DESC LIMIT 1`)
-	selectHolders   = engine.Statement(`SELECT r.id, max(` + paymentOfUse + `) FROM {rows: id TEXT} AS r JOIN link_uses AS u ON u.link = r.id AND u.status <> 'free' GROUP BY r.id`)
-	selectUse       = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE id = $1`)
-	selectSomeLinks = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE merchant = $1 AND id > $2 ORDER BY id LIMIT $3`)
+	selectLink    = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyLink = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1`)
+	countLinks    = engine.Statement(`SELECT count(*) FROM payment_links AS l WHERE l.shop = $1 AND l.live = $2 AND ($3 = '' OR ` + linkStatus + ` = $3)`)
+	countHeld     = engine.Statement(`SELECT count(*) FROM link_uses WHERE link = $1 AND status <> 'free'`)
+	selectNewest  = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE link = $1 ORDER BY id DESC LIMIT 1`)
+	selectHolders = engine.Statement(`SELECT r.id, max(` + paymentOfUse + `) FROM {rows: id TEXT} AS r JOIN link_uses AS u ON u.link = r.id AND u.status <> 'free' GROUP BY r.id`)
+	selectUse     = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE id = $1`)
 )
 
 // SelectLinks is named so that a test reads its plan.
@@ -153,14 +152,10 @@ func (s PaymentLinks) Held(ctx context.Context, link string) (int, error) {
 	return int(n), err
 }
 
-// Holder is the newest payment that holds a use of a link. ErrNotFound if none does.
-func (s PaymentLinks) Holder(ctx context.Context, link string) (string, error) {
-	return base.One(ctx, s.b, selectHolder, base.ScanID, link)
-}
-
-// Use reads a use of a payment link.
-func (s PaymentLinks) Use(ctx context.Context, id string) (pay.LinkUse, error) {
-	return base.One(ctx, s.b, selectUse, UsesTable.Scan(s.b.Personal), id)
+// Newest is the newest payment of a link, and whether it holds a use. ErrNotFound if nobody chose a method yet.
+func (s PaymentLinks) Newest(ctx context.Context, link string) (payment string, held bool, err error) {
+	u, err := base.One(ctx, s.b, selectNewest, UsesTable.Scan(s.b.Personal), link)
+	return u.Payment(), err == nil && u.Status != pay.UseFree, err
 }
 
 // Holders is the newest payment of each link of which one holds a use.
@@ -178,6 +173,11 @@ func (s PaymentLinks) Holders(ctx context.Context, links []string) (map[string]s
 	return of, err
 }
 
+// Use reads a use of a payment link.
+func (s PaymentLinks) Use(ctx context.Context, id string) (pay.LinkUse, error) {
+	return base.One(ctx, s.b, selectUse, UsesTable.Scan(s.b.Personal), id)
+}
+
 // Lease leases links whose time is over.
 func (s PaymentLinks) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.PaymentLink, error) {
 	return base.Leased(ctx, s.b, LinkDuty, LinksTable.Scan(s.b.Personal), now, until, limit)
@@ -186,11 +186,6 @@ func (s PaymentLinks) Lease(ctx context.Context, now, until time.Time, limit int
 // LeaseUses leases paid uses that their links have not counted.
 func (s PaymentLinks) LeaseUses(ctx context.Context, now, until time.Time, limit int) ([]pay.LinkUse, error) {
 	return base.Leased(ctx, s.b, UseDuty, UsesTable.Scan(s.b.Personal), now, until, limit)
-}
-
-// Each is Payments.Each for payment links.
-func (s PaymentLinks) Each(ctx context.Context, merchant string, each func(pay.PaymentLink)) (unread []string, err error) {
-	return eachOf(ctx, s.b, selectSomeLinks, merchant, LinksTable.Scan(s.b.Personal), func(v *pay.PaymentLink) string { return v.ID }, each)
 }
 
 // UsesWork is the kind of work of counting paid payments of payment links.

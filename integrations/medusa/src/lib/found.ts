@@ -38,6 +38,8 @@ export function found(payments: Payment[], want: { amount: string; currency: str
   if (right) return { state: "paid", payment: right, extra };
   const wrong = extra[0];
   if (wrong) return { state: "wrong_amount", payment: wrong, extra };
+  const held = oldest.find((p) => p.attention || p.failure?.code === "outcome_unknown"); // money that does not fit came, or may have come
+  if (held) return { state: "unknown", payment: held, extra };
   const open = oldest.filter((p) => !isReturned(p) && p.failure?.declineCode !== "another_way"); // the shopper chose another method instead
   const last = open.findLast((p) => p.status === "processing") ?? open.findLast((p) => p.status === "pending") ?? open.at(-1);
   if (!last) return back[0] ? { state: "returned", payment: back[0], extra } : { state: "choosing", extra };

@@ -585,7 +585,7 @@ CREATE TABLE link_uses (
   created_at BIGINT NOT NULL,
   row_hash TEXT NOT NULL
 );
-CREATE INDEX link_uses_held ON link_uses (link, id) WHERE status <> 'free';
+CREATE INDEX link_uses_link ON link_uses (link, id);
 CREATE INDEX link_uses_due ON link_uses (due_at) WHERE due_at > 0;
 CREATE INDEX link_uses_clock ON link_uses (merchant, due_at) WHERE due_at > 0 AND NOT live;
 
