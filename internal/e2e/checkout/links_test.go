@@ -164,7 +164,11 @@ func TestPaymentLinkWithMoneyIsNotPaidAgain(t *testing.T) {
 		if got := o.Get(t, "/payments/"+payment).Text(t, "attention.code"); got != "late_payment" {
 			t.Fatalf("the payment has the attention %q", got)
 		}
-		o.Shopper(second).Choose(t, `{"paymentMethodId":"sbx_cash"}`).Refused(t, "409 conflict_state conflict_error reason=payment_link_held from=open action=select existing="+payment)
+		refused := o.Shopper(second).Choose(t, `{"paymentMethodId":"sbx_cash"}`)
+		refused.Refused(t, "409 conflict_state conflict_error reason=payment_link_held from=open action=select")
+		if got := refused.Text(t, "error.details.existingTxId"); got != payment {
+			t.Errorf("the refusal names %s, want %s", got, payment)
+		}
 		if _, _, h := o.Browse(t, http.MethodGet, "/l/"+id, ""); h.Get("Location") != "/pay/"+payment {
 			t.Errorf("the link leads to %q", h.Get("Location"))
 		}
