@@ -49,8 +49,12 @@ build: ## build the programs bin/cascada and bin/cascada-cli
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$$(git describe --tags --always --dirty 2>/dev/null)" -o bin/cascada-cli ./cmd/cascada-cli
 
 .PHONY: release
+release: export VERSION := $(VERSION)
+release: export RELEASE_URL := $(RELEASE_URL)
+release: export TARGETS := $(TARGETS)
+release: export MAINTAINER := $(MAINTAINER)
 release: chart ## make a release for all systems, and check it: dist/ (VERSION=1.2.3; RELEASE_URL, KEY, TARGETS, MAINTAINER: docs/RELEASES.md)
-	cd package && GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./release build -version '$(VERSION)' -url '$(RELEASE_URL)' -key '$(if $(KEY),$(abspath $(KEY)))' -targets '$(TARGETS)' -maintainer '$(MAINTAINER)'
+	cd package && GO='$(GO)' CGO_ENABLED=0 $(GO) run -trimpath ./release build -version "$$VERSION" -url "$$RELEASE_URL" -key '$(if $(KEY),$(abspath $(KEY)))' -targets "$$TARGETS" -maintainer "$$MAINTAINER"
 	cd package && CASCADA_CHART=$(CURDIR)/dist/cascada-$(VERSION).tgz $(ALIKE) $(TEST) ./chart
 
 .PHONY: chart

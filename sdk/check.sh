@@ -47,6 +47,11 @@ mkdir -p "$work/project"
 quietly "$work/venv/bin/pip" install --no-index --force-reinstall "$dist"/cascadapay-*.whl
 cp "$sdk/e2e/python"/*.py "$work/project/"
 blocks "$sdk/python/README.md" python "$work/project" py '# From the README.'
+if ! command -v mypy >/dev/null; then
+  [ "$(id -u)" = 0 ] || die "mypy is needed: install it, or run this as root"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mypy
+fi
 types() { quietly mypy --strict --python-version 3.10 --cache-dir "$made/mypy" --python-executable "$work/venv/bin/python" "$@"; }
 (cd "$work/project" && types --package cascadapay && types ./*.py)
 export SDK_PYTHON="$work/venv/bin/python $work/project/scenario.py"

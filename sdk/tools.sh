@@ -13,7 +13,6 @@ quietly() { "$@" >"$made/run.log" 2>&1 || die "$*: $(cat "$made/run.log")"; }
 want=
 command -v python3 >/dev/null || want="$want python3"
 python3 -c 'import ensurepip, venv' 2>/dev/null || want="$want python3-venv"
-command -v mypy >/dev/null || want="$want mypy"
 command -v php >/dev/null || want="$want php-cli"
 command -v composer >/dev/null || want="$want composer"
 for extension in curl zip; do php -m 2>/dev/null | grep -qx "$extension" || want="$want php-$extension"; done

@@ -51,7 +51,7 @@ func TestRequestsDifferInTheirOrderOnly(t *testing.T) {
 func TestOrdersNameRunConnectionAndRequest(t *testing.T) {
 	order := newOrder(0xb00c1a05, 0x3f)
 	putHex(order[orderRequest:], 0x2a)
-	if got, want := string(order), "bb00c1a05-003f-0000002a"; got != want {
+	if got, want := string(order), "bb00c1a05c003fr0000002a"; got != want {
 		t.Errorf("the order is %s, want %s", got, want)
 	}
 	if a, b := runName(time.UnixMilli(1000)), runName(time.UnixMilli(1010)); a == b {

@@ -107,7 +107,7 @@ func (p *Pages) showLink(w http.ResponseWriter, r *http.Request, l payments.Visi
 		v.Over, v.Ended, status = v.T("link_"+string(l.Status)), true, http.StatusGone
 	case l.Paused:
 		v.Over = v.T("no_methods")
-	case l.Full:
+	case l.Held >= l.Uses:
 		v.Over = v.T("link_full")
 	case len(wrong) > 0:
 		v.Problem = wrong[""]
@@ -123,7 +123,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if l.Payment != "" || l.Status != pay.LinkOpen || l.Full || l.Paused { // its page says so
+	if l.Payment != "" || l.Status != pay.LinkOpen || l.Held >= l.Uses || l.Paused { // its page says so
 		p.see(w, r, "/l/"+l.ID)
 		return nil
 	}

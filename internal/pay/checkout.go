@@ -376,32 +376,14 @@ func (l PaymentLink) Asks(typed money.Amount) (money.Amount, error) {
 //
 // Errors: conflict_state if the link is not open or has no use left.
 func (l PaymentLink) Use(p Payment, held int, change Change, now time.Time) (Change, error) {
-	switch {
-	case l.Status(now) != LinkOpen:
-		return change, l.conflict("select", now)
-	case held >= l.Uses:
-		return change, l.Held("")
+	if err := l.Choosable(held, now); err != nil {
+		return change, err
 	}
 	change.PaymentLinks = append(change.PaymentLinks, l.written(now))
 	if p.Status.Open() {
 		change.LinkUses = append(change.LinkUses, LinkUse{ID: p.use(), Link: l.ID, Scope: l.Scope, Version: 1, Status: UseHeld, CreatedAt: now})
 	}
 	return change, nil
-}
-
-// EndUses adds what became of the uses of payment links that payments of the change hold, if these payments end with it.
-func (c *Change) EndUses() {
-	for i := range c.Payments {
-		p := &c.Payments[i]
-		if p.Order.Link == "" || !p.Stored.Open() || p.Status.Open() {
-			continue
-		}
-		u := LinkUse{ID: p.use(), Link: p.Order.Link, Scope: p.Scope, Version: 2, Status: UseFree, CreatedAt: p.Times.Created}
-		if !p.Times.Completed.IsZero() {
-			u.Status, u.DueAt = UsePaid, p.Times.Completed
-		}
-		c.LinkUses = append(c.LinkUses, u)
-	}
 }
 
 // Count counts a payment that was paid, with the event payment_link.paid, and payment_link.closed if it was the last use.
@@ -468,6 +450,19 @@ const (
 	UsesHeld  = "payment_link_held"
 	LinkEnded = "payment_link_ended"
 )
+
+// Choosable returns an error if no shopper can begin to pay: held is how many uses are held.
+//
+// Errors: conflict_state.
+func (l PaymentLink) Choosable(held int, now time.Time) error {
+	switch {
+	case l.Status(now) != LinkOpen:
+		return l.conflict("select", now)
+	case held >= l.Uses:
+		return l.Held("")
+	}
+	return nil
+}
 
 // Held is the error for a choice while the link's uses are held; payment is the one that holds the only use, or "".
 func (l PaymentLink) Held(payment string) error {

@@ -46,6 +46,13 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 	return p, nil
 }
 
+// Erase removes what the shop wrote on a payment link, which may name the shopper of its only payment. For the merchant the link has not changed.
+func (l PaymentLink) Erase() PaymentLink {
+	updated := l.UpdatedAt
+	l.Purchase, l.ReturnURL = Purchase{}, ""
+	return l.written(updated)
+}
+
 // Erase removes personal text from a claim that has ended, and returns the removed texts; none if
 // there were none.
 //

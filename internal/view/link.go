@@ -18,13 +18,13 @@ type PaymentLink struct {
 	Currency        money.Currency    `json:"currency"`
 	Country         *string           `json:"country" doc:"ISO 3166 alpha-3; null offers the methods of every country"`
 	MerchantOrderID *string           `json:"merchantOrderId" doc:"Of each of its payments"`
-	ReturnURL       *string           `json:"returnUrl"`
+	ReturnURL       *string           `json:"returnUrl" personal:"address"`
 	Uses            int               `json:"uses" doc:"How many payments may be paid"`
 	Paid            int               `json:"paid" doc:"How many are"`
 	ExpiresAt       Time              `json:"expiresAt" doc:"Nobody can begin to pay from then on"`
 	ClosedAt        *Time             `json:"closedAt" nullable:"true" doc:"When the shop closed it"`
-	Description     string            `json:"description,omitempty" doc:"Shown to the shopper"`
-	Metadata        map[string]string `json:"metadata,omitempty" doc:"Of each of its payments"`
+	Description     string            `json:"description,omitempty" doc:"Shown to the shopper" personal:"text"`
+	Metadata        map[string]string `json:"metadata,omitempty" doc:"Of each of its payments" personal:"pairs"`
 	LineItems       []LineItem        `json:"lineItems,omitempty" doc:"Shown to the shopper"`
 	MerchantID      string            `json:"merchantId"`
 	ShopID          string            `json:"shopId"`

@@ -183,12 +183,21 @@ const routes: Route[] = [
   },
 ];
 
+/** What happened while the shop was away. It is read until that is done once: the service may be away too. */
+let behind = true;
+function catchUp(): void {
+  payments.catchUp().then(() => (behind = false), (e: unknown) => report(undefined, e));
+}
+
 const server = serve(routes, (call, status) => pages.problem(viewOf(call), status));
 server.listen(config.port, config.host, () => {
   console.log(`shop: ready at ${config.url}`);
-  payments.catchUp().catch((e: unknown) => report(undefined, e));
+  catchUp();
 });
-const again = setInterval(() => payments.carryOutAll(), 30_000);
+const again = setInterval(() => {
+  if (behind) catchUp();
+  payments.carryOutAll();
+}, 30_000);
 
 /** Ends what runs: no new requests, the calls that have begun to their end, then the file. */
 async function end(): Promise<void> {

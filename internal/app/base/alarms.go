@@ -2,6 +2,8 @@ package base
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -138,18 +140,18 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 }
 
-// wake makes all loops check for work now.
+// wake makes all loops check for work now. Loops are woken by name, here and below: a simulation goes the same way each time.
 func (b *Base) wake() {
-	for _, alarm := range b.Alarms {
-		alarm.Set(AtOnce)
+	for _, loop := range slices.Sorted(maps.Keys(b.Alarms)) {
+		b.Alarms[loop].Set(AtOnce)
 	}
 }
 
 // LookAround sets the alarms for what comes due, whichever node wrote it.
 func (b *Base) LookAround(ctx context.Context) error {
 	due, err := b.due(ctx)
-	for loop, at := range due {
-		b.Alarms[loop].Set(at)
+	for _, loop := range slices.Sorted(maps.Keys(due)) {
+		b.Alarms[loop].Set(due[loop])
 		b.Alarms[loop].Check()
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -216,7 +217,7 @@ type Visited struct {
 	Now     time.Time // in the link's clock
 	Status  pay.LinkStatus
 	Payment string // of a link with one use: the payment that holds it; or ""
-	Full    bool   // all uses are held: the last ones are not paid yet
+	Held    int    // how many uses are held: their payments are paid, or may still be
 	Paused  bool   // the merchant begins no payment now
 }
 
@@ -241,8 +242,7 @@ func (ls *PaymentLinks) Visit(ctx context.Context, id string) (v Visited, err er
 		v.Payment, err = ls.sessions.occupant(ctx, v.PaymentLink)
 		return v, err
 	}
-	held, err := ls.Store.PaymentLinks().Held(ctx, v.ID)
-	v.Full = held >= v.Uses
+	v.Held, err = ls.Store.PaymentLinks().Held(ctx, v.ID)
 	return v, err
 }
 
@@ -263,8 +263,11 @@ func (ls *PaymentLinks) Begin(ctx context.Context, id string, customer pay.Custo
 	if err = cmp.Or(err, customer.Fit("", "", pay.Purchase{}), merchant.MayBegin(v.Live)); err != nil {
 		return "", err
 	}
-	if v.Status != pay.LinkOpen || v.Full || v.Payment != "" {
-		return "", v.Held(v.Payment)
+	if v.Payment != "" {
+		return "", v.PaymentLink.Held(v.Payment)
+	}
+	if err := v.Choosable(v.Held, v.Now); err != nil {
+		return "", err
 	}
 	_, token, err = ls.sessions.openSession(ctx, pay.Session{
 		Scope: v.Scope, Strict: v.Strict, Asked: asked, Country: v.Country, Customer: customer, OrderID: v.OrderID, Purchase: v.Purchase, ReturnURL: v.ReturnURL,
@@ -276,18 +279,25 @@ func (ls *PaymentLinks) Begin(ctx context.Context, id string, customer pay.Custo
 // occupant is the payment that holds the only use of a link, or that has money of it though it ended: nobody may pay again. "" if there is
 // none.
 func (ss *Sessions) occupant(ctx context.Context, l pay.PaymentLink) (string, error) {
-	payment, held, err := ss.Store.PaymentLinks().Newest(ctx, l.ID)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return "", nil
-	case err != nil || held:
-		return payment, err
-	}
-	p, err := ss.Store.Payments().Any(ctx, payment)
-	if err != nil || !p.Holds() {
+	uses, err := ss.Store.PaymentLinks().LastUses(ctx, l.ID, maxTries)
+	if err != nil {
 		return "", err
 	}
-	return payment, nil
+	var ended []string
+	for _, u := range uses {
+		if u.Status != pay.UseFree {
+			return u.Payment(), nil
+		}
+		ended = append(ended, u.Payment())
+	}
+	if len(ended) == 0 {
+		return "", nil
+	}
+	list, err := ss.Store.Payments().ByID(ctx, ended)
+	if i := slices.IndexFunc(list, func(p pay.Payment) bool { return p.Holds() }); err == nil && i >= 0 {
+		return list[i].ID, nil
+	}
+	return "", err
 }
 
 // useLink adds to the change that makes the payment of a session that it holds a use of the session's payment link.

@@ -18,8 +18,8 @@ type marked struct {
 	blank func(value any) (blanked any, changed bool)
 }
 
-// personal are the marked fields of a payment, of a claim and of a wallet.
-var personal = slices.Concat(marks(reflect.TypeFor[view.Transaction](), nil), marks(reflect.TypeFor[view.Claim](), nil), marks(reflect.TypeFor[view.Wallet](), nil))
+// personal are the marked fields of a payment, of a claim, of a wallet and of a payment link.
+var personal = slices.Concat(marks(reflect.TypeFor[view.Transaction](), nil), marks(reflect.TypeFor[view.Claim](), nil), marks(reflect.TypeFor[view.Wallet](), nil), marks(reflect.TypeFor[view.PaymentLink](), nil))
 
 // blanks has what the tag personal may say.
 var blanks = map[string]func(value any) (blanked any, changed bool){

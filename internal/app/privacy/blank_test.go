@@ -83,11 +83,12 @@ func TestEventsKeepNoPersonalField(t *testing.T) {
 		{&view.Transaction{}, "checkoutUrl description documentId lineItems.*.name lineItems.*.sku metadata refund.reason userEmail userName",
 			"attention.claimId country currency disputes.*.claimId disputes.*.outcome failure.code failure.declineCode failure.message fees.taxName id installments.paidBy merchantOrderId paymentData.bankName paymentData.barcode " +
 				"paymentData.barcodeImageUrl paymentData.beneficiary paymentData.clabe paymentData.qrCode paymentData.qrCodeImageUrl paymentData.reference " +
-				"paymentData.type paymentData.voucherUrl paymentFormUrl paymentMethod paymentMethodId refund.refundId refund.transactionId " +
+				"paymentData.type paymentData.voucherUrl paymentFormUrl paymentLinkId paymentMethod paymentMethodId refund.refundId refund.transactionId " +
 				"settlement.delay settlement.status settlement.type tries.*.code tries.*.declineCode"},
 		{&view.Claim{}, "evidence.*.file.name evidence.*.kind evidence.*.text reason timeline.*.note",
 			"evidence.*.file.contentType evidence.*.file.sha256 evidence.*.id feeTax.name id merchantOrderId networkReasonCode origin outcome previousClaimId timeline.*.actor " +
 				"transaction.country transaction.currency transaction.id transaction.merchantOrderId transaction.paymentMethodId transactionId"},
+		{&view.PaymentLink{}, "description lineItems.*.name lineItems.*.sku metadata returnUrl", "country id merchantId merchantOrderId qrCodeImageUrl shopId transactionId url"},
 		{&view.Wallet{}, "label", "beneficiary.* currency destinationMasked id network unpayableReason"},
 	} {
 		t.Run(fmt.Sprintf("%T", c.object), func(t *testing.T) {

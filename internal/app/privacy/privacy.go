@@ -301,7 +301,11 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string,
 		if err != nil {
 			return err
 		}
-		if !p.Times.Erased.IsZero() && !words {
+		named, err := pv.eraseLink(ctx, p, &change)
+		if err != nil {
+			return err
+		}
+		if !p.Times.Erased.IsZero() && !words && !named {
 			return errNothingLeft
 		}
 		if by != nil {
@@ -343,6 +347,23 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 		words = append(words, some...)
 	}
 	return found || len(words) > 0, pv.eraseEvents(ctx, payment, change) // the payment's events contain its refunds
+}
+
+// eraseLink adds to a change the removal of what the shop wrote on the payment link through which the payment came, if the link is for one payment: it
+// may be about the shopper. It returns whether there was anything.
+func (pv *Privacy) eraseLink(ctx context.Context, p pay.Payment, change *pay.Change) (found bool, err error) {
+	if p.Order.Link == "" {
+		return false, nil
+	}
+	l, err := pv.Store.PaymentLinks().Any(ctx, p.Order.Link)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || l.Uses > 1 || l.Purchase.IsZero() && l.ReturnURL == "" {
+		return false, err
+	}
+	change.PaymentLinks = append(change.PaymentLinks, l.Erase())
+	return true, pv.eraseEvents(ctx, l.ID, change)
 }
 
 // eraseClaim adds to a change the removal of personal data from a claim, and returns the removed

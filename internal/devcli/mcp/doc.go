@@ -65,7 +65,7 @@ func (c Command) Run(ctx context.Context) error {
 		return c.listen(ctx, d, say)
 	}
 	say("on standard input and output")
-	if err := d.server.Run(ctx, &sdk.IOTransport{Reader: newLines(os.Stdin, os.Stdout), Writer: stdout, MaxLineLength: maxLine}); err != nil && ctx.Err() == nil {
+	if err := d.server.Run(ctx, &sdk.IOTransport{Reader: newLines(os.Stdin, stdout), Writer: stdout, MaxLineLength: maxLine}); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil

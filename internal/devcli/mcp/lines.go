@@ -22,7 +22,7 @@ type output struct {
 	to io.Writer
 }
 
-// stdout is where messages go.
+// stdout is where messages go: not to a terminal, but to an agent, and as they are.
 var stdout = &output{to: os.Stdout}
 
 // Write writes a message.
@@ -41,13 +41,10 @@ type lines struct {
 	*io.PipeReader
 }
 
-// newLines reads messages from a reader until it ends.
-func newLines(from io.Reader, to io.Writer) lines {
-	if to == os.Stdout {
-		to = stdout
-	}
+// newLines reads messages from a reader until it ends. It answers the lines that are none.
+func newLines(from io.Reader, answers io.Writer) lines {
 	in, out := io.Pipe()
-	go func() { out.CloseWithError(pass(bufio.NewReaderSize(from, 64<<10), out, to)) }() // a pipe's close never fails
+	go func() { out.CloseWithError(pass(bufio.NewReaderSize(from, 64<<10), out, answers)) }() // a pipe's close never fails
 	return lines{in}
 }
 

@@ -369,3 +369,40 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		}
 	})
 }
+
+// What a shop wrote on a link for one shopper goes with the shopper, in its events too. A link for several says nothing of one of them.
+func TestPaymentLinkIsErasedWithItsShopper(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		query, end := s.Open(t)
+		defer end()
+		for _, c := range []struct {
+			uses string
+			left int
+		}{{"1", 0}, {"2", 2}} {
+			id := o.Post(t, "/payment-links", `{"amount":30,"uses":`+c.uses+`,"returnUrl":"https://shop.example/x?who=ines",`+inesGift+`}`).Want(t, http.StatusCreated).Text(t, "id")
+			_, _, h := s.Browse(t, http.MethodPost, "/l/"+id, "name=Ines+Valadares&email="+inesMail)
+			token := strings.TrimPrefix(h.Get("Location"), "/checkout/")
+			payment := o.Post(t, "/checkout/sessions/"+strings.Split(token, "?")[0]+"/select", `{"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
+			harness.Eventually(t, "the link knows that it was paid", func() bool { return strings.Contains(string(o.Get(t, "/payment-links/"+id).Body), `"paid":1`) })
+			before := o.Get(t, "/payment-links/"+id).Want(t, http.StatusOK)
+			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bea"}, privacy.Shopper{Payment: payment}, false)
+			harness.Must(t, err)
+			link, events := query("SELECT * FROM payment_links WHERE id = '"+id+"'"), string(o.Get(t, "/events?objectId="+id).Want(t, http.StatusOK).Body)
+			found := 0
+			for _, row := range []string{strings.Join(link, ""), events} {
+				if strings.Contains(row, "Ines") {
+					found++
+				}
+			}
+			if len(done.Payments) != 1 || len(link) != 1 || !strings.Contains(events, "payment_link.paid") || found != c.left {
+				t.Errorf("of a link for %s: the erasure reports %+v, and leaves %v and %s", c.uses, done, link, events)
+			}
+			after := o.Get(t, "/payment-links/"+id).Want(t, http.StatusOK)
+			if withoutPerson(t, after) != strings.Replace(withoutPerson(t, before), `"returnUrl":"https://shop.example/x?who=ines"`, `"returnUrl":null`, 1-c.left/2) {
+				t.Errorf("of a link for %s the erasure changed\n%s\nto\n%s", c.uses, before, after)
+			}
+		}
+		s.Clean(t)
+	})
+}

@@ -86,6 +86,9 @@ var Fixtures = map[string]fixture{
 		})
 		return id
 	}},
+	"/payment-links/{id}": {Code: "not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
+		return o.Post(t, "/payment-links", `{"amount":25.5,"merchantOrderId":"order of `+o.Shop.ID+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+	}},
 	"/wallets/{id}": {Code: "wallet_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string { return o.Wallet(t) }},
 	"/withdrawals/{id}": {Code: "withdrawal_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
 		o.Fund(t, false, 100_00)

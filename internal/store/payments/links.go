@@ -106,13 +106,13 @@ const paymentOfUse = `('TXN-' || substr(u.id, 5))`
 const linkStatus = `CASE WHEN l.paid >= l.uses THEN 'used' WHEN l.closed_at > 0 THEN 'closed' WHEN l.expires_at <= $4 THEN 'expired' ELSE 'open' END`
 
 var (
-	selectLink    = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1 AND shop = $2 AND live = $3`)
-	selectAnyLink = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1`)
-	countLinks    = engine.Statement(`SELECT count(*) FROM payment_links AS l WHERE l.shop = $1 AND l.live = $2 AND ($3 = '' OR ` + linkStatus + ` = $3)`)
-	countHeld     = engine.Statement(`SELECT count(*) FROM link_uses WHERE link = $1 AND status <> 'free'`)
-	selectNewest  = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE link = $1 ORDER BY id DESC LIMIT 1`)
-	selectHolders = engine.Statement(`SELECT r.id, max(` + paymentOfUse + `) FROM {rows: id TEXT} AS r JOIN link_uses AS u ON u.link = r.id AND u.status <> 'free' GROUP BY r.id`)
-	selectUse     = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE id = $1`)
+	selectLink     = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1 AND shop = $2 AND live = $3`)
+	selectAnyLink  = engine.Statement(`SELECT ` + LinksTable.List + ` FROM payment_links WHERE id = $1`)
+	countLinks     = engine.Statement(`SELECT count(*) FROM payment_links AS l WHERE l.shop = $1 AND l.live = $2 AND ($3 = '' OR ` + linkStatus + ` = $3)`)
+	countHeld      = engine.Statement(`SELECT count(*) FROM link_uses WHERE link = $1 AND status <> 'free'`)
+	selectLastUses = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE link = $1 ORDER BY id DESC LIMIT $2`)
+	selectHolders  = engine.Statement(`SELECT r.id, max(` + paymentOfUse + `) FROM {rows: id TEXT} AS r JOIN link_uses AS u ON u.link = r.id AND u.status <> 'free' GROUP BY r.id`)
+	selectUse      = engine.Statement(`SELECT ` + UsesTable.List + ` FROM link_uses WHERE id = $1`)
 )
 
 // SelectLinks is named so that a test reads its plan.
@@ -152,10 +152,9 @@ func (s PaymentLinks) Held(ctx context.Context, link string) (int, error) {
 	return int(n), err
 }
 
-// Newest is the newest payment of a link, and whether it holds a use. ErrNotFound if nobody chose a method yet.
-func (s PaymentLinks) Newest(ctx context.Context, link string) (payment string, held bool, err error) {
-	u, err := base.One(ctx, s.b, selectNewest, UsesTable.Scan(s.b.Personal), link)
-	return u.Payment(), err == nil && u.Status != pay.UseFree, err
+// LastUses lists uses of a link, whatever became of them, the newest first.
+func (s PaymentLinks) LastUses(ctx context.Context, link string, limit int) ([]pay.LinkUse, error) {
+	return base.Many(ctx, s.b, selectLastUses, UsesTable.Scan(s.b.Personal), link, limit)
 }
 
 // Holders is the newest payment of each link of which one holds a use.
