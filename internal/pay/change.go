@@ -203,21 +203,6 @@ func (c Claim) event(t webhooks.EventType, p Payment, now time.Time) (Claim, Eve
 // Ends reports whether the value of a payment ends it, once it is written.
 func Ends(p *Payment) bool { return !p.Status.Open() && (p.Stored == "" || p.Stored.Open()) }
 
-// EndUses adds what became of the uses of payment links that payments of the change hold, if these payments end with it.
-func (c *Change) EndUses() {
-	for i := range c.Payments {
-		p := &c.Payments[i]
-		if p.Order.Link == "" || !p.Stored.Open() || p.Status.Open() {
-			continue
-		}
-		u := LinkUse{ID: p.use(), Link: p.Order.Link, Scope: p.Scope, Version: 2, Status: UseFree, CreatedAt: p.Times.Created}
-		if !p.Times.Completed.IsZero() {
-			u.Status, u.DueAt = UsePaid, p.Times.Completed
-		}
-		c.LinkUses = append(c.LinkUses, u)
-	}
-}
-
 // Fate is how an attempt ended, as numbers about it count it.
 type Fate string
 

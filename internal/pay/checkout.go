@@ -165,14 +165,6 @@ func (s Session) Buyer(typed Buyer) Buyer {
 	}.Or(typed)
 }
 
-// Or returns the buyer with those fields replaced that are not empty in told, what the shopper has typed now.
-func (b Buyer) Or(told Buyer) Buyer {
-	return Buyer{
-		Email: cmp.Or(told.Email, b.Email), Name: cmp.Or(told.Name, b.Name), Phone: cmp.Or(told.Phone, b.Phone),
-		IP: cmp.Or(told.IP, b.IP), Document: cmp.Or(told.Document, b.Document),
-	}
-}
-
 // SessionAfter opens a session in which the shopper of a payment that was not paid chooses again. It shows
 // nothing of the shopper and the purchase, because it is reached with the payment's id, which is no
 // secret. asked and country are the shop's.
@@ -234,16 +226,8 @@ func (s Session) written(now time.Time) Session {
 // direct charge.
 func SessionOf(p Payment) (Session, bool) {
 	return Session{
-		ID:        p.ID,
-		Scope:     p.Scope,
-		Asked:     p.Price.Requested(),
-		Amount:    p.Price.Amount,
-		Country:   p.Way.Country,
-		OrderID:   p.Order.ID,
-		ReturnURL: p.Page.ReturnURL,
-		Payment:   p.ID,
-		CreatedAt: p.Times.Created,
-		UpdatedAt: p.Times.Created,
+		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.Order.ID, ReturnURL: p.Page.ReturnURL,
+		Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
 	}, p.Page.Hosted
 }
 
@@ -384,6 +368,21 @@ func (l PaymentLink) Use(p Payment, held int, change Change, now time.Time) (Cha
 		change.LinkUses = append(change.LinkUses, LinkUse{ID: p.use(), Link: l.ID, Scope: l.Scope, Version: 1, Status: UseHeld, CreatedAt: now})
 	}
 	return change, nil
+}
+
+// EndUses adds what became of the uses of payment links that payments of the change hold, if these payments end with it.
+func (c *Change) EndUses() {
+	for i := range c.Payments {
+		p := &c.Payments[i]
+		if p.Order.Link == "" || !p.Stored.Open() || p.Status.Open() {
+			continue
+		}
+		u := LinkUse{ID: p.use(), Link: p.Order.Link, Scope: p.Scope, Version: 2, Status: UseFree, CreatedAt: p.Times.Created}
+		if !p.Times.Completed.IsZero() {
+			u.Status, u.DueAt = UsePaid, p.Times.Completed
+		}
+		c.LinkUses = append(c.LinkUses, u)
+	}
 }
 
 // Count counts a payment that was paid, with the event payment_link.paid, and payment_link.closed if it was the last use.

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -164,6 +165,14 @@ type Buyer struct {
 	Phone    string `json:"phone,omitempty"`
 	IP       string `json:"ip,omitempty"`
 	Document string `json:"document,omitempty"`
+}
+
+// Or returns the buyer with those fields replaced that are not empty in told, what the shopper has typed now.
+func (b Buyer) Or(told Buyer) Buyer {
+	return Buyer{
+		Email: cmp.Or(told.Email, b.Email), Name: cmp.Or(told.Name, b.Name), Phone: cmp.Or(told.Phone, b.Phone),
+		IP: cmp.Or(told.IP, b.IP), Document: cmp.Or(told.Document, b.Document),
+	}
 }
 
 // PaymentData is what the shopper needs to pay on a local rail (PAY-7).
