@@ -29,7 +29,7 @@ type NewCheckout struct {
 	Strict *bool `json:"-"`
 }
 
-// Customer is the person who pays. All fields except the document are required.
+// Customer is the person who pays. In a session all fields except the document are required.
 type Customer struct {
 	FirstName  string `json:"firstName"`
 	LastName   string `json:"lastName"`
@@ -92,7 +92,10 @@ type Choice struct {
 	PaymentMethodID string `json:"paymentMethodId"`
 	Customer        struct {
 		Email      string `json:"email,omitempty"`
-		FullName   string `json:"fullName,omitempty"`
+		FullName   string `json:"fullName,omitempty"` // or FirstName and LastName
+		FirstName  string `json:"firstName,omitempty"`
+		LastName   string `json:"lastName,omitempty"`
+		Phone      string `json:"phone,omitempty"` // with the country code
 		DocumentID string `json:"documentId,omitempty"`
 	} `json:"customer"`
 }

@@ -43,21 +43,22 @@ const (
 // NewPayment is the data of a payment. Only the amount and the method are required; some
 // methods need the buyer's document.
 type NewPayment struct {
-	Amount          Decimal `json:"amount"`             // in Currency
-	Currency        string  `json:"currency,omitempty"` // ISO 4217, "" for USD
-	PaymentMethodID string  `json:"paymentMethodId,omitempty"`
-	PaymentMethod   string  `json:"paymentMethod,omitempty"` // legacy slug, instead of the id
-	Country         string  `json:"country,omitempty"`
-	UserEmail       string  `json:"userEmail,omitempty"`
-	UserName        string  `json:"userName,omitempty"`
-	UserPhone       string  `json:"userPhone,omitempty"` // with the country code
-	UserIP          string  `json:"userIp,omitempty"`
-	DocumentID      string  `json:"documentId,omitempty"`
-	MerchantOrderID string  `json:"merchantOrderId,omitempty"`
-	HostedCheckout  bool    `json:"hostedCheckout,omitempty"` // Payment.CheckoutURL is the page
-	ReturnURL       string  `json:"returnUrl,omitempty"`      // with HostedCheckout
-	MerchantID      string  `json:"merchantId,omitempty"`     // if the credentials are for several shops
-	ShopID          string  `json:"shopId,omitempty"`
+	Amount          Decimal   `json:"amount"`             // in Currency
+	Currency        string    `json:"currency,omitempty"` // ISO 4217, "" for USD
+	PaymentMethodID string    `json:"paymentMethodId,omitempty"`
+	PaymentMethod   string    `json:"paymentMethod,omitempty"` // legacy slug, instead of the id
+	Country         string    `json:"country,omitempty"`
+	UserEmail       string    `json:"userEmail,omitempty"`
+	UserName        string    `json:"userName,omitempty"`
+	UserPhone       string    `json:"userPhone,omitempty"` // with the country code
+	UserIP          string    `json:"userIp,omitempty"`
+	DocumentID      string    `json:"documentId,omitempty"`
+	Customer        *Customer `json:"customer,omitempty"` // the shopper, as in a session, instead of UserEmail, UserName, UserPhone and DocumentID
+	MerchantOrderID string    `json:"merchantOrderId,omitempty"`
+	HostedCheckout  bool      `json:"hostedCheckout,omitempty"` // Payment.CheckoutURL is the page
+	ReturnURL       string    `json:"returnUrl,omitempty"`      // with HostedCheckout
+	MerchantID      string    `json:"merchantId,omitempty"`     // if the credentials are for several shops
+	ShopID          string    `json:"shopId,omitempty"`
 	Purchase
 	Installments *InstallmentTerms `json:"installments,omitempty"` // nil: the merchant's terms
 	Expand       []Expansion       `json:"expand,omitempty"`       // optional parts of the reply
@@ -347,18 +348,18 @@ func (c *Client) AllPayments(ctx context.Context, f PaymentFilter) iter.Seq2[Pay
 }
 
 // ExportPayments writes all payments that the filter selects as CSV to a file or a buffer,
-// newest first, without keeping them in memory. It ignores Limit and Offset. After an error
-// the output is incomplete or empty. If the file takes longer than 90 seconds, set your own
-// Config.HTTP.
+// newest first, without keeping them in memory. It ignores Limit and Offset; with StartingAfter it
+// begins after that payment. After an error the output is incomplete or empty. If the file takes
+// longer than 90 seconds, set your own Config.HTTP.
 //
 // Errors: rate_limited while other files are being read.
 func (c *Client) ExportPayments(ctx context.Context, f PaymentFilter, to io.Writer) error {
+	f.Limit, f.Offset = 0, 0
 	query := f.query()
-	query.Set("format", "csv")
 	if f.CSVDecimal != "" {
 		query.Set("decimal", f.CSVDecimal)
 	}
-	_, err := c.do(ctx, request{method: http.MethodGet, path: "/payments", query: query}, to)
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/payments/export", query: query}, to)
 	return err
 }
 

@@ -12,6 +12,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(realpath -m "${1:-$made/dist}")
 epoch=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 
+if [ "$dist" != "$made/dist" ] && [ -n "$(ls -A "$dist" 2>/dev/null)" ]; then die "$dist is not empty: name a new directory"; fi
 rm -rf "$dist"
 mkdir -p "$dist"
 

@@ -281,9 +281,7 @@ func handle[I, O any](a *API, op huma.Operation, need access, handler func(conte
 		}
 		return nil, wire.Show(ctx, a.log, err)
 	})
-	if op.Metadata[wire.OwnKey] == nil {
-		wire.Close(a.huma.OpenAPI().Components.Schemas, a.bodyOf(op))
-	}
+	wire.Close(a.huma.OpenAPI().Components.Schemas, a.bodyOf(op), op.Metadata[wire.OwnKey])
 }
 
 // bodyOf is the schema of a registered operation's body, nil for none.

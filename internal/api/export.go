@@ -13,12 +13,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/message"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
-	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
@@ -30,17 +29,36 @@ const (
 	readTime = time.Minute
 )
 
+type exportIn struct {
+	Filter
+	Behind string `query:"startingAfter" doc:"The id of a payment: the file begins after it, as when a file before it broke off"`
+	Sheet
+}
+
+// Resolve reads the filter and the cursor.
+func (in *exportIn) Resolve(ctx huma.Context) []error {
+	issues := append(in.Filter.Resolve(ctx), checkCursor(lists.CursorParam, in.Behind)...)
+	in.filter.After = in.Behind
+	return issues
+}
+
+// file is the response of an operation that sends a file.
+func file(kind string) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {Description: "A file", Content: map[string]*huma.MediaType{
+		kind: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+	}}}
+}
+
 // exportPayments sends all payments that a filter selects as CSV (RFC 4180), one page in memory at a time.
 // Before the first byte it fails like any call; after it, the reply is cut off, so nobody mistakes a part
 // for the whole.
 //
 // Errors: rate_limited if the merchant has too many exports running, invalid_request.
-func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Scope, in *listIn) (*huma.StreamResponse, error) {
+func (a *API) exportPayments(ctx context.Context, call Call, in *exportIn) (*huma.StreamResponse, error) {
 	f := in.filter
-	f.Offset = 0
-	first, err := a.uses.Payments.ListFrom(ctx, scope, f)
+	first, err := a.uses.Payments.ListFrom(ctx, call.Scope, f)
 	if err != nil {
-		return nil, in.Named(err)
+		return nil, err
 	}
 	if !a.exports.Acquire(call.Merchant, 1) {
 		call.reply["Retry-After"] = []string{"5"}
@@ -70,7 +88,7 @@ func (a *API) exportPayments(ctx context.Context, call Call, scope merchants.Sco
 				break
 			}
 			f.After = page[len(page)-1].ID
-			page, err = a.uses.Payments.ListFrom(ctx, scope, f)
+			page, err = a.uses.Payments.ListFrom(ctx, call.Scope, f)
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -165,13 +183,5 @@ func (c csvColumn) of(v reflect.Value, sheet statement.Sheet) string {
 
 // Sheet asks for a CSV file that a spreadsheet opens.
 type Sheet struct {
-	Decimal string `query:"decimal" enum:"point,comma" doc:"With format=csv, a file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"`
-}
-
-// Resolve refuses a sheet for what is no CSV file.
-func (in *Sheet) Resolve(ctx huma.Context) []error {
-	if ctx.Query("format") == "csv" || in.Decimal != string(statement.ForPoints) && in.Decimal != string(statement.ForCommas) {
-		return nil
-	}
-	return []error{wire.Coded(problem.InvalidRequest, "decimal", "decimal is for CSV files: send format=csv with it, or leave it out")}
+	Decimal string `query:"decimal" enum:"point,comma" doc:"A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"`
 }

@@ -128,7 +128,7 @@ type linksOut struct {
 type changeLinkIn struct {
 	ID   string `path:"id"`
 	Body struct {
-		Status    string `json:"status,omitempty" enum:"open,closed" doc:"closed: nobody can begin to pay any more, while payments under way go on; open: opens a closed or expired link again"`
+		Status    string `json:"status,omitempty" enum:"open,closed" doc:"closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again"`
 		ExpiresAt string `json:"expiresAt,omitempty" maxLength:"40" format:"date-time" doc:"Its new end, at most 366 days from now"`
 	}
 	expires time.Time
@@ -152,7 +152,7 @@ func (in *changeLinkIn) Resolve(huma.Context) []error {
 func (a *API) linkRoutes() {
 	tags := []string{"Payment links"}
 	handle(a, huma.Operation{OperationID: "createPaymentLink", Method: http.MethodPost, Path: "/payment-links", Tags: tags,
-		Summary: "Make a payment link", DefaultStatus: http.StatusCreated, Description: "An address at which shoppers pay, once or up to a number of times. Each of them chooses the method on our page."},
+		Summary: "Make a payment link", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: wire.OwnRefused}, Description: "An address at which shoppers pay, once or up to a number of times. Each of them chooses the method on our page."},
 		toCharge, a.createLink)
 	handle(a, huma.Operation{OperationID: "listPaymentLinks", Method: http.MethodGet, Path: "/payment-links", Tags: tags,
 		Summary: "List payment links, newest first"}, toRead, inShop(a, a.links))

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/api/openapi"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
 )
 
 func (a *API) routes() {
@@ -23,6 +25,18 @@ func (a *API) routes() {
 	a.refundRoutes()
 	a.claimRoutes()
 	a.settlementRoutes()
+	a.checkOpen()
+}
+
+// checkOpen panics if a body in which a shop may send fields of its own has a schema of one that refuses unknown fields.
+func (a *API) checkOpen() {
+	for path, item := range a.huma.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Post, item.Patch, item.Put, item.Delete} {
+			if op != nil && op.Metadata[wire.OwnKey] == wire.OwnIgnored && wire.Closed(a.huma.OpenAPI().Components.Schemas, a.bodyOf(*op)) {
+				panic("api: " + op.OperationID + " of " + path + " shares a schema with a body that refuses unknown fields")
+			}
+		}
+	}
 }
 
 // publish serves the OpenAPI document (VER-2), made on the first request.
@@ -50,12 +64,31 @@ func loosened(paths, schemas map[string]any) {
 			country["maxLength"] = 3
 		}
 	}
-	for body, fields := range map[string][]string{"PaymentBody": {"amount"}, "LinkBody": {"amount"}, "OpenAmountBody": {"min", "max"}} {
+	for body, fields := range map[string][]string{"PaymentBody": {"amount"}, "LinkBody": {"amount"}, "OpenAmountBody": {"min", "max"}, "InstallmentsBody": {"min"}} {
 		for _, field := range fields {
 			if amount, ok := dig(schemas, body, "properties", field); ok {
 				properties, _ := dig(schemas, body, "properties")
 				properties[field] = map[string]any{"type": "number", "format": "double", "description": description(amount), "exclusiveMinimum": 0, "examples": []any{25.5}}
 			}
+		}
+	}
+	for _, path := range []string{"/payments", "/payments/export", "/transactions", "/withdrawals/quote"} {
+		operation, _ := dig(paths, path, "get")
+		parameters, _ := operation["parameters"].([]any)
+		for _, p := range parameters {
+			if p, _ := p.(map[string]any); p["name"] == "amount" {
+				p["schema"] = map[string]any{"type": "number", "format": "double", "exclusiveMinimum": 0, "examples": []any{25.5}}
+			}
+		}
+	}
+	for _, of := range []string{"DeliveryDetail", "Received"} {
+		if properties, ok := dig(schemas, of, "properties"); ok {
+			properties["payload"] = map[string]any{"$ref": "#/components/schemas/Event", "description": description(properties["payload"])}
+		}
+	}
+	if properties, ok := dig(schemas, "EditInBody", "properties"); ok {
+		properties["authentication"] = map[string]any{
+			"anyOf": []any{map[string]any{"$ref": "#/components/schemas/AuthenticationBody"}, map[string]any{"type": "null"}}, "description": description(properties["authentication"]),
 		}
 	}
 	publishSessions(schemas)

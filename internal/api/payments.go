@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -30,21 +29,22 @@ import (
 
 // PaymentBody creates a payment (PAY-1).
 type PaymentBody struct {
-	Amount          Amount `json:"amount"`
-	Currency        string `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
-	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
-	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
-	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
-	UserEmail       string `json:"userEmail,omitempty" maxLength:"254"`
-	UserName        string `json:"userName,omitempty" maxLength:"120"`
-	UserPhone       string `json:"userPhone,omitempty" text:"number" maxLength:"40" example:"+5511987654321" doc:"With the country code. Some providers take no payment without it"`
-	UserIP          string `json:"userIp,omitempty" maxLength:"45"`
-	DocumentID      string `json:"documentId,omitempty" text:"number" maxLength:"40" doc:"The buyer's document, where the method needs one"`
-	MerchantOrderID string `json:"merchantOrderId,omitempty" maxLength:"120"`
-	HostedCheckout  bool   `json:"hostedCheckout,omitempty"`
-	ReturnURL       string `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only: a page on the web, or an app whose scheme the shop registered"`
-	MerchantID      string `json:"merchantId,omitempty" maxLength:"40"`
-	ShopID          string `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
+	Amount          Amount              `json:"amount"`
+	Currency        string              `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
+	PaymentMethodID string              `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
+	PaymentMethod   string              `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
+	Country         string              `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
+	UserEmail       string              `json:"userEmail,omitempty" maxLength:"254"`
+	UserName        string              `json:"userName,omitempty" maxLength:"120"`
+	UserPhone       string              `json:"userPhone,omitempty" text:"number" maxLength:"40" example:"+5511987654321" doc:"With the country code. Some providers take no payment without it"`
+	UserIP          string              `json:"userIp,omitempty" maxLength:"45"`
+	DocumentID      string              `json:"documentId,omitempty" text:"number" maxLength:"40" doc:"The buyer's document, where the method needs one"`
+	Customer        PaymentCustomerBody `json:"customer,omitempty" doc:"The shopper, named as in a checkout session: it supplies userEmail, userName, userPhone and documentId if they are absent"`
+	MerchantOrderID string              `json:"merchantOrderId,omitempty" maxLength:"120"`
+	HostedCheckout  bool                `json:"hostedCheckout,omitempty"`
+	ReturnURL       string              `json:"returnUrl,omitempty" maxLength:"2048" doc:"With hostedCheckout only: a page on the web, or an app whose scheme the shop registered"`
+	MerchantID      string              `json:"merchantId,omitempty" maxLength:"40"`
+	ShopID          string              `json:"shopId,omitempty" maxLength:"40" doc:"With credentials of the whole merchant"`
 	PurchaseBody
 	Installments *InstallmentsBody `json:"installments,omitempty" doc:"How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing"`
 
@@ -58,6 +58,9 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		if err != nil {
 			issues = append(issues, err)
 		}
+	}
+	if issues = checkCustomer(prefix.With("customer"), b.Customer.fields()); len(issues) == 0 {
+		b.adopt()
 	}
 	for _, issue := range b.price(ctx, prefix) {
 		add(issue)
@@ -80,6 +83,15 @@ func (b *PaymentBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		add(wire.Coded(problem.InvalidRequest, prefix.With("returnUrl"), returnIssue))
 	}
 	return issues
+}
+
+// adopt copies customer fields that a payment names differently.
+func (b *PaymentBody) adopt() {
+	c := b.Customer
+	b.UserEmail = cmp.Or(b.UserEmail, c.Email)
+	b.UserName = cmp.Or(b.UserName, fullName(c.FirstName, c.LastName))
+	b.UserPhone = cmp.Or(b.UserPhone, c.Phone)
+	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
 }
 
 // price reads the amount and everything else in its currency, and returns the issues.
@@ -161,8 +173,8 @@ func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 	return issues
 }
 
-type listIn struct {
-	wire.Page
+// Filter chooses payments of a shop.
+type Filter struct {
 	Status          wire.Word[pay.Status] `query:"status" doc:"One of the seven statuses"`
 	PaymentMethodID string                `query:"paymentMethodId"`
 	Catalog
@@ -171,31 +183,46 @@ type listIn struct {
 	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
 	Currency        string `query:"currency" doc:"ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	wire.Span
-	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
-	Sheet
 	filter lists.PaymentFilter
 }
 
-// Resolve reads the filter.
-func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
-	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx), in.Sheet.Resolve(ctx))
+// Resolve reads the filter. A type that embeds this one and has its own Resolve calls it.
+func (in *Filter) Resolve(ctx huma.Context) (issues []error) {
+	issues = in.Catalog.Resolve(ctx)
 	in.filter = lists.PaymentFilter{
-		Page: in.Rows(), Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
+		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
 	}
 	if in.Email != "" && !isEmail(in.Email) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "email", "email"+emailIssue))
 	}
 	issues = append(issues, in.price(ctx)...)
-	if after := in.filter.After; after != "" && !strings.HasPrefix(after, pay.PaymentPrefix) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, in.CursorParam(), in.CursorParam()+" must be the id of a payment: send the nextCursor of the page before"))
-	}
 	issues = append(issues, in.Span.Resolve(ctx)...)
 	in.filter.Span = in.Time()
 	return issues
 }
 
+type listIn struct {
+	wire.Page
+	Filter
+}
+
+// Resolve reads the filter and the page.
+func (in *listIn) Resolve(ctx huma.Context) []error {
+	issues := slices.Concat(in.Page.Resolve(ctx), in.Filter.Resolve(ctx))
+	in.filter.Page = in.Rows()
+	return append(issues, checkCursor(in.CursorParam(), in.filter.After)...)
+}
+
+// checkCursor returns an issue if a cursor is no id of a payment.
+func checkCursor(param, after string) []error {
+	if after == "" || strings.HasPrefix(after, pay.PaymentPrefix) {
+		return nil
+	}
+	return []error{wire.Coded(problem.InvalidRequest, param, param+" must be the id of a payment: send the nextCursor of the page before")}
+}
+
 // price reads the amount and its currency.
-func (in *listIn) price(ctx huma.Context) []error {
+func (in *Filter) price(ctx huma.Context) []error {
 	if in.Amount == "" && in.Currency == "" {
 		return nil
 	}
@@ -216,9 +243,11 @@ func (in *listIn) price(ctx huma.Context) []error {
 	return nil
 }
 
-type listOutBody struct {
-	Data       []view.Transaction `json:"data"`
-	Pagination wire.Pagination    `json:"pagination"`
+type listOut struct {
+	Body struct {
+		Data       []view.Transaction `json:"data"`
+		Pagination wire.Pagination    `json:"pagination"`
+	}
 }
 
 type getIn struct {
@@ -247,13 +276,15 @@ type simulateOut struct {
 // paymentRoutes registers each endpoint under its name and its legacy alias,
 // which behave identically (PAY-1).
 func (a *API) paymentRoutes() {
+	handle(a, huma.Operation{OperationID: "exportPayments", Method: http.MethodGet, Path: "/payments/export", Tags: []string{"Payments"},
+		Summary: "Export payments as CSV: everything that the filter selects, newest first", Responses: file("text/csv")}, toRead, inShop(a, a.exportPayments))
 	for _, alias := range []struct{ path, suffix string }{{"/payments", "Payment"}, {"/transactions", "Transaction"}} {
 		legacy := alias.path == "/transactions"
 		tags := []string{"Payments"}
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true}}, toCharge, a.createPayment)
+			Summary: "Take a payment", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: wire.OwnIgnored}}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, inShop(a, a.listPayments))
+			Summary: "List payments, newest first"}, toRead, inShop(a, a.listPayments))
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
 			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, inShop(a, a.getPayment))
 		handle(a, huma.Operation{OperationID: "cancel" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/cancel", Tags: tags, Deprecated: legacy,
@@ -360,31 +391,16 @@ func bodyHash(body []byte, headers string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// listResponses are the responses of a list: JSON or a file.
-func (a *API) listResponses() map[string]*huma.Response {
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[listOutBody](), true, "ListOutBody")
-	return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: schema}, "text/csv": {Schema: &huma.Schema{Type: huma.TypeString}},
-	}}}
-}
-
-func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.StreamResponse, error) {
-	if in.Format == "csv" {
-		return a.exportPayments(ctx, call, call.Scope, in)
-	}
+func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*listOut, error) {
 	list, total, err := a.uses.Payments.List(ctx, call.Scope, in.filter)
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	out := listOutBody{}
-	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
+	out := &listOut{}
+	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
 		func(p pay.Payment) view.Transaction { return view.NewTransaction(&p, a.uses.CheckoutURL) })
-	out.Pagination.TotalCapped = total == lists.MostCounted && in.filter.Capped()
-	return &huma.StreamResponse{Body: func(to huma.Context) {
-		to.SetHeader("Content-Type", "application/json")
-		to.SetStatus(http.StatusOK)
-		_ = a.huma.Marshal(to.BodyWriter(), "application/json", out) // the client may have gone
-	}}, nil
+	out.Body.Pagination.TotalCapped = total == lists.MostCounted && in.filter.Capped()
+	return out, nil
 }
 
 func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {

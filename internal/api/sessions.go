@@ -47,6 +47,23 @@ func (c *CustomerBody) fields() []field {
 	}
 }
 
+// fullName joins names. The two longest together have one letter more than a buyer's name may have: it is cut off.
+func fullName(first, last string) string {
+	name := []rune(strings.TrimSpace(first + " " + last))
+	return string(name[:min(len(name), pay.MaxBuyerName)])
+}
+
+// PaymentCustomerBody is the shopper of a payment, named as in a session. All fields are optional.
+type PaymentCustomerBody CustomerBody
+
+func (c *PaymentCustomerBody) fields() []field {
+	all := (*CustomerBody)(c).fields()
+	for i := range all {
+		all[i].required = false
+	}
+	return all
+}
+
 // checkCustomer trims the fields of a customer at path and returns the issues.
 func checkCustomer(path string, fields []field) (issues []error) {
 	for _, f := range fields {
@@ -81,15 +98,6 @@ type SessionBody struct {
 	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it supplies userEmail, userName, userPhone and documentId if they are absent"`
 }
 
-// adopt copies customer fields that a payment names differently.
-func (b *SessionBody) adopt() {
-	c := &b.Customer
-	b.UserEmail = cmp.Or(b.UserEmail, c.Email)
-	b.UserName = cmp.Or(b.UserName, strings.TrimSpace(c.FirstName+" "+c.LastName))
-	b.UserPhone = cmp.Or(b.UserPhone, c.Phone)
-	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
-}
-
 // unread are fields of a payment that were sent without a paymentMethodId: the customer's are in customer.
 func (b *SessionBody) unread() (names []string) {
 	for name, sent := range map[string]bool{
@@ -111,14 +119,8 @@ func (b *SessionBody) Resolve(ctx huma.Context, prefix *huma.PathBuffer) (issues
 		}
 	}
 	if b.PaymentMethodID != "" {
-		given := b.Customer.fields()
-		for i := range given {
-			given[i].required = false
-		}
-		if issues = checkCustomer(prefix.With("customer"), given); len(issues) == 0 {
-			b.adopt()
-		}
-		return append(issues, b.PaymentBody.Resolve(ctx, prefix)...)
+		b.PaymentBody.Customer = PaymentCustomerBody(b.Customer)
+		return b.PaymentBody.Resolve(ctx, prefix)
 	}
 	issues = b.price(ctx, prefix)
 	if len(b.Expand) > 0 {
@@ -163,12 +165,24 @@ type SelectBody struct {
 // SelectCustomerBody is the customer's corrections.
 type SelectCustomerBody struct {
 	Email      string `json:"email,omitempty"`
-	FullName   string `json:"fullName,omitempty"`
+	FullName   string `json:"fullName,omitempty" doc:"Or firstName and lastName"`
+	FirstName  string `json:"firstName,omitempty" doc:"With lastName"`
+	LastName   string `json:"lastName,omitempty" doc:"With firstName"`
+	Phone      string `json:"phone,omitempty" text:"number" doc:"With the country code" example:"+5511987654321"`
 	DocumentID string `json:"documentId,omitempty" text:"number" doc:"Where the method needs one and the session has none"`
 }
 
 func (c *SelectCustomerBody) fields() []field {
-	return []field{{"email", &c.Email, pay.MaxEmail, false}, {"fullName", &c.FullName, pay.MaxBuyerName, false}, {"documentId", &c.DocumentID, pay.MaxDocument, false}}
+	named := c.FirstName != "" || c.LastName != ""
+	return []field{
+		{"email", &c.Email, pay.MaxEmail, false}, {"fullName", &c.FullName, pay.MaxBuyerName, false}, {"firstName", &c.FirstName, pay.MaxFirstName, named},
+		{"lastName", &c.LastName, pay.MaxLastName, named}, {"phone", &c.Phone, pay.MaxPhone, false}, {"documentId", &c.DocumentID, pay.MaxDocument, false},
+	}
+}
+
+// typed is the shopper as the corrections say.
+func (c *SelectCustomerBody) typed() pay.Buyer {
+	return pay.Buyer{Email: c.Email, Name: cmp.Or(c.FullName, fullName(c.FirstName, c.LastName)), Phone: c.Phone, Document: c.DocumentID}
 }
 
 // Resolve checks what a schema cannot say.
@@ -189,13 +203,13 @@ type selectOut struct{ Body view.Selected }
 func (a *API) sessionRoutes() {
 	tags := []string{"Checkout"}
 	handle(a, huma.Operation{OperationID: "createCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions", Tags: tags,
-		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: true},
+		Summary: "Open a hosted checkout", DefaultStatus: http.StatusCreated, Metadata: map[string]any{wire.OwnKey: wire.OwnIgnored},
 		Description: "Without a paymentMethodId the customer chooses the method on our page (selector mode). With one this is POST /payments with hostedCheckout (one-shot mode)."},
 		toCharge, a.createSession)
 	handle(a, huma.Operation{OperationID: "getCheckoutSession", Method: http.MethodGet, Path: "/checkout/sessions/{token}", Tags: tags,
 		Summary: "Read a checkout session", Description: "The token is the credential. While the customer may choose, methods lists what can be chosen.", Metadata: map[string]any{browserKey: true}}, open, a.readSession)
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
-		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: true, browserKey: true}},
+		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: wire.OwnIgnored, browserKey: true}},
 		open, a.selectMethod)
 }
 
@@ -262,10 +276,10 @@ func (a *API) sessionMethods(s pay.Session) []view.SessionMethod {
 }
 
 func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selectOut, error) {
-	c := in.Body.Customer
+	typed := in.Body.Customer.typed()
+	typed.IP = call.ClientIP
 	_, p, err := a.uses.Sessions.SelectMethod(ctx, in.Token, payments.Choice{
-		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID,
-		Typed: pay.Buyer{Email: c.Email, Name: c.FullName, Document: c.DocumentID, IP: call.ClientIP},
+		PaymentMethodID: in.Body.PaymentMethodID, RequestID: call.RequestID, Typed: typed,
 	})
 	if needed, ok := errors.AsType[*problem.Error](err); ok && needed.Param == "documentId" {
 		return nil, customerLacks("customer.documentId", needed.Reason)
@@ -307,7 +321,9 @@ func publishSessions(schemas map[string]any) {
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
 		method["description"] = "From the catalog, for one-shot mode; if absent, the customer chooses"
 	}
-	for name, fields := range map[string][]field{"CustomerBody": new(CustomerBody).fields(), "SelectCustomerBody": new(SelectCustomerBody).fields()} {
+	for name, fields := range map[string][]field{
+		"CustomerBody": new(CustomerBody).fields(), "PaymentCustomerBody": new(PaymentCustomerBody).fields(), "SelectCustomerBody": new(SelectCustomerBody).fields(),
+	} {
 		customer, _ := schemas[name].(map[string]any)
 		properties, _ := customer["properties"].(map[string]any)
 		required := []string{}

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -53,6 +54,14 @@ type settlementReportIn struct {
 	ID     string `path:"id"`
 	Format string `query:"format" enum:"pdf,csv,json" default:"pdf"`
 	Sheet
+}
+
+// Resolve refuses a sheet for what is no CSV file.
+func (in *settlementReportIn) Resolve(huma.Context) []error {
+	if in.Format == "csv" || in.Decimal == "" {
+		return nil
+	}
+	return []error{wire.Coded(problem.InvalidRequest, "decimal", "decimal is for CSV files: send format=csv with it, or leave it out")}
 }
 
 type settlementReport struct {

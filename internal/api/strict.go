@@ -100,7 +100,8 @@ func unclear(op *huma.Operation, header http.Header) error {
 
 // about is the known part of an operation's body.
 func (a *API) about(ctx huma.Context, strict bool) wire.Help {
-	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict, Open: ctx.Operation().Metadata[wire.OwnKey] != nil}
+	own := ctx.Operation().Metadata[wire.OwnKey]
+	help := wire.Help{About: aboutCustomer, Schemas: a.huma.OpenAPI().Components.Schemas, Strict: strict || own == wire.OwnRefused, Open: own != nil}
 	if body := ctx.Operation().RequestBody; body != nil && body.Content["application/json"] != nil {
 		help.Body = body.Content["application/json"].Schema
 	}

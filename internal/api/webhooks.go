@@ -64,6 +64,8 @@ func (m maybeAuthentication) credentials() *appwebhooks.Credentials {
 
 type subscriptionOut struct{ Body view.Subscription }
 
+type createdSubscriptionOut struct{ Body view.CreatedSubscription }
+
 // Absent or null fields stay unchanged, but authentication: null takes it away.
 type editIn struct {
 	ID string `path:"id"`
@@ -119,7 +121,7 @@ func (a *API) webhookRoutes() {
 	a.deliveryRoutes(tags)
 }
 
-func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subscriptionOut, error) {
+func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*createdSubscriptionOut, error) {
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
@@ -130,9 +132,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 	if err != nil {
 		return nil, err
 	}
-	out := &subscriptionOut{view.NewSubscription(sub)}
-	out.Body.Secret = secret
-	return out, nil
+	return &createdSubscriptionOut{view.CreatedSubscription{Subscription: view.NewSubscription(sub), Secret: secret}}, nil
 }
 
 func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn) (*subscriptionsOut, error) {

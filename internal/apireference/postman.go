@@ -181,13 +181,16 @@ func (d document) places() map[string]place {
 	return all
 }
 
-// variableOf names the variable of a path's parameter: the id below /payments is paymentId.
+// variableOf names the variable of a path's parameter: the id below /payment-links is paymentLinkId.
 func variableOf(above, parameter string) string {
 	if parameter != "id" {
 		return parameter
 	}
-	last := above[strings.LastIndexByte(above, '/')+1:]
-	return strings.TrimSuffix(last, "s") + "Id"
+	first, more, hyphen := strings.Cut(strings.TrimSuffix(above[strings.LastIndexByte(above, '/')+1:], "s"), "-")
+	if hyphen {
+		first += strings.ToUpper(more[:1]) + more[1:]
+	}
+	return first + "Id"
 }
 
 // items are the requests of an operation: one for each example of its body.

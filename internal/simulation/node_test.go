@@ -137,6 +137,12 @@ func (n *node) run() {
 			}
 			return do(w.turns.keeping(ctx))
 		}
+		if next := loop.Next; next != nil {
+			loop.Next = func(ctx context.Context) (time.Time, error) {
+				w.turns.turn(n.name + " asks what is due for " + loop.Name) // who asks at the same moment shares an answer, or waits for the next
+				return next(ctx)
+			}
+		}
 		n.loops.Go(func() {
 			loop.Run(lane(running, loop.Name), log)
 		})

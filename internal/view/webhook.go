@@ -20,13 +20,18 @@ type Subscription struct {
 	Status                  webhooks.SubscriptionStatus `json:"status" enum:"enabled,disabled"`
 	DisabledReason          *string                     `json:"disabledReason"`
 	Description             *string                     `json:"description"`
-	Secret                  string                      `json:"secret,omitempty" doc:"Shown once, when created or rotated"`
 	SecretPreview           string                      `json:"secretPreview"`
 	Authentication          *EndpointAuthentication     `json:"authentication" doc:"What deliveries carry for your gateway, without the secret; null: nothing"`
 	PreviousSecretExpiresAt *Time                       `json:"previousSecretExpiresAt" nullable:"true" doc:"Until then the previous secret signs too"`
 	CreatedAt               Time                        `json:"createdAt"`
 	UpdatedAt               Time                        `json:"updatedAt"`
 	LastDeliveryAt          *Time                       `json:"lastDeliveryAt" nullable:"true" doc:"The last try"`
+}
+
+// CreatedSubscription is a subscription that was made just now.
+type CreatedSubscription struct {
+	Subscription
+	Secret string `json:"secret" doc:"Shown once, here and when it is rotated"`
 }
 
 // EndpointAuthentication is what an endpoint asks of its callers, without the secret.

@@ -25,6 +25,12 @@ const mostNames, mostParams = 20, 200
 // change something are closed.
 const OwnKey = "own"
 
+// The values of OwnKey. A body under OwnRefused is closed, but has parts of one under OwnIgnored, whose schemas are open.
+const (
+	OwnIgnored = "ignored"
+	OwnRefused = "refused"
+)
+
 // CheckQuery checks a query string before any parameter is read: names, parameters sent twice (only one of
 // which would be read), and booleans (ERR-29). Every name of a list's query must be known (ERR-30): a filter under another name
 // would list what nobody asked for, and a page under another name the first one for ever. So must every name where something changes
@@ -52,7 +58,7 @@ func CheckQuery(op *huma.Operation, query string, strict bool, inBody func(name 
 		}
 	}
 	list := slices.Contains(known, "limit")
-	own := op.Metadata[OwnKey] != nil
+	own := op.Metadata[OwnKey] == OwnIgnored
 	closed := list || !own && op.Method != http.MethodGet || slices.Contains(known, "amount")
 	if len(sent) > mostParams {
 		return strict, nil, message.Refusal(problem.InvalidRequest, fmt.Sprintf("the query string has more than %d parameters: leave out what is not ours", mostParams))

@@ -87,6 +87,7 @@ var refused = map[string]struct{ values, reason string }{
 	"a misspelt value":  {`{masterKey: {existingSecret: a}, replica: 3}`, "replica"},
 	"a secret in clear": {`{masterKey: {existingSecret: a}, secretFiles: {smtp-password: {secret: a, key: b}}}`, "smtp-password"},
 	"no host":           {`{masterKey: {existingSecret: a}, ingress: {enabled: true}}`, "host"},
+	"nobody to scrape":  {`{masterKey: {existingSecret: a}, networkPolicy: {enabled: true}, serviceMonitor: {enabled: true}}`, "internalFrom"},
 	"no time to end":    {`{masterKey: {existingSecret: a}, terminationGracePeriodSeconds: 10}`, "terminationGracePeriodSeconds"},
 }
 
@@ -323,6 +324,12 @@ func (m *manifests) fit() {
 				if !slices.Contains(ports, p.Port.StrVal) {
 					m.t.Errorf("a policy names the port %s, and the pods have %v", p.Port, ports)
 				}
+			}
+			tested := slices.ContainsFunc(rule.From, func(from networking.NetworkPolicyPeer) bool {
+				return from.PodSelector != nil && selects(from.PodSelector.MatchLabels, m.tests[0].Labels)
+			})
+			if rule.Ports[0].Port.StrVal == "http" && len(rule.From) > 0 && !tested {
+				m.t.Errorf("a policy keeps helm test out: %v", rule.From)
 			}
 		}
 	}

@@ -140,6 +140,15 @@ func TestInstallScriptRefuses(t *testing.T) {
 		}
 		nothingIn(t, home)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.pub")
+	if err := os.WriteFile(empty, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	home, out, err := install(t, signed, os.Getenv("PATH"), "--from", signed.out, "--public-key", empty)
+	if err == nil || !strings.Contains(out, "has no key") {
+		t.Errorf("an empty key: %v\n%s", err, out)
+	}
+	nothingIn(t, home)
 }
 
 // Other systems are told apart by uname alone.

@@ -29,12 +29,12 @@ func newStrange() *strange {
 	})
 	s.HandleFunc("POST /api/v1/payments/{id}/simulate", s.simulate)
 	s.HandleFunc("GET /api/v1/payments", func(w http.ResponseWriter, r *http.Request) { // for ever the same page
-		if r.URL.Query().Get("format") == "csv" {
-			w.Header().Set("Content-Length", "1000")
-			_, _ = io.WriteString(w, "id,status\n")
-			panic(http.ErrAbortHandler)
-		}
 		_, _ = io.WriteString(w, `{"data":[{"id":"TXN-1","amount":1}],"pagination":{"total":9,"limit":1,"offset":0,"pages":9,"nextCursor":"TXN-1"}}`)
+	})
+	s.HandleFunc("GET /api/v1/payments/export", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, "id,status\n")
+		panic(http.ErrAbortHandler)
 	})
 	s.HandleFunc("POST /api/v1/payments", s.create)
 	return s

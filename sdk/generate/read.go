@@ -78,7 +78,7 @@ func readDocument(text []byte) (service, error) {
 	slices.SortFunc(s.Enums, func(a, b enum) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range slices.Sorted(maps.Keys(r.Components.Schemas)) {
 		if !core[name] && !r.isPage(name) {
-			s.Schemas = append(s.Schemas, r.schemas(name)...)
+			s.Schemas = append(s.Schemas, r.schema(name))
 		}
 	}
 	slices.SortFunc(s.Schemas, func(a, b schema) int { return strings.Compare(a.Name, b.Name) })
@@ -109,32 +109,19 @@ func (r *reader) isPage(name string) bool {
 	return s != nil && s.Properties["pagination"].Ref != "" && s.Properties["data"].Items != nil
 }
 
-// schemas returns a schema, and with it the one that has the secret.
-func (r *reader) schemas(name string) []schema {
+// schema returns a schema.
+func (r *reader) schema(name string) schema {
 	from := r.Components.Schemas[name]
 	order := from.Order
 	if len(order) == 0 {
 		order = slices.Sorted(maps.Keys(from.Properties))
 	}
-	one := schema{Name: nameOf(name)}
+	one := schema{Name: name}
 	for _, property := range order {
 		of := from.Properties[property]
-		k, replaced := kinds[name+"."+property]
-		if !replaced {
-			k = r.kindOf(of)
-		}
-		one.Fields = append(one.Fields, field{Name: property, Doc: of.Description, Type: k, Required: slices.Contains(from.Required, property)})
+		one.Fields = append(one.Fields, field{Name: property, Doc: of.Description, Type: r.kindOf(of), Required: slices.Contains(from.Required, property)})
 	}
-	if name != secretSchema {
-		return []schema{one}
-	}
-	with := schema{Name: secretName}
-	for _, f := range one.Fields {
-		f.Required = f.Required || f.Name == secretField
-		with.Fields = append(with.Fields, f)
-	}
-	one.Fields = slices.DeleteFunc(slices.Clone(one.Fields), func(f field) bool { return f.Name == secretField })
-	return []schema{one, with}
+	return one
 }
 
 // kindOf returns the kind of a property.
@@ -157,7 +144,7 @@ func (r *reader) kindOf(p property) kind {
 		if refName(p.Ref) == "Event" {
 			return kind{Of: "event"}
 		}
-		return kind{Of: "object", Ref: nameOf(refName(p.Ref))}
+		return kind{Of: "object", Ref: refName(p.Ref)}
 	case len(p.AnyOf) == 2 && p.AnyOf[1].Type == "null":
 		k := r.kindOf(p.AnyOf[0])
 		k.Nullable = true
@@ -185,7 +172,7 @@ func (r *reader) events() []eventGroup {
 	byObject := map[string][]string{}
 	for name, methods := range r.Webhooks {
 		of := methods["post"].Body.Content["application/json"].Schema.Properties["data"].Properties["object"].Ref
-		byObject[nameOf(refName(of))] = append(byObject[nameOf(refName(of))], name)
+		byObject[refName(of)] = append(byObject[refName(of)], name)
 	}
 	var list []eventGroup
 	for _, object := range slices.Sorted(maps.Keys(byObject)) {
@@ -226,7 +213,7 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 		switch {
 		case p.Deprecated || p.Name == "shopId" || p.Name == "": // the last are references: the version and strict
 		case p.In == "query":
-			o.Query = append(o.Query, field{Name: p.Name, Doc: p.Description, Type: queryKind(p.Name, r.kindOf(p.Schema)), Required: p.Required})
+			o.Query = append(o.Query, field{Name: p.Name, Doc: p.Description, Type: r.kindOf(p.Schema), Required: p.Required})
 		case p.Name == "Idempotency-Key":
 			o.Key = true
 		case p.Name == "Sandbox-Simulate":
@@ -238,7 +225,7 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 		}
 	}
 	if c.Body != nil {
-		o.Body, o.Optional = nameOf(refName(c.Body.Content["application/json"].Schema.Ref)), !c.Body.Required
+		o.Body, o.Optional = refName(c.Body.Content["application/json"].Schema.Ref), !c.Body.Required
 	}
 	several := false
 	for status, reply := range c.Responses {
@@ -247,7 +234,7 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 		}
 		several = several || len(reply.Content) > 1
 		if s, found := reply.Content["application/json"]; found {
-			o.Reply, o.Page = r.reply(c.ID, s.Schema.Ref)
+			o.Reply, o.Page = r.reply(s.Schema.Ref)
 		}
 	}
 	if several != (variants[c.ID] != nil) {
@@ -262,24 +249,13 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 	return split(o), nil
 }
 
-// queryKind is the kind of a parameter: an amount is an exact decimal there too.
-func queryKind(name string, k kind) kind {
-	if name == "amount" {
-		k.Of = "number"
-	}
-	return k
-}
-
 // reply returns the schema of a reply, and whether it is a page of them.
-func (r *reader) reply(id, ref string) (string, bool) {
+func (r *reader) reply(ref string) (string, bool) {
 	name := refName(ref)
 	if r.isPage(name) {
-		return nameOf(refName(r.Components.Schemas[name].Properties["data"].Items.Ref)), true
+		return refName(r.Components.Schemas[name].Properties["data"].Items.Ref), true
 	}
-	if id == secretOperation {
-		return secretName, false
-	}
-	return nameOf(name), false
+	return name, false
 }
 
 // split makes the variants of an operation.

@@ -127,8 +127,11 @@ var abouts = map[string]about{
 	"GET /payments": {
 		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` if new payments may arrive meanwhile.\n\n" +
 			"`email` and `amount` find the payment that a shopper asks about. With them, `pagination.total` counts at most 10000 payments, and `pagination.totalCapped` says that there may be more. " +
-			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
-			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON; " +
+			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.",
+		codes: []problem.Code{problem.UnsupportedCurrency},
+	},
+	"GET /payments/export": {
+		text: "All payments that the filter selects as one CSV file, newest first: a column for each field, named as in JSON; " +
 			"the name of a nested field has a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
 			"`decimal` makes the file one for a spreadsheet. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",

@@ -45,6 +45,9 @@ func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(pat
 			return nil, fmt.Errorf("openapi document: %w", err)
 		}
 		d.complete()
+		if err := d.rename(); err != nil {
+			return nil, err
+		}
 		return json.Marshal(d.tree)
 	}
 }

@@ -6,28 +6,50 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// A one-shot session accepts the customer as a selector session does, and the payment has it.
-func TestOneShotSessionTakesTheCustomer(t *testing.T) {
+// The shopper has the same names in a payment, in a session of either mode and in a choice, and the payment has what they say (CHK-29).
+func TestCustomerHasTheSameNamesEverywhere(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		open := func(customer, more string) harness.Reply {
-			return o.Post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+customer+more+`}`)
-		}
 		const whole = `{"firstName":" Ana ","lastName":"Silva","email":"ana@example.com","phone":"+5511987654321","documentId":"52998224725"}`
-		p := o.Get(t, "/payments/"+open(whole, "").Want(t, http.StatusCreated).Text(t, "sessionId"))
-		if p.Text(t, "userEmail") != "ana@example.com" || p.Text(t, "userName") != "Ana Silva" {
-			t.Errorf("the customer is not on the payment: %s", p)
-		}
-		p = o.Get(t, "/payments/"+open(whole, `,"userEmail":"eva@example.com"`).Want(t, http.StatusCreated).Text(t, "sessionId"))
-		if p.Text(t, "userEmail") != "eva@example.com" {
-			t.Errorf("userEmail does not win over customer.email: %s", p)
-		}
-		if r := open(`{"email":"ana","documentId":"52998224725"}`, ""); r.Text(t, "error.param") != "customer.email" {
-			t.Errorf("a bad e-mail returns %s, want param customer.email", r)
+		const eva = `{"firstName":"Eva","lastName":"Paz","email":"eva@example.com","phone":"+5511987654322"}`
+		for where, open := range map[string]func(customer, more string) (r harness.Reply, id string){
+			"a payment":          func(c, more string) (harness.Reply, string) { return o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "transactionId" },
+			"a one-shot session": func(c, more string) (harness.Reply, string) { return o.Post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "sessionId" },
+			"a choice": func(c, _ string) (harness.Reply, string) {
+				token := o.Session(t, `{"amount":25.5,"customer":`+eva+`}`)
+				return o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","customer":`+c+`}`), "transactionId"
+			},
+		} {
+			r, id := open(whole, "")
+			p := o.Get(t, "/payments/"+r.Want(t, http.StatusCreated).Text(t, id))
+			phone, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: p.Text(t, "id")})
+			harness.Must(t, err)
+			if p.Text(t, "userEmail") != "ana@example.com" || p.Text(t, "userName") != "Ana Silva" || p.Text(t, "documentId") != "52998224725" || phone.Payments[0].Order.Buyer.Phone != "+5511987654321" {
+				t.Errorf("of the customer of %s the payment has %s and the phone %s", where, p, phone.Payments[0].Order.Buyer.Phone)
+			}
+			if r, _ := open(`{"email":"ana","documentId":"52998224725"}`, ""); r.Text(t, "error.param") != "customer.email" {
+				t.Errorf("a bad e-mail of %s returns %s, want param customer.email", where, r)
+			}
+			long := strings.Repeat("é", 60)
+			r, id = open(`{"firstName":"`+long+`","lastName":"`+long+`","documentId":"52998224725"}`, "")
+			if p = o.Get(t, "/payments/"+r.Want(t, http.StatusCreated).Text(t, id)); len([]rune(p.Text(t, "userName"))) != pay.MaxBuyerName {
+				t.Errorf("the longest names of %s make %s", where, p)
+			}
+			if where == "a choice" {
+				r, _ := open(`{"firstName":"Ana","documentId":"52998224725"}`, "")
+				r.Refused(t, "400 invalid_request invalid_request_error param=customer.lastName issues=customer.lastName missing=customer.lastName")
+				continue
+			}
+			r, id = open(whole, `,"userEmail":"eva@example.com"`)
+			if p = o.Get(t, "/payments/"+r.Want(t, http.StatusCreated).Text(t, id)); p.Text(t, "userEmail") != "eva@example.com" {
+				t.Errorf("userEmail of %s does not win over customer.email: %s", where, p)
+			}
 		}
 	})
 }

@@ -348,9 +348,9 @@ func TestDocumentIsInPlainEnglish(t *testing.T) {
 			}
 		}
 		for place, want := range map[string]string{
-			"components.headers.RateLimit-Limit.description":                  "Requests that may be sent at once: the burst. Absent if limits are off.",
-			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered",
-			"components.schemas.MethodFee.properties.percent.description":     "Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price",
+			"components.headers.RateLimit-Limit.description":                             "Requests that may be sent at once: the burst. Absent if limits are off.",
+			"components.schemas.CheckoutSessionRequest.properties.returnUrl.description": "Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered",
+			"components.schemas.MethodFee.properties.percent.description":                "Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price",
 		} {
 			if got, _ := harness.At(s.Spec.Tree, place); got != want {
 				t.Errorf("%s is %v, want %s", place, got, want)

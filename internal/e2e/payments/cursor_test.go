@@ -155,10 +155,11 @@ func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
 			"amount=1&currency=XYZ": "currency", "amount=1.5&currency=CLP": "amount", "currency=BRL": "currency", "method=gold": "method", "method=sbx_pix": "method",
 			"from=2026-11-02&to=2026-11-01": "from",
 		} {
-			for _, path := range []string{"/payments?", "/transactions?", "/payments?format=csv&"} {
+			for _, path := range []string{"/payments?", "/transactions?", "/payments/export?"} {
 				o.Get(t, path+query).Refused(t, "400 invalid_request invalid_request_error param="+param+" issues="+param)
 			}
 		}
+		o.Get(t, "/payments/export?amount=1&currency=KWD").Refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
 		o.Get(t, "/payments?amount=1&currency=KWD").Refused(t, "400 unsupported_currency invalid_request_error param=currency issues=currency")
 		o.Get(t, "/payment-methods?method=gold").Refused(t, "400 invalid_request invalid_request_error param=method issues=method")
 		for _, path := range []string{"/events", "/settlements", "/withdrawals", "/webhooks/" + o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id") + "/deliveries"} {
@@ -223,7 +224,7 @@ func TestPaymentsAreExported(t *testing.T) {
 		o.Create(t, `{"amount":9,"paymentMethodId":"sbx_pse"}`)
 		file := func(query string) [][]string {
 			t.Helper()
-			status, header, body := harness.Download(t, o, "/payments?format=csv"+query)
+			status, header, body := harness.Download(t, o, "/payments/export?"+query)
 			if status != http.StatusOK || header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(header.Get("Content-Disposition"), "payments.csv") {
 				t.Fatalf("want a CSV file, got %d %v: %s", status, header, body)
 			}
@@ -232,7 +233,7 @@ func TestPaymentsAreExported(t *testing.T) {
 			return rows
 		}
 		all := harness.IDs(t, o.Get(t, "/payments"))
-		rows := file("&limit=1&offset=3")
+		rows := file("")
 		if len(rows) != len(all)+1 {
 			t.Fatalf("the file has %d rows, want %d payments and a header", len(rows), len(all))
 		}
@@ -261,7 +262,7 @@ func TestPaymentsAreExported(t *testing.T) {
 			t.Errorf("a payment that did not fail has the failure %q", failure)
 		}
 		for decimal, separator := range map[string]string{"point": ",", "comma": ";"} {
-			_, _, body := harness.Download(t, o, "/payments?format=csv&merchantOrderId=plain&decimal="+decimal)
+			_, _, body := harness.Download(t, o, "/payments/export?merchantOrderId=plain&decimal="+decimal)
 			sheet := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(body), "\ufeff")))
 			sheet.Comma = rune(separator[0])
 			read, err := sheet.ReadAll()
@@ -274,15 +275,15 @@ func TestPaymentsAreExported(t *testing.T) {
 				t.Errorf("with a decimal %s the fees are %s, want %s: %.40q", decimal, got, want, body)
 			}
 		}
-		o.Get(t, "/payments?decimal=comma").Refused(t, "400 invalid_request invalid_request_error param=decimal issues=decimal")
-		if n := len(file("&status=pending")); n != 2 {
+		o.Get(t, "/payments/export?decimal=tab").Refused(t, "400 invalid_request invalid_request_error param=decimal issues=decimal")
+		if n := len(file("status=pending")); n != 2 {
 			t.Errorf("the file of pending payments has %d rows, want one payment and a header", n)
 		}
-		if n := len(file("&startingAfter=" + all[2])); n != 4 {
+		if n := len(file("startingAfter=" + all[2])); n != 4 {
 			t.Errorf("the file after the third payment has %d rows, want 3 payments and a header", n)
 		}
-		o.Get(t, "/payments?format=xlsx").Refused(t, "400 invalid_request invalid_request_error param=format issues=format")
-		o.Get(t, "/payments?format=csv&startingAfter=TXN-1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
+		o.Get(t, "/payments/export?startingAfter=evt_1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter issues=startingAfter")
+		o.Get(t, "/payments/export?startingAfter=TXN-1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
 	})
 }
 

@@ -84,7 +84,7 @@ var events = []eventRow{
 	{kind: LinkPaid, since: NewestEvents,
 		meaning: "A payment of a payment link was completed: `data.object.transactionId` says which, and `paid` how many are. It comes beside that payment's own payment.completed."},
 	{kind: LinkClosed, since: NewestEvents,
-		meaning: "Nobody can begin to pay with a payment link any more: `status` says whether it was used, expired, or the shop closed it. A payment that is under way can still be completed."},
+		meaning: "A payment link has ended, and nobody can begin to pay with it: `status` says whether it was used, expired, or the shop closed it. A payment that is under way can still be completed."},
 }
 
 // rows has the events by their type.

@@ -26,15 +26,29 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{ if or .Values.metrics .Values.admin .Values.console }}yes{{ end }}
 {{- end }}
 
+{{- define "cascada.settings" -}}
+{{- $own := dict "listen" "0.0.0.0:8080" "demo" false "master-key-file" "/run/secrets/cascada/master-key" }}
+{{- if .Values.postgres.existingSecret }}{{ $_ := set $own "database-file" "/run/secrets/cascada/database" }}{{ else }}{{ $_ := set $own "database" "sqlite:/data/cascada.db" }}{{ end }}
+{{- if .Values.metrics }}{{ $_ := set $own "metrics" "0.0.0.0:9464" }}{{ end }}
+{{- if .Values.admin }}{{ $_ := set $own "admin" "0.0.0.0:9465" }}{{ end }}
+{{- if .Values.console }}{{ $_ := set $own "console" "0.0.0.0:9466" }}{{ end }}
+{{- range $setting, $from := .Values.secretFiles }}{{ $_ := set $own $setting (print "/run/secrets/cascada/" (trimSuffix "-file" $setting)) }}{{ end }}
+{{- toYaml (merge $own .Values.settings) }}
+{{- end }}
+
+{{- define "cascada.settingsName" -}}
+{{ include "cascada.name" . }}-{{ include "cascada.settings" . | sha256sum | trunc 10 }}
+{{- end }}
+
 {{- /* The pods, the same for both kinds of databases. */ -}}
 {{- define "cascada.pod" -}}
 metadata:
   labels:
     {{- include "cascada.labels" . | nindent 4 }}
     {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
-  annotations:
-    checksum/settings: {{ include (print $.Template.BasePath "/settings.yaml") . | sha256sum }}
-    {{- with .Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+  {{- with .Values.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   serviceAccountName: {{ include "cascada.account" . }}
   automountServiceAccountToken: false
@@ -122,7 +136,7 @@ spec:
     - {name: data, mountPath: /data}
   volumes:
   - name: settings
-    configMap: {name: {{ include "cascada.name" . }}}
+    configMap: {name: {{ include "cascada.settingsName" . }}}
   - name: secrets
     projected:
       defaultMode: 0440

@@ -250,6 +250,15 @@ test("the service is down when the cart is completed: the payment is not called 
   assert.equal((await cart.paidOrder()).captures, 1);
 });
 
+test("the service is down while the cart changes: it stays as it was, and can be paid", async () => {
+  const cart = await shop.cart();
+  const session = await cart.pay();
+  const no = await world.proxy.while("down", "", () => refused(() => shop.add(cart)));
+  assert.match(no.body["message"], /not known whether this cart was paid/);
+  await choose(session, "sbx_card");
+  assert.equal((await cart.paidOrder()).paid, 25);
+});
+
 test("no webhook arrives and the shopper does not come back: the job makes the order", async () => {
   const cart = await shop.cart();
   await withoutWebhooks(async () => {

@@ -3,7 +3,7 @@ import type { Logger } from "@medusajs/framework/types";
 import { ContainerRegistrationKeys, MedusaError } from "@medusajs/framework/utils";
 import { WebhookError } from "@cascadapay/sdk";
 import { cartOf, sessionsOf } from "../lib/cart.js";
-import { clientOf, isUnknown, paymentsOf } from "../lib/client.js";
+import { clientOf, isUnknown, paymentsOf, words } from "../lib/client.js";
 import { readData } from "../lib/data.js";
 import { found } from "../lib/found.js";
 import { configured } from "../lib/providers.js";
@@ -36,9 +36,8 @@ async function addCart(req: MedusaRequest, _: MedusaResponse, next: MedusaNextFu
 }
 
 /**
- * Refuses changes of a cart that the shopper has paid, before anything changes. Otherwise Medusa changes the cart, finds that its session
- * cannot be deleted, and leaves the payment collection with an amount that nobody has paid. What is not known passes: then the session
- * itself refuses to be deleted.
+ * Refuses changes of a cart that the shopper has paid or may have paid, before anything changes. Otherwise Medusa changes the cart, finds
+ * that its session cannot be deleted, and leaves the payment collection with an amount that nobody has paid.
  */
 async function refusePaid(req: MedusaRequest, _: MedusaResponse, next: MedusaNextFunction): Promise<void> {
   try {
@@ -49,11 +48,16 @@ async function refusePaid(req: MedusaRequest, _: MedusaResponse, next: MedusaNex
       const data = readData(session.data);
       if (!provider || !data) continue;
       const now = found(await paymentsOf(clientOf(provider.options), session.id), data);
-      if (now.state !== "paid") continue;
-      return next(new MedusaError(MedusaError.Types.NOT_ALLOWED, `Cascada: payment ${now.payment?.id} of this cart is paid: it cannot change any more. Complete it.`));
+      const why = {
+        paid: "is paid: it cannot change any more. Complete it.",
+        wrong_amount: "was paid with another amount: it cannot change any more. Ask the shop.",
+        unknown: "may be paid, which is not known yet: it cannot change now. Try again in a minute.",
+      }[now.state as string];
+      if (why) return next(new MedusaError(MedusaError.Types.NOT_ALLOWED, `Cascada: payment ${now.payment?.id} of this cart ${why}`));
     }
   } catch (e) {
     if (!isUnknown(e)) return next(e);
+    return next(new MedusaError(MedusaError.Types.CONFLICT, `Cascada: it is not known whether this cart was paid: it cannot change now. Try again in a minute. (${words(e)})`));
   }
   next();
 }

@@ -75,6 +75,9 @@ async function settlePayment(container: MedusaContainer, client: Cascada, provid
     return tell(container, `${paid.id}-no-order`, "Money without an order", `Payment ${paid.id} of ${price} was made, and Medusa could not complete its cart${failure && ` (${failure})`}. ${note}`);
   }
   if (await wasTold(container, `${paid.id}-no-order`)) await tell(container, `${paid.id}-order`, "The order was made", `Payment ${paid.id} of ${price}, which had no order: order ${order} was made in a later try.`);
+  if (!session.payment.refunds?.length && (await isCanceled(container, order))) {
+    await tell(container, `${paid.id}-canceled`, "A canceled order was paid", `Payment ${paid.id} of ${price} was made for order ${order}, which is canceled. Refund it, or make the order again.`);
+  }
   if (session.payment.data?.["transaction_id"] !== paid.id) {
     await tell(container, `${paid.id}-twice`, "Paid twice", `Payment ${paid.id} of ${price} was made for order ${order}, which was paid by ${session.payment.data?.["transaction_id"]}. Give one back in Cascada.`);
   }
