@@ -19,8 +19,12 @@ func TestCustomerHasTheSameNamesEverywhere(t *testing.T) {
 		const whole = `{"firstName":" Ana ","lastName":"Silva","email":"ana@example.com","phone":"+5511987654321","documentId":"52998224725"}`
 		const eva = `{"firstName":"Eva","lastName":"Paz","email":"eva@example.com","phone":"+5511987654322"}`
 		for where, open := range map[string]func(customer, more string) (r harness.Reply, id string){
-			"a payment":          func(c, more string) (harness.Reply, string) { return o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "transactionId" },
-			"a one-shot session": func(c, more string) (harness.Reply, string) { return o.Post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "sessionId" },
+			"a payment": func(c, more string) (harness.Reply, string) {
+				return o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "transactionId"
+			},
+			"a one-shot session": func(c, more string) (harness.Reply, string) {
+				return o.Post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pix","customer":`+c+more+`}`), "sessionId"
+			},
 			"a choice": func(c, _ string) (harness.Reply, string) {
 				token := o.Session(t, `{"amount":25.5,"customer":`+eva+`}`)
 				return o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","customer":`+c+`}`), "transactionId"

@@ -15,7 +15,6 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type AdvanceClockRequest from Types
  * @phpstan-import-type ApiKey from Types
  * @phpstan-import-type Balance from Types
- * @phpstan-import-type ChangeLinkRequest from Types
  * @phpstan-import-type CheckoutSession from Types
  * @phpstan-import-type CheckoutSessionRequest from Types
  * @phpstan-import-type Claim from Types
@@ -34,7 +33,6 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type ExportPaymentsQuery from Types
  * @phpstan-import-type GetSettlementCsvQuery from Types
  * @phpstan-import-type InboxEntry from Types
- * @phpstan-import-type LinkRequest from Types
  * @phpstan-import-type ListClaimsQuery from Types
  * @phpstan-import-type ListDeliveriesQuery from Types
  * @phpstan-import-type ListEventsQuery from Types
@@ -56,6 +54,8 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type Pagination from Types
  * @phpstan-import-type Payment from Types
  * @phpstan-import-type PaymentLink from Types
+ * @phpstan-import-type PaymentLinkRequest from Types
+ * @phpstan-import-type PaymentLinkUpdate from Types
  * @phpstan-import-type PaymentMethods from Types
  * @phpstan-import-type PaymentRequest from Types
  * @phpstan-import-type Ping from Types
@@ -213,7 +213,7 @@ abstract class Operations extends Core
     /**
      * Make a payment link.
      *
-     * @param LinkRequest $body
+     * @param PaymentLinkRequest $body
      * @param (callable(Reply): void)|null $onReply
      * @return PaymentLink
      * @throws CascadaException the service refused
@@ -228,7 +228,7 @@ abstract class Operations extends Core
         ?string $shopId = null,
         ?callable $onReply = null,
     ): array {
-        return $this->json(new Operation('POST', '/payment-links', body: 'LinkRequest', reply: 'PaymentLink', key: true), [], $body, [], ['idempotencyKey' => $idempotencyKey, 'sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+        return $this->json(new Operation('POST', '/payment-links', body: 'PaymentLinkRequest', reply: 'PaymentLink', key: true), [], $body, [], ['idempotencyKey' => $idempotencyKey, 'sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**
@@ -329,7 +329,7 @@ abstract class Operations extends Core
     }
 
     /**
-     * Export payments as CSV: everything that the filter selects.
+     * Export payments as CSV: everything that the filter selects, newest first.
      *
      * @param ExportPaymentsQuery $query
      * @param resource|null $to where the file is written; without it the reply has it
@@ -345,7 +345,28 @@ abstract class Operations extends Core
         ?string $shopId = null,
         ?callable $onReply = null,
     ): Download {
-        return $this->file(new Operation('GET', '/payments', fixed: ['format' => 'csv']), [], null, $query, ['to' => $to, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+        return $this->file(new Operation('GET', '/payments/export'), [], null, $query, ['to' => $to, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * Export payments as CSV: everything that the filter selects, newest first, over all pages.
+     *
+     * @param ExportPaymentsQuery $query
+     * @param resource|null $to where the file is written; without it the reply has it
+     * @param (callable(Reply): void)|null $onReply
+     * @return \Generator<int, >
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function allExportPayments(
+        array $query = [],
+        mixed $to = null,
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): \Generator {
+        return $this->each($query, fn (array $one): array => $this->exportPayments($one, to: $to, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
     }
 
     /**
@@ -1622,7 +1643,7 @@ abstract class Operations extends Core
     /**
      * Close a payment link, open it again, or set its end.
      *
-     * @param ChangeLinkRequest $body
+     * @param PaymentLinkUpdate $body
      * @param (callable(Reply): void)|null $onReply
      * @return PaymentLink
      * @throws CascadaException the service refused
@@ -1636,7 +1657,7 @@ abstract class Operations extends Core
         ?string $shopId = null,
         ?callable $onReply = null,
     ): array {
-        return $this->json(new Operation('PATCH', '/payment-links/{id}', body: 'ChangeLinkRequest', reply: 'PaymentLink'), [$id], $body, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+        return $this->json(new Operation('PATCH', '/payment-links/{id}', body: 'PaymentLinkUpdate', reply: 'PaymentLink'), [$id], $body, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**

@@ -91,7 +91,7 @@ class Operations(Core):
 
     def create_payment_link(
         self,
-        body: types.LinkRequest,
+        body: types.PaymentLinkRequest,
         *,
         idempotency_key: str | None = None,
         sandbox_strict: bool | None = None,
@@ -101,7 +101,7 @@ class Operations(Core):
         on_reply: OnReply | None = None,
     ) -> types.PaymentLink:
         """Make a payment link."""
-        return self._call(Operation("POST", "/payment-links", body="LinkRequest", reply="PaymentLink", key=True), [], body=body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+        return self._call(Operation("POST", "/payment-links", body="PaymentLinkRequest", reply="PaymentLink", key=True), [], body=body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
     def create_wallet(
         self,
@@ -176,8 +176,21 @@ class Operations(Core):
         shop_id: str | None = None,
         on_reply: OnReply | None = None,
     ) -> Download:
-        """Export payments as CSV: everything that the filter selects."""
-        return self._call(Operation("GET", "/payments", fixed={"format": "csv"}), [], query=query, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+        """Export payments as CSV: everything that the filter selects, newest first."""
+        return self._call(Operation("GET", "/payments/export"), [], query=query, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
+    def all_export_payments(
+        self,
+        query: types.ExportPaymentsQuery | None = None,
+        *,
+        to: BinaryIO | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> Iterator[types.]:
+        """Export payments as CSV: everything that the filter selects, newest first, over all pages."""
+        return self._each(query, lambda one: self.export_payments(one, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     def get_balance(
         self,
@@ -1007,7 +1020,7 @@ class Operations(Core):
     def update_payment_link(
         self,
         id: str,
-        body: types.ChangeLinkRequest,
+        body: types.PaymentLinkUpdate,
         *,
         timeout: float | None = None,
         retries: int | None = None,
@@ -1015,7 +1028,7 @@ class Operations(Core):
         on_reply: OnReply | None = None,
     ) -> types.PaymentLink:
         """Close a payment link, open it again, or set its end."""
-        return self._call(Operation("PATCH", "/payment-links/{id}", body="ChangeLinkRequest", reply="PaymentLink"), [id], body=body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+        return self._call(Operation("PATCH", "/payment-links/{id}", body="PaymentLinkUpdate", reply="PaymentLink"), [id], body=body, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
     def update_webhook(
         self,
@@ -1113,7 +1126,7 @@ class AsyncOperations(AsyncCore[Operations]):
 
     async def create_payment_link(
         self,
-        body: types.LinkRequest,
+        body: types.PaymentLinkRequest,
         *,
         idempotency_key: str | None = None,
         sandbox_strict: bool | None = None,
@@ -1198,8 +1211,21 @@ class AsyncOperations(AsyncCore[Operations]):
         shop_id: str | None = None,
         on_reply: OnReply | None = None,
     ) -> Download:
-        """Export payments as CSV: everything that the filter selects."""
+        """Export payments as CSV: everything that the filter selects, newest first."""
         return await self._run(lambda: self._sync.export_payments(query, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    def all_export_payments(
+        self,
+        query: types.ExportPaymentsQuery | None = None,
+        *,
+        to: BinaryIO | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> AsyncIterator[types.]:
+        """Export payments as CSV: everything that the filter selects, newest first, over all pages."""
+        return self._each(query, lambda one: self._sync.export_payments(one, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def get_balance(
         self,
@@ -2029,7 +2055,7 @@ class AsyncOperations(AsyncCore[Operations]):
     async def update_payment_link(
         self,
         id: str,
-        body: types.ChangeLinkRequest,
+        body: types.PaymentLinkUpdate,
         *,
         timeout: float | None = None,
         retries: int | None = None,

@@ -166,13 +166,6 @@ class CascadeAttempt(TypedDict):
     durationMs: int
 
 
-class ChangeLinkRequest(TypedDict):
-    status: NotRequired[Literal["open", "closed"] | str]
-    """closed: nobody can begin to pay any more, while payments under way go on; open: opens a closed or expired link again"""
-    expiresAt: NotRequired[str]
-    """Its new end, at most 366 days from now"""
-
-
 class CheckoutSession(TypedDict):
     token: str
     status: Literal["awaiting_method", "pending"] | str
@@ -388,8 +381,6 @@ class CreatedWebhook(TypedDict):
     status: Literal["enabled", "disabled"] | str
     disabledReason: str | None
     description: str | None
-    secret: str
-    """Shown once, when created or rotated"""
     secretPreview: str
     authentication: EndpointAuthentication | None
     previousSecretExpiresAt: str | None
@@ -398,6 +389,8 @@ class CreatedWebhook(TypedDict):
     updatedAt: str
     lastDeliveryAt: str | None
     """The last try"""
+    secret: str
+    """Shown once, here and when it is rotated"""
 
 
 class CurrencyLimit(TypedDict):
@@ -770,36 +763,6 @@ class LineItemInput(TypedDict):
     """The shop's own number for it"""
 
 
-class LinkRequest(TypedDict):
-    amount: NotRequired[Amount]
-    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
-    openAmount: NotRequired[OpenAmountRequest]
-    """The shopper types the amount, within these bounds: instead of amount"""
-    currency: NotRequired[str]
-    """ISO 4217, of amount and openAmount; USD by default"""
-    country: NotRequired[str]
-    """ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone"""
-    merchantOrderId: NotRequired[str]
-    """Of each of its payments"""
-    returnUrl: NotRequired[str]
-    """Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered"""
-    uses: NotRequired[int]
-    """How many payments may be paid; 1 by default"""
-    expiresAt: NotRequired[str]
-    """Nobody can begin to pay from then on: at most 366 days from now, 30 days by default"""
-    merchantId: NotRequired[str]
-    shopId: NotRequired[str]
-    """With credentials of the whole merchant"""
-    metadata: NotRequired[dict[str, str]]
-    """Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later"""
-    description: NotRequired[str]
-    """What is paid for, in the shop's words"""
-    lineItems: NotRequired[Sequence[LineItemInput]]
-    """What is bought. Nothing is computed from it"""
-    installments: NotRequired[InstallmentsInput]
-    """How a shopper may pay by card in installments, within the merchant's terms"""
-
-
 class MethodFee(TypedDict):
     percent: Decimal
     """Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price"""
@@ -866,7 +829,7 @@ class OpenAmount(TypedDict):
     """Major units, an exact decimal"""
 
 
-class OpenAmountRequest(TypedDict):
+class OpenAmountInput(TypedDict):
     min: Amount
     """Major units of currency, worth at most 100000 USD"""
     max: Amount
@@ -934,6 +897,16 @@ class Payment(TypedDict):
     """In payment.refunded only"""
 
 
+class PaymentCustomerInput(TypedDict):
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+    email: NotRequired[str]
+    phone: NotRequired[str]
+    """With the country code"""
+    documentId: NotRequired[str]
+    """Where the method needs one"""
+
+
 class PaymentData(TypedDict):
     type: NotRequired[Literal["pix", "spei", "voucher", "redirect"] | str]
     qrCode: NotRequired[str]
@@ -992,6 +965,43 @@ class PaymentLink(TypedDict):
     updatedAt: str
     transactionId: NotRequired[str]
     """In payment_link.paid only: the payment"""
+
+
+class PaymentLinkRequest(TypedDict):
+    amount: NotRequired[Amount]
+    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
+    openAmount: NotRequired[OpenAmountInput]
+    """The shopper types the amount, within these bounds: instead of amount"""
+    currency: NotRequired[str]
+    """ISO 4217, of amount and openAmount; USD by default"""
+    country: NotRequired[str]
+    """ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone"""
+    merchantOrderId: NotRequired[str]
+    """Of each of its payments"""
+    returnUrl: NotRequired[str]
+    """Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered"""
+    uses: NotRequired[int]
+    """How many payments may be paid; 1 by default"""
+    expiresAt: NotRequired[str]
+    """Nobody can begin to pay from then on: at most 366 days from now, 30 days by default"""
+    merchantId: NotRequired[str]
+    shopId: NotRequired[str]
+    """With credentials of the whole merchant"""
+    metadata: NotRequired[dict[str, str]]
+    """Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later"""
+    description: NotRequired[str]
+    """What is paid for, in the shop's words"""
+    lineItems: NotRequired[Sequence[LineItemInput]]
+    """What is bought. Nothing is computed from it"""
+    installments: NotRequired[InstallmentsInput]
+    """How a shopper may pay by card in installments, within the merchant's terms"""
+
+
+class PaymentLinkUpdate(TypedDict):
+    status: NotRequired[Literal["open", "closed"] | str]
+    """closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again"""
+    expiresAt: NotRequired[str]
+    """Its new end, at most 366 days from now"""
 
 
 class PaymentMethod(TypedDict):
@@ -1057,6 +1067,8 @@ class PaymentRequest(TypedDict):
     userIp: NotRequired[str]
     documentId: NotRequired[str]
     """The buyer's document, where the method needs one"""
+    customer: NotRequired[PaymentCustomerInput]
+    """The shopper, named as in a checkout session: it supplies userEmail, userName, userPhone and documentId if they are absent"""
     merchantOrderId: NotRequired[str]
     hostedCheckout: NotRequired[bool]
     returnUrl: NotRequired[str]
@@ -1243,6 +1255,13 @@ class SandboxSettingsRequest(TypedDict):
 class SelectCustomerInput(TypedDict):
     email: NotRequired[str]
     fullName: NotRequired[str]
+    """Or firstName and lastName"""
+    firstName: NotRequired[str]
+    """With lastName"""
+    lastName: NotRequired[str]
+    """With firstName"""
+    phone: NotRequired[str]
+    """With the country code"""
     documentId: NotRequired[str]
     """Where the method needs one and the session has none"""
 
@@ -1624,6 +1643,7 @@ ExportPaymentsQuery = TypedDict(
         "currency": "str",
         "from": "str",
         "to": "str",
+        "startingAfter": "str",
         "decimal": "Literal['point', 'comma'] | str",
     },
     total=False,
@@ -1632,7 +1652,7 @@ ExportPaymentsQuery = TypedDict(
 
 class GetSettlementCsvQuery(TypedDict):
     decimal: NotRequired[Literal["point", "comma"] | str]
-    """With format=csv, a file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"""
+    """A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"""
 
 
 class ListClaimsQuery(TypedDict):

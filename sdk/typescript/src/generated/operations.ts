@@ -36,8 +36,8 @@ export class Operations extends Core {
   }
 
   /** Make a payment link. */
-  createPaymentLink(body: api.LinkRequest, options: IdempotentOptions & { sandboxStrict?: boolean } = {}): Promise<api.PaymentLink> {
-    return this.json({ id: "createPaymentLink", method: "POST", path: "/payment-links", body: "LinkRequest", reply: "PaymentLink", key: true }, { path: [], body, options });
+  createPaymentLink(body: api.PaymentLinkRequest, options: IdempotentOptions & { sandboxStrict?: boolean } = {}): Promise<api.PaymentLink> {
+    return this.json({ id: "createPaymentLink", method: "POST", path: "/payment-links", body: "PaymentLinkRequest", reply: "PaymentLink", key: true }, { path: [], body, options });
   }
 
   /** Add a wallet for withdrawals. */
@@ -65,9 +65,14 @@ export class Operations extends Core {
     return this.json({ id: "deleteWebhook", method: "DELETE", path: "/webhooks/{id}", reply: "DeletedWebhook" }, { path: [id], options });
   }
 
-  /** Export payments as CSV: everything that the filter selects. */
+  /** Export payments as CSV: everything that the filter selects, newest first. */
   exportPayments(query: api.ExportPaymentsQuery = {}, options: CallOptions = {}): Promise<Download> {
-    return this.file({ id: "exportPayments", method: "GET", path: "/payments", fixed: { format: "csv" } }, { path: [], query, options });
+    return this.file({ id: "exportPayments", method: "GET", path: "/payments/export" }, { path: [], query, options });
+  }
+
+  /** Export payments as CSV: everything that the filter selects, newest first, over all pages. */
+  allExportPayments(query: api.ExportPaymentsQuery = {}, options: CallOptions = {}): AsyncGenerator<api., void, undefined> {
+    return this.each(query, (query) => this.exportPayments(query, options));
   }
 
   /** Read the balance. */
@@ -406,8 +411,8 @@ export class Operations extends Core {
   }
 
   /** Close a payment link, open it again, or set its end. */
-  updatePaymentLink(id: string, body: api.ChangeLinkRequest, options: CallOptions = {}): Promise<api.PaymentLink> {
-    return this.json({ id: "updatePaymentLink", method: "PATCH", path: "/payment-links/{id}", body: "ChangeLinkRequest", reply: "PaymentLink" }, { path: [id], body, options });
+  updatePaymentLink(id: string, body: api.PaymentLinkUpdate, options: CallOptions = {}): Promise<api.PaymentLink> {
+    return this.json({ id: "updatePaymentLink", method: "PATCH", path: "/payment-links/{id}", body: "PaymentLinkUpdate", reply: "PaymentLink" }, { path: [id], body, options });
   }
 
   /** Change a subscription; its secret is kept. */

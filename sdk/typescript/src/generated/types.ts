@@ -159,13 +159,6 @@ export interface CascadeAttempt {
   durationMs: number;
 }
 
-export interface ChangeLinkRequest {
-  /** closed: nobody can begin to pay any more, while payments under way go on; open: opens a closed or expired link again */
-  status?: Open<"open" | "closed">;
-  /** Its new end, at most 366 days from now */
-  expiresAt?: string;
-}
-
 export interface CheckoutSession {
   token: string;
   /** Of the session: pending says that there is a transaction */
@@ -381,8 +374,6 @@ export interface CreatedWebhook {
   status: Open<"enabled" | "disabled">;
   disabledReason: string | null;
   description: string | null;
-  /** Shown once, when created or rotated */
-  secret: string;
   secretPreview: string;
   authentication: EndpointAuthentication | null;
   /** Until then the previous secret signs too */
@@ -391,6 +382,8 @@ export interface CreatedWebhook {
   updatedAt: string;
   /** The last try */
   lastDeliveryAt: string | null;
+  /** Shown once, here and when it is rotated */
+  secret: string;
 }
 
 export interface CurrencyLimit {
@@ -755,36 +748,6 @@ export interface LineItemInput {
   sku?: string;
 }
 
-export interface LinkRequest {
-  /** What each shopper pays, in major units of currency; leave it out if the shopper types it */
-  amount?: Decimal;
-  /** The shopper types the amount, within these bounds: instead of amount */
-  openAmount?: OpenAmountRequest;
-  /** ISO 4217, of amount and openAmount; USD by default */
-  currency?: string;
-  /** ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone */
-  country?: string;
-  /** Of each of its payments */
-  merchantOrderId?: string;
-  /** Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered */
-  returnUrl?: string;
-  /** How many payments may be paid; 1 by default */
-  uses?: number;
-  /** Nobody can begin to pay from then on: at most 366 days from now, 30 days by default */
-  expiresAt?: string;
-  merchantId?: string;
-  /** With credentials of the whole merchant */
-  shopId?: string;
-  /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
-  metadata?: Record<string, string>;
-  /** What is paid for, in the shop's words */
-  description?: string;
-  /** What is bought. Nothing is computed from it */
-  lineItems?: LineItemInput[];
-  /** How a shopper may pay by card in installments, within the merchant's terms */
-  installments?: InstallmentsInput;
-}
-
 export interface MethodFee {
   /** Percent of each payment, the provider's part included, and the margin if the shopper pays in another currency than USD. A publishable key reads the list price */
   percent: Decimal;
@@ -851,7 +814,7 @@ export interface OpenAmount {
   max: Decimal;
 }
 
-export interface OpenAmountRequest {
+export interface OpenAmountInput {
   /** Major units of currency, worth at most 100000 USD */
   min: Decimal;
   /** Major units of currency, worth at most 100000 USD */
@@ -919,6 +882,16 @@ export interface Payment {
   refund?: Refund;
 }
 
+export interface PaymentCustomerInput {
+  firstName?: string;
+  lastName?: string;
+  email?: string;
+  /** With the country code */
+  phone?: string;
+  /** Where the method needs one */
+  documentId?: string;
+}
+
 export interface PaymentData {
   type?: Open<"pix" | "spei" | "voucher" | "redirect">;
   qrCode?: string;
@@ -977,6 +950,43 @@ export interface PaymentLink {
   updatedAt: string;
   /** In payment_link.paid only: the payment */
   transactionId?: string;
+}
+
+export interface PaymentLinkRequest {
+  /** What each shopper pays, in major units of currency; leave it out if the shopper types it */
+  amount?: Decimal;
+  /** The shopper types the amount, within these bounds: instead of amount */
+  openAmount?: OpenAmountInput;
+  /** ISO 4217, of amount and openAmount; USD by default */
+  currency?: string;
+  /** ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone */
+  country?: string;
+  /** Of each of its payments */
+  merchantOrderId?: string;
+  /** Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered */
+  returnUrl?: string;
+  /** How many payments may be paid; 1 by default */
+  uses?: number;
+  /** Nobody can begin to pay from then on: at most 366 days from now, 30 days by default */
+  expiresAt?: string;
+  merchantId?: string;
+  /** With credentials of the whole merchant */
+  shopId?: string;
+  /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
+  metadata?: Record<string, string>;
+  /** What is paid for, in the shop's words */
+  description?: string;
+  /** What is bought. Nothing is computed from it */
+  lineItems?: LineItemInput[];
+  /** How a shopper may pay by card in installments, within the merchant's terms */
+  installments?: InstallmentsInput;
+}
+
+export interface PaymentLinkUpdate {
+  /** closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again */
+  status?: Open<"open" | "closed">;
+  /** Its new end, at most 366 days from now */
+  expiresAt?: string;
 }
 
 export interface PaymentMethod {
@@ -1042,6 +1052,8 @@ export interface PaymentRequest {
   userIp?: string;
   /** The buyer's document, where the method needs one */
   documentId?: string;
+  /** The shopper, named as in a checkout session: it supplies userEmail, userName, userPhone and documentId if they are absent */
+  customer?: PaymentCustomerInput;
   merchantOrderId?: string;
   hostedCheckout?: boolean;
   /** With hostedCheckout only: a page on the web, or an app whose scheme the shop registered */
@@ -1227,7 +1239,14 @@ export interface SandboxSettingsRequest {
 
 export interface SelectCustomerInput {
   email?: string;
+  /** Or firstName and lastName */
   fullName?: string;
+  /** With lastName */
+  firstName?: string;
+  /** With firstName */
+  lastName?: string;
+  /** With the country code */
+  phone?: string;
   /** Where the method needs one and the session has none */
   documentId?: string;
 }
@@ -1616,13 +1635,15 @@ export interface ExportPaymentsQuery {
   from?: string;
   /** Created before this time */
   to?: string;
-  /** With format=csv, a file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
+  /** The id of a payment: the file begins after it, as when a file before it broke off */
+  startingAfter?: string;
+  /** A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
   decimal?: Open<"point" | "comma">;
 }
 
 /** What getSettlementCsv selects. */
 export interface GetSettlementCsvQuery {
-  /** With format=csv, a file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
+  /** A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
   decimal?: Open<"point" | "comma">;
 }
 
