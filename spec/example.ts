@@ -27,7 +27,7 @@ type Page = operations["listPayments"]["responses"][200]["content"]["application
 
 /** pay takes an order's payment once, however often it is called. */
 export async function pay(root: string, token: string, order: string, usd: number): Promise<string> {
-  const wanted: Schemas["PaymentBody"] = { amount: usd, paymentMethodId: "sbx_pix", documentId: "52998224725", merchantOrderId: order };
+  const wanted: Schemas["PaymentRequest"] = { amount: usd, paymentMethodId: "sbx_pix", documentId: "52998224725", merchantOrderId: order };
   try {
     const made = await call<Created>(root, token, "POST", "/payments", wanted, order);
     return made.paymentFormUrl ?? made.transactionId;

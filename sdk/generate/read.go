@@ -240,7 +240,7 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 	if several != (variants[c.ID] != nil) {
 		return nil, fmt.Errorf("fit.go and the document do not agree on whether its reply is of several kinds")
 	}
-	if slices.ContainsFunc(o.Query, func(f field) bool { return f.Name == "startingAfter" }) {
+	if o.Page && slices.ContainsFunc(o.Query, func(f field) bool { return f.Name == "startingAfter" }) {
 		o.All = "all" + strings.TrimPrefix(upper(c.ID), "List")
 	}
 	if !several {

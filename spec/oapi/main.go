@@ -33,14 +33,14 @@ func run() error {
 	usd, part := 45033.37, 131072.01
 	method, document, paid := "sbx_spei", "GODE561231GR8", shop.CreatePaymentParamsSandboxSimulate("paid")
 	made, err := api.CreatePaymentWithResponse(ctx, &shop.CreatePaymentParams{SandboxSimulate: &paid},
-		shop.PaymentBody{Amount: usd, PaymentMethodId: &method, DocumentId: &document})
+		shop.PaymentRequest{Amount: usd, PaymentMethodId: &method, DocumentId: &document})
 	if err != nil {
 		return err
 	}
 	if made.JSON201 == nil {
 		return fmt.Errorf("create: %s %s", made.Status(), made.Body)
 	}
-	refund, err := api.RefundPaymentWithResponse(ctx, made.JSON201.TransactionId, nil, shop.RefundBody{Amount: &part})
+	refund, err := api.RefundPaymentWithResponse(ctx, made.JSON201.TransactionId, nil, shop.RefundRequest{Amount: &part})
 	if err != nil {
 		return err
 	}

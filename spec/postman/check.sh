@@ -41,8 +41,8 @@ until url=$(sed -n 's/.*msg="cascada is ready" url=\([^ ]*\).*/\1/p' "$data/log"
   sleep 0.05
 done
 
-# What there is to read: a webhook with deliveries and a replay, a settlement that has closed, a withdrawal, and a dispute that waits for
-# evidence. post makes something, and prints its id.
+# What there is to read: a webhook with deliveries and a replay, a settlement that has closed, a withdrawal, a dispute that waits for
+# evidence, and a payment link. post makes something, and prints its id.
 export CASCADA_URL=$url CASCADA_API_KEY=$key HOME=$data XDG_CONFIG_HOME=$data
 post() {
   "$node" -e 'fetch(process.argv[1], { method: "POST", headers: { Authorization: `Bearer ${process.env.CASCADA_API_KEY}`, "Content-Type": "application/json" }, body: process.argv[2] })
@@ -53,5 +53,6 @@ for event in withdrawal.completed claim.opened; do
   "$cascada" trigger "$event" --move-clock >"$data/trigger.log" 2>&1 || die "$event: $(cat "$data/trigger.log")"
 done
 post "/webhooks/$webhook/replay" "{\"from\":\"$(date -u +%F)\"}" >/dev/null || die 'no replay was made'
+post /payment-links '{"amount":5}' >/dev/null || die 'no payment link was made'
 count=$("$node" "$work/run.mjs" "$url" "$key") || die 'a request of the collection is not answered as it should be'
 echo "postman: newman sent $count requests of the collection, and each was answered with success"

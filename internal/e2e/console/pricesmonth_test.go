@@ -192,10 +192,18 @@ func TestAMonthCostsWhatThePlansSay(t *testing.T) {
 			for _, s := range b.shops {
 				harness.MoveTestClock(t, s.Client, by)
 			}
-			for range 3 {
-				op.Work(t)
-				_, err := op.App.Payouts.PayOut(ctx)
-				harness.Must(t, err)
+			// A payout that is made on its day has to be made before the next day begins: until then the clock stands.
+			for calm := 0; calm < 3; calm++ {
+				if op.Work(t) > 0 {
+					calm = 0
+				}
+				n, err := op.App.Payouts.PayOut(ctx)
+				if harness.Must(t, err); n > 0 {
+					calm = 0
+				}
+				if calm == 1 { // the service's own loops may be at work
+					time.Sleep(50 * time.Millisecond)
+				}
 			}
 		}
 		for step := range 10 {

@@ -73,16 +73,18 @@ func (s *Instance) Settle(t *testing.T, what string, done func() bool) {
 	})
 }
 
-// Work runs each loop of settlements once.
-func (s *Instance) Work(t *testing.T) {
+// Work runs each loop of settlements once, and returns for how many rows there was something to do.
+func (s *Instance) Work(t *testing.T) (rows int) {
 	t.Helper()
 	for _, do := range []func() (int, error){
 		func() (int, error) { return s.App.Settlements.OpenSettlements(ctx) }, func() (int, error) { return s.App.Settlements.ReleaseReserves(ctx) },
 		func() (int, error) { return s.App.Settlements.CloseSettlements(ctx) }, func() (int, error) { return s.App.Settlements.Receipts(ctx) },
 	} {
-		_, err := do()
+		n, err := do()
 		Must(t, err)
+		rows += n
 	}
+	return rows
 }
 
 // ClosedSettlements runs the loops until n settlements are closed and have receipts. It returns

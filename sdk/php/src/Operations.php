@@ -349,27 +349,6 @@ abstract class Operations extends Core
     }
 
     /**
-     * Export payments as CSV: everything that the filter selects, newest first, over all pages.
-     *
-     * @param ExportPaymentsQuery $query
-     * @param resource|null $to where the file is written; without it the reply has it
-     * @param (callable(Reply): void)|null $onReply
-     * @return \Generator<int, >
-     * @throws CascadaException the service refused
-     * @throws ConnectionException no whole reply came
-     */
-    public function allExportPayments(
-        array $query = [],
-        mixed $to = null,
-        ?float $timeout = null,
-        ?int $retries = null,
-        ?string $shopId = null,
-        ?callable $onReply = null,
-    ): \Generator {
-        return $this->each($query, fn (array $one): array => $this->exportPayments($one, to: $to, timeout: $timeout, retries: $retries, shopId: $shopId, onReply: $onReply));
-    }
-
-    /**
      * Read the balance.
      *
      * @param (callable(Reply): void)|null $onReply

@@ -179,19 +179,6 @@ class Operations(Core):
         """Export payments as CSV: everything that the filter selects, newest first."""
         return self._call(Operation("GET", "/payments/export"), [], query=query, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
-    def all_export_payments(
-        self,
-        query: types.ExportPaymentsQuery | None = None,
-        *,
-        to: BinaryIO | None = None,
-        timeout: float | None = None,
-        retries: int | None = None,
-        shop_id: str | None = None,
-        on_reply: OnReply | None = None,
-    ) -> Iterator[types.]:
-        """Export payments as CSV: everything that the filter selects, newest first, over all pages."""
-        return self._each(query, lambda one: self.export_payments(one, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
-
     def get_balance(
         self,
         *,
@@ -1213,19 +1200,6 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> Download:
         """Export payments as CSV: everything that the filter selects, newest first."""
         return await self._run(lambda: self._sync.export_payments(query, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
-
-    def all_export_payments(
-        self,
-        query: types.ExportPaymentsQuery | None = None,
-        *,
-        to: BinaryIO | None = None,
-        timeout: float | None = None,
-        retries: int | None = None,
-        shop_id: str | None = None,
-        on_reply: OnReply | None = None,
-    ) -> AsyncIterator[types.]:
-        """Export payments as CSV: everything that the filter selects, newest first, over all pages."""
-        return self._each(query, lambda one: self._sync.export_payments(one, to=to, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def get_balance(
         self,

@@ -70,11 +70,6 @@ export class Operations extends Core {
     return this.file({ id: "exportPayments", method: "GET", path: "/payments/export" }, { path: [], query, options });
   }
 
-  /** Export payments as CSV: everything that the filter selects, newest first, over all pages. */
-  allExportPayments(query: api.ExportPaymentsQuery = {}, options: CallOptions = {}): AsyncGenerator<api., void, undefined> {
-    return this.each(query, (query) => this.exportPayments(query, options));
-  }
-
   /** Read the balance. */
   getBalance(options: CallOptions = {}): Promise<api.Balance> {
     return this.json({ id: "getBalance", method: "GET", path: "/me/balance", reply: "Balance" }, { path: [], options });
