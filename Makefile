@@ -85,8 +85,8 @@ raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
 	cd client/e2e && $(TEST) $(RACE) $(PARALLEL) -timeout 10m . ..
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
-program: build
-	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
+program: build # drills wait for processes and clocks most of the time
+	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -parallel $(shell expr 3 '*' $$(nproc)) -timeout 20m ./cmd/cascada
 plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE) $(ADAPTERS)
 	cd package && $(ALIKE) $(TEST) -timeout 10m ./release

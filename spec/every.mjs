@@ -66,6 +66,8 @@ for (const [create, list, get, cancel, refund, simulate] of [
   await call(list, { limit: "10", status: "refunded", country: "BR" });
 }
 
+await call("exportPayments", { status: "refunded", amount: "450.07", currency: "BRL", decimal: "comma" });
+
 // A hosted checkout.
 const session = await call("createCheckoutSession", {}, {
   amount: 19.99, country: "BR", customer: { firstName: "Ana", lastName: "Souza", email: "ana@example.com", phone: "+55 11 91234-5678" },

@@ -136,7 +136,13 @@ type reply struct {
 	bytes  int64
 }
 
+// gone is the status that huma sets when a client has left before the end of the answer.
+const gone = 499
+
 func (r *reply) WriteHeader(status int) {
+	if r.begun && status == gone {
+		return
+	}
 	if !r.begun && status >= http.StatusOK { // an informational status is not the answer
 		r.status, r.begun = status, true
 	}

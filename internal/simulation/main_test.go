@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 120, "how many worlds to run")
+	worlds = flag.Int("worlds", 60, "how many worlds to run")
 	first  = flag.Uint64("first", 1, "the first world's seed")
 	one    = flag.Uint64("seed", 0, "run this world alone, and print what happens in it")
 	hands  = flag.Int("hands", 2, "how many worlds run at a time")

@@ -246,7 +246,7 @@ func TestPaymentLinkRefusals(t *testing.T) {
 		`{"amount":5,"uses":0}`:  "400 invalid_request invalid_request_error param=uses issues=uses",
 		`{"amount":5,"usess":2}`: "400 invalid_request invalid_request_error param=usess issues=usess",
 		`{"amount":5,"lineItems":[{"name":"a","quantity":1,"unitAmount":5,"price":5}]}`: "400 invalid_request invalid_request_error param=lineItems[0].price issues=lineItems[0].price",
-		`{"amount":5,"currency":"KWD"}`:                    "400 unsupported_currency invalid_request_error param=currency issues=currency",
+		`{"amount":5,"currency":"KWD"}`:                    "400 unsupported_currency invalid_request_error param=currency",
 		`{"amount":5,"openAmount":{"min":1,"max":2}}`:      "400 invalid_request invalid_request_error param=openAmount issues=openAmount",
 		`{"openAmount":{"min":3,"max":2}}`:                 "400 invalid_request invalid_request_error param=openAmount.max issues=openAmount.max",
 		`{"amount":5,"expiresAt":"tomorrow"}`:              "400 invalid_request invalid_request_error param=expiresAt issues=expiresAt",
