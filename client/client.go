@@ -10,7 +10,7 @@
 //		Amount:          "25.50",
 //		PaymentMethodID: "sbx_pix",
 //		MerchantOrderID: "order-1",
-//		IdempotencyKey:  rand.Text(), // of crypto/rand; keep it with the order, for a repeat
+//		IdempotencyKey:  "order-1-1", // of this try of the order
 //	})
 //
 // # What it calls
@@ -30,15 +30,17 @@
 // # Errors
 //
 // If the service refuses a call, the error is an *Error: switch on its Code, never
-// on its Message. Every other error comes from the network or the context, and leaves
-// open whether the service did what was requested.
+// on its Message. ErrNotSent is in the error of a call whose values cannot be written,
+// such as the Decimal "12,50": it did nothing. Every other error comes from the network
+// or the context, and leaves open whether the service did what was requested.
 //
 // # Retries
 //
-// The client repeats nothing by itself, with one exception: a call refused
-// with token_expired or invalid_token is sent once more with a new token, because
-// the service has done nothing then. If you repeat CreatePayment after a network
-// error, send the same IdempotencyKey: then nobody is charged twice.
+// A call is repeated after a network error, 429, 5xx, and a conflict with a first request
+// that is still at work, if a repeat cannot do anything twice: those that only read, and
+// those with an IdempotencyKey. If you give no key, the client makes one for its own
+// repeats. Give one, and keep it with the order, if your own program may repeat the call
+// after it ended: then nobody is charged twice. Other calls are repeated only after 429.
 //
 // # Events
 //
@@ -93,6 +95,10 @@ type Config struct {
 	// ShopID selects a shop, if the credentials are the whole merchant's. Use one client for
 	// each shop.
 	ShopID string
+	// Retries is how often a call is repeated, as Retries above says: 0 means 3 times, -1 never.
+	Retries int
+	// RetryDelay is the pause before the first repeat, 0.5 s by default. Each later one is twice as long.
+	RetryDelay time.Duration
 	// HTTP makes the requests. Nil means our own client, with a timeout of 90 seconds and
 	// without redirects.
 	HTTP *http.Client
@@ -103,6 +109,8 @@ type Client struct {
 	base    string
 	shop    string
 	http    *http.Client
+	retries int
+	delay   time.Duration
 	session *session
 }
 
@@ -119,7 +127,13 @@ func New(c Config) (*Client, error) {
 	if c.HTTP == nil {
 		c.HTTP = newHTTP()
 	}
-	client := &Client{base: base + basePath, shop: c.ShopID, http: c.HTTP}
+	client := &Client{base: base + basePath, shop: c.ShopID, http: c.HTTP, retries: defaultRetries, delay: firstDelay}
+	if c.Retries != 0 {
+		client.retries = c.Retries
+	}
+	if c.RetryDelay > 0 {
+		client.delay = c.RetryDelay
+	}
 	client.session = newSession(client, c.PublishableKey, c.SecretKey)
 	return client, nil
 }
@@ -146,8 +160,23 @@ type request struct {
 }
 
 // do makes a call with credentials and reads its reply into out: nil to discard it, an
-// io.Writer or *[]byte for a raw file, or a value for JSON.
+// io.Writer or *[]byte for a raw file, or a value for JSON. It repeats the call as Retries says.
 func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
+	r, safe := r.keyed()
+	for failures := 0; ; failures++ {
+		header, err := c.once(ctx, r, out)
+		if err == nil || ctx.Err() != nil {
+			return header, err
+		}
+		pause, again := c.pause(err, out, safe, failures)
+		if !again || !wait(ctx, pause) {
+			return nil, err
+		}
+	}
+}
+
+// once makes a call, and again if its token was refused.
+func (c *Client) once(ctx context.Context, r request, out any) (http.Header, error) {
 	bearer, err := c.session.bearer(ctx)
 	if err != nil {
 		return nil, err
@@ -226,13 +255,13 @@ func (c *Client) build(ctx context.Context, r request, bearer string) (*http.Req
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, fmt.Errorf("write the body of %s %s: %w", r.method, r.path, err)
+			return nil, fmt.Errorf("write the body of %s %s: %w: %w", r.method, r.path, ErrNotSent, err)
 		}
 		body = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		return nil, fmt.Errorf("%s %s: %w: %w", r.method, r.path, ErrNotSent, err)
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "cascada-go")

@@ -70,7 +70,7 @@ func (r Receiver) Read(header http.Header, body []byte) (Event, error) {
 //	413  it is larger than any event
 //	500  take returned an error, which it logs itself
 //
-// After all but the first the service tries again. Its Delivery.LastResponseSnippet
+// After any answer but 204 the service tries again. Its Delivery.LastResponseSnippet
 // shows why a delivery was refused, but never the error of take. The service waits
 // for 10 seconds: if the work takes longer, let take store the event, and do it later.
 func (r Receiver) Handle(take func(context.Context, Event) error) http.Handler {

@@ -44,7 +44,7 @@ func (r *Reference) Markdown() (string, error) {
 }
 
 func (o operation) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n`%s %s` · %s\n", o.Summary, o.Method, o.Path, o.Access)
+	fmt.Fprintf(b, "\n### %s\n\n`%s %s` · `%s` · %s\n", o.Summary, o.Method, o.Path, o.ID, o.Access)
 	part := func(title, text string) {
 		if text != "" {
 			b.WriteString("\n" + title + text)

@@ -48,7 +48,7 @@ func (s site) handler() (http.Handler, error) {
 		serve("/docs/guides/"+name, kind, body)
 	}
 	var index, all strings.Builder
-	fmt.Fprintf(&index, "# Cascada\n\n> Payments in Latin America through one API: PIX, SPEI, OXXO, PSE, boleto, cash and cards, with a hosted checkout, refunds, disputes, payouts and signed webhooks.\n\nThe API's root is %s/api/v1. Every page is Markdown at its address with .md.\n\n## Guides\n\n", s.address)
+	fmt.Fprintf(&index, "# Cascada\n\n> Payments in Latin America through one API: PIX, SPEI, OXXO, PSE, boleto, cash and cards, with a hosted checkout, refunds, disputes, payouts and signed webhooks.\n\nThe API's root is %s/api/v1. Each of these pages is Markdown at its address with .md.\n\n## Guides\n\n", s.address)
 	var sections []web.Section
 	for _, g := range s.list {
 		markdown, err := g.Markdown(s.address)
