@@ -40,10 +40,25 @@ func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
+// receipt makes a settlement's receipt. If the settlement was set off against another one meanwhile, it is read again: it does not wait for
+// the end of its lease.
 func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() {
 		return e.payouts.SettlePayout(ctx, s.ID, s.Scope)
 	}
+	read := true
+	return base.Again(func() (err error) {
+		if !read {
+			if s, err = e.Store.Settlements().Get(ctx, s.Scope, s.ID); err != nil || !s.PDFAt.IsZero() {
+				return err
+			}
+		}
+		read = false
+		return e.writeReceipt(ctx, s)
+	})
+}
+
+func (e *Settlements) writeReceipt(ctx context.Context, s pay.Settlement) error {
 	pdf, err := e.drawReceipt(ctx, s)
 	if err != nil {
 		return err
