@@ -78,6 +78,9 @@ func TestPaymentLinkIsPaidAsOftenAsItMayBe(t *testing.T) {
 			o.Simulate(t, payment, "paid").Want(t, http.StatusOK)
 			ids = append(ids, payment)
 			told := endpoint.About(t, id, []int{1, 3}[n]) // the last one ends the link
+			for _, d := range told {
+				s.Spec.CheckEvent(t, d.Text("type"), d.Body)
+			}
 			if last := told[n]; last.Text("type") != "payment_link.paid" || last.Text("data.object.transactionId") != payment || last.Text("data.object.paid") != fmt.Sprint(n+1) {
 				t.Errorf("the %d. payment is told as %s of %s, paid %s", n+1, last.Text("type"), last.Text("data.object.transactionId"), last.Text("data.object.paid"))
 			}
