@@ -40,7 +40,8 @@
 // that is still at work, if a repeat cannot do anything twice: those that only read, and
 // those with an IdempotencyKey. If you give no key, the client makes one for its own
 // repeats. Give one, and keep it with the order, if your own program may repeat the call
-// after it ended: then nobody is charged twice. Other calls are repeated only after 429.
+// after it ended: then nobody is charged twice. Other calls are repeated only if the
+// service says that it did nothing: after 429, and 503 without a reason.
 //
 // # Events
 //

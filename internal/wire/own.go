@@ -46,42 +46,23 @@ func Unknown(ctx context.Context) (ignored []string, err error) {
 	return ignored, Invalid(issues...)
 }
 
-// Close makes a body refuse unknown fields (ERR-30): in it, and in the objects in it whose fields are known, unless they are parts of an
-// open body too. own is its operation's OwnKey.
+// Close makes a body refuse unknown fields (ERR-30): in it, and in the objects in it whose fields are known, unless open bodies have them
+// too. own is its operation's OwnKey.
 func Close(schemas huma.Registry, schema *huma.Schema, own any) {
 	schema = Help{Schemas: schemas}.resolved(schema)
 	if schema == nil || own == OwnIgnored || schema.AdditionalProperties == false {
 		return
 	}
-	if own == nil {
-		Close(schemas, schema.Items, own)
+	if _, open := schema.AdditionalProperties.(*huma.Schema); !open && len(schema.Properties) > 0 {
+		schema.AdditionalProperties = false
 	}
-	if _, open := schema.AdditionalProperties.(*huma.Schema); open || len(schema.Properties) == 0 {
+	if own == OwnRefused {
 		return
 	}
-	schema.AdditionalProperties = false
+	Close(schemas, schema.Items, own)
 	for _, below := range schema.Properties {
-		if own == nil {
-			Close(schemas, below, own)
-		}
+		Close(schemas, below, own)
 	}
-}
-
-// Closed reports whether a body, or an object in it, refuses unknown fields.
-func Closed(schemas huma.Registry, schema *huma.Schema) bool {
-	schema = Help{Schemas: schemas}.resolved(schema)
-	if schema == nil || schema.AdditionalProperties == false {
-		return schema != nil
-	}
-	if Closed(schemas, schema.Items) {
-		return true
-	}
-	for _, below := range schema.Properties {
-		if Closed(schemas, below) {
-			return true
-		}
-	}
-	return false
 }
 
 // plainlyOurs reports whether a body is one of plain values under our names, as nearly all are. It needs no decoding.

@@ -75,9 +75,10 @@ func (d document) publishedName(name string) string {
 	if to := published[name]; to != "" {
 		return to
 	}
-	properties := under(d.schema(name), "properties")
-	if data, isList := properties["data"].(object); isList && properties["pagination"] != nil {
-		item, _ := under(data, "items")["$ref"].(string)
+	properties, _ := d.schema(name)["properties"].(object)
+	data, _ := properties["data"].(object)
+	if items, isList := data["items"].(object); isList && properties["pagination"] != nil {
+		item, _ := items["$ref"].(string)
 		return d.publishedName(strings.TrimPrefix(item, schemas)) + "List"
 	}
 	if to, found := strings.CutSuffix(name, "InBody"); found {

@@ -2,8 +2,6 @@ package base
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -140,18 +138,18 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	}
 }
 
-// wake makes all loops check for work now. Loops are woken by name, here and below: a simulation goes the same way each time.
+// wake makes all loops check for work now.
 func (b *Base) wake() {
-	for _, loop := range slices.Sorted(maps.Keys(b.Alarms)) {
-		b.Alarms[loop].Set(AtOnce)
+	for _, alarm := range b.Alarms {
+		alarm.Set(AtOnce)
 	}
 }
 
 // LookAround sets the alarms for what comes due, whichever node wrote it.
 func (b *Base) LookAround(ctx context.Context) error {
 	due, err := b.due(ctx)
-	for _, loop := range slices.Sorted(maps.Keys(due)) {
-		b.Alarms[loop].Set(due[loop])
+	for loop, at := range due {
+		b.Alarms[loop].Set(at)
 		b.Alarms[loop].Check()
 	}
 	return err

@@ -340,7 +340,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 	var routes pay.Cascade
 	cause := view.Cause{RequestID: c.RequestID}
 	typed := []problem.Text{{Param: "customer.email", Text: c.Typed.Email, Most: pay.MaxEmail}, {Param: "customer.fullName", Text: c.Typed.Name, Most: pay.MaxBuyerName},
-		{Param: "customer.documentId", Text: c.Typed.Document, Most: pay.MaxDocument}}
+		{Param: "customer.phone", Text: c.Typed.Phone, Most: pay.MaxPhone}, {Param: "customer.documentId", Text: c.Typed.Document, Most: pay.MaxDocument}}
 	if err := problem.Fit(typed...); err != nil {
 		return s, p, err
 	}
