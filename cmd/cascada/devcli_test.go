@@ -304,6 +304,7 @@ func TestListenLosesNothing(t *testing.T) {
 	l = d.listens(t, args...)
 	came(20)
 	s.kill()
+	await(t, "listen to miss the service", func() bool { return strings.Contains(l.output(), "until it is back") })
 	s = u.serve(t)
 	pay(10)
 	await(t, "listen to find the service again", func() bool { return strings.Contains(l.output(), "is back") })

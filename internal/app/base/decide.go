@@ -56,11 +56,11 @@ func (b *Base) payload(e *pay.Event, cause view.Cause) ([]byte, error) {
 }
 
 // patientFrom is the try from which a use case waits a little, twice as long each time: a loop that works on the same row is otherwise
-// faster again and again.
+// faster again and again. All pauses together are half a second: on a slow disk each write of such a loop takes tens of milliseconds.
 const patientFrom = 3
 
 // Decisions is how often a use case decides again if the rows that it read have changed.
-const Decisions = 8
+const Decisions = 12
 
 // Decide is Again for a decision with a result. A result that was not written is dropped, so that
 // the next try cannot use it.
