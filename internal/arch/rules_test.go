@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -194,20 +195,37 @@ func TestEveryAttackNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// make test runs some tests by their names: under another name, a test would silently be left out.
+// make test runs with the race detector the tests that .ci/atonce finds in each room, and some by their names: a script that finds
+// nothing, or another name, would silently leave them out.
 func TestEveryTestThatMakeRunsExists(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile(`(?m)^AT_ONCE := (.+)$`).FindSubmatch(text)
-	if list == nil {
-		t.Fatal("the Makefile lists no tests in AT_ONCE")
+	rooms := regexp.MustCompile(`(?m)^MEETING := (.+)$`).FindSubmatch(text)
+	names := regexp.MustCompile(`(?m)^AT_ONCE = .*\bNAMES=(\S+) `).FindSubmatch(text)
+	if rooms == nil || names == nil {
+		t.Fatal("the Makefile has no MEETING, or no NAMES in AT_ONCE")
 	}
 	declared := testsDeclared(t)
-	for name := range strings.SplitSeq(string(list[1]), "|") {
-		if !declared[name] {
-			t.Errorf("the Makefile names %s, and there is no such test", name)
+	found := func(names, room string) []string {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "atonce"), "internal/e2e/"+room)
+		cmd.Env = append(os.Environ(), "NAMES="+names)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.Trim(string(out), "^()$\n"), "|")
+	}
+	for room := range strings.FieldsSeq(string(rooms[1])) {
+		list := found("", room)
+		if len(list) < 3 {
+			t.Errorf(".ci/atonce finds %q in the room %s, want at least 3 tests", list, room)
+		}
+		for _, name := range append(list, strings.Split(string(names[1]), "|")...) {
+			if !declared[name] {
+				t.Errorf("make test runs %s, and there is no such test", name)
+			}
 		}
 	}
 }

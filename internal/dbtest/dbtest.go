@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -60,8 +62,8 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 })
 
 // OnlyFrom, if a package sets it before its tests, names the environment variable with the one engine on which Each runs
-// them: "sqlite" or "postgres". A run with "sqlite" includes the tests that use one particular engine, whichever it is. A
-// run with "postgres" skips these: they would run twice.
+// them: "sqlite", "postgres", or "either", with which half of the tests run on each, always the same. A run with "postgres"
+// skips the tests that use one particular engine, whichever it is: a run with "sqlite" or "either" includes them.
 var OnlyFrom string
 
 // Only is that engine, "" for both. Each test reads the variable: go test sees only what is read while tests run, and would
@@ -103,13 +105,20 @@ func EachEmpty(t *testing.T, test func(t *testing.T, database string)) {
 func engines(t *testing.T, lite, server func(testing.TB) string, test func(t *testing.T, database string)) {
 	t.Helper()
 	for engine, address := range map[string]func(testing.TB) string{"sqlite": lite, "postgres": server} {
-		if only := Only(); only == "" || only == engine {
+		if only := Only(); only == "" || only == engine || only == "either" && engine == eitherOf(t.Name()) {
 			t.Run(engine, func(t *testing.T) {
 				t.Parallel()
 				test(t, address(t))
 			})
 		}
 	}
+}
+
+// eitherOf is the engine of a test in a run on either.
+func eitherOf(test string) string {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, test)
+	return []string{"sqlite", "postgres"}[h.Sum32()%2]
 }
 
 // SQLite returns the address of the test's own file, which does not exist yet unless
