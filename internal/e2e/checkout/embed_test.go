@@ -132,7 +132,7 @@ func TestShopsShowTheCheckoutInTheirPages(t *testing.T) {
 	}
 	open := func(call string) (id string) {
 		r := o.Post(t, "/checkout/sessions", `{"amount":25.5,"paymentMethodId":"sbx_pse"}`).Want(t, http.StatusCreated)
-		eval[bool](t, tab, fmt.Sprintf(`(() => { globalThis.heard = []; show = (s) => heard.push(s.transactionId + " " + s.status); closed = () => heard.push("closed"); globalThis.shown = %s(%q); return true; })()`, call, r.Text(t, "checkoutUrl")))
+		eval[bool](t, tab, fmt.Sprintf(`(() => { globalThis.heard = []; show = (s) => heard.push(s.transactionId + " " + s.status); closed = () => heard.push("closed"); globalThis.shown = %s(%q); globalThis.loaded = new Promise((load) => shown.element.addEventListener("load", load)); return true; })()`, call, r.Text(t, "checkoutUrl")))
 		return r.Text(t, "sessionId")
 	}
 	heard := func(want string) {
@@ -172,7 +172,7 @@ func TestShopsShowTheCheckoutInTheirPages(t *testing.T) {
 	// Another origin sees nothing, and another window of the page cannot speak for the frame.
 	allow("https://shop.example")
 	open("inPage")
-	eval[bool](t, tab, `new Promise((loaded) => shown.element.addEventListener("load", () => { postMessage({cascada: 1, type: "page", transactionId: "TXN-1", status: "completed"}, "*"); setTimeout(() => loaded(true), 300); }))`)
+	eval[bool](t, tab, `loaded.then(() => { postMessage({cascada: 1, type: "page", transactionId: "TXN-1", status: "completed"}, "*"); return new Promise((waited) => setTimeout(() => waited(true), 300)); })`)
 	heard("")
 
 	res, err := http.Get(s.URL + "/cascada.js")
