@@ -178,6 +178,10 @@ func TestAgentTakesAPaymentThrough(t *testing.T) {
 			t.Errorf("%s: %s", name, r.all)
 		}
 	}
+	_, link := s.call("POST", "/payment-links", k.Keys.Sandbox.Secret, `{"amount":25,"currency":"USD"}`, nil)
+	if r := uses(t, a, "get_payment_link", map[string]any{"id": text(link, "id")}); r.text("status") != "open" || uses(t, a, "list_payment_links", map[string]any{"status": "open"}).text("data", "id") != text(link, "id") {
+		t.Errorf("the payment link is %s", r.all)
+	}
 	page := uses(t, a, "list_events", map[string]any{"limit": 2})
 	if next := uses(t, a, "list_events", map[string]any{"limit": 2, "cursor": page.Next}); next.text("data", "id") == page.text("data", "id") || next.Next == "" {
 		t.Errorf("the next page is %s", next.all)
@@ -246,7 +250,7 @@ var toolsOf = map[string]string{
 	"list_payments": "listPayments", "get_payment": "getPayment", "list_events": "listEvents", "get_event": "getEvent", "list_webhooks": "listWebhooks",
 	"list_deliveries": "listDeliveries", "get_delivery": "getDelivery", "list_claims": "listClaims", "get_claim": "getClaim", "list_settlements": "listSettlements",
 	"get_settlement": "getSettlement", "list_settlement_lines": "listSettlementTransactions", "get_balance": "getBalance", "list_balance_movements": "listMovements",
-	"list_payment_methods": "listPaymentMethods", "list_requests": "listRequests",
+	"list_payment_methods": "listPaymentMethods", "list_payment_links": "listPaymentLinks", "get_payment_link": "getPaymentLink", "list_requests": "listRequests",
 }
 
 // What tools accept is what the published operation accepts, with the same choices; and every part of the documentation that a search finds

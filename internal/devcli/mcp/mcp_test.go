@@ -131,7 +131,7 @@ func TestToolsFollowTheKeyAndTheFlag(t *testing.T) {
 	} {
 		session := agent(t, opened(t, service.URL, c.key, c.allow))
 		all, changing := names(t, session)
-		if !slices.Equal(changing, c.want) || len(all) != len(c.want)+19 {
+		if !slices.Equal(changing, c.want) || len(all) != len(c.want)+21 {
 			t.Errorf("%s: %v can change something, of %d tools", name, changing, len(all))
 		}
 		if c.want == nil {
