@@ -135,3 +135,12 @@ func (c *Client) SelectMethod(ctx context.Context, token string, choice Choice) 
 	_, err := c.send(ctx, request{method: http.MethodPost, path: "/checkout/sessions/" + url.PathEscape(token) + "/select", body: choice}, "", &made)
 	return made, err
 }
+
+// ExpireCheckout ends a session in which no method was chosen, such as one for a cart that has changed. Doing so twice changes
+// nothing. If a method was chosen it returns an *Error whose Details.ExistingTxID is the transaction, which CancelPayment may
+// cancel.
+func (c *Client) ExpireCheckout(ctx context.Context, sessionID string) (EndedCheckout, error) {
+	var s EndedCheckout
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/checkout/sessions/" + url.PathEscape(sessionID) + "/expire"}, &s)
+	return s, err
+}

@@ -32,7 +32,7 @@ const (
 	// Since PaymentEvents.
 	EventPaymentCreated  EventType = "payment.created"          // no provider was called yet; Sequence is 0
 	EventPaymentPending  EventType = "payment.pending"          // the shopper has to act; Sequence is 0
-	EventCheckoutExpired EventType = "checkout.session.expired" // no method was chosen in 24 hours
+	EventCheckoutExpired EventType = "checkout.session.expired" // no method was chosen in 24 hours, or the shop ended it
 
 	// Since NewestEvents.
 	EventWithdrawalReturned EventType = "withdrawal.returned" // a part came back: Withdrawal.ReturnedAmount

@@ -72,6 +72,10 @@ await call("exportPayments", { status: "refunded", amount: "450.07", currency: "
 const session = await call("createCheckoutSession", {}, {
   amount: 19.99, country: "BR", customer: { firstName: "Ana", lastName: "Souza", email: "ana@example.com", phone: "+55 11 91234-5678" },
 });
+const left = await call("createCheckoutSession", {}, {
+  amount: 5, customer: { firstName: "Ana", lastName: "Souza", email: "ana@example.com", phone: "+55 11 91234-5678" },
+});
+await call("expireCheckoutSession", { token: left.sessionId });
 const selected = { token: session.sessionId };
 await call("getCheckoutSession", selected);
 await call("selectCheckoutMethod", selected, { paymentMethodId: "sbx_pix", customer: { email: "ana@example.com", fullName: "Ana Souza", documentId: "52998224725" } });

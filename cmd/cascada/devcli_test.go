@@ -220,7 +220,7 @@ func TestEveryTypeIsTriggered(t *testing.T) {
 			if _, log, code := d.run(t, "trigger", name); code != 1 || !strings.Contains(log, "cannot be triggered with a key") {
 				t.Errorf("trigger %s: exit %d %q", name, code, log)
 			}
-		case "checkout.session.expired", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed":
+		case "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed":
 			if _, log, code := d.run(t, "trigger", name); code != 1 || !strings.Contains(log, "--move-clock") {
 				t.Errorf("trigger %s moves the clock by itself: exit %d %q", name, code, log)
 			}

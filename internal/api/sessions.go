@@ -156,6 +156,8 @@ type TokenPath struct {
 
 type readSessionOut struct{ Body view.Session }
 
+type expiredSessionOut struct{ Body view.EndedSession }
+
 // SelectBody is a customer's choice (CHK-9).
 type SelectBody struct {
 	PaymentMethodID string             `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"A routable method of the catalog"`
@@ -211,6 +213,8 @@ func (a *API) sessionRoutes() {
 	handle(a, huma.Operation{OperationID: "selectCheckoutMethod", Method: http.MethodPost, Path: "/checkout/sessions/{token}/select", Tags: tags,
 		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: wire.OwnIgnored, browserKey: true}},
 		open, a.selectMethod)
+	handle(a, huma.Operation{OperationID: "expireCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions/{token}/expire", Tags: tags,
+		Summary: "End a checkout session in which no method was chosen", Description: "Doing so twice changes nothing."}, toCharge, inShop(a, a.expireSession))
 }
 
 // sessionRoute is part of the idempotency key in both modes.
@@ -292,6 +296,14 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 		return nil, refusal
 	}
 	return &selectOut{view.NewSelected(&p, in.Token, a.uses.CheckoutURL, base.PageKey(a.uses.Vault, p.ID))}, nil
+}
+
+func (a *API) expireSession(ctx context.Context, call Call, in *TokenPath) (*expiredSessionOut, error) {
+	s, err := a.uses.Sessions.ExpireSession(ctx, call.Scope, in.Token, view.Cause{RequestID: call.RequestID})
+	if err != nil {
+		return nil, err
+	}
+	return &expiredSessionOut{view.NewEndedSession(s, in.Token)}, nil
 }
 
 // customerLacks is the error of a missing customer field (CHK-5).

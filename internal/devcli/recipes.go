@@ -38,7 +38,7 @@ var recipes = []recipe{
 	{event: "chargeback.created", how: "a card payment that its cardholder disputes", run: disputed},
 	{event: "claim.opened", how: "a card payment that its cardholder disputes", run: disputed},
 	{event: "claim.resolved", how: "a card payment that its cardholder disputes, and that you concede", run: conceded},
-	{event: "checkout.session.expired", how: "a checkout session that nobody uses for 24 hours", clock: true, by: "25 hours", run: sessionExpired},
+	{event: "checkout.session.expired", how: "a checkout session that you end before its shopper chooses", run: sessionExpired},
 	{event: "payment_link.paid", how: "a payment link with which a shopper pays by card", run: linkPaid},
 	{event: "payment_link.closed", how: "a payment link that you close", run: linkClosed},
 	{event: "settlement.closed", how: "a card payment that is settled after the delay of your terms", clock: true, by: "73 hours", run: settled},
@@ -227,7 +227,7 @@ func sessionExpired(ctx context.Context, t *triggering) (string, error) {
 	var made struct{ SessionID string }
 	err := t.do(ctx, http.MethodPost, "/checkout/sessions", body, &made)
 	if err == nil {
-		err = t.advance(ctx, "25h")
+		err = t.do(ctx, http.MethodPost, "/checkout/sessions/"+url.PathEscape(made.SessionID)+"/expire", nil, nil)
 	}
 	return made.SessionID, err
 }

@@ -118,7 +118,7 @@ func (s Session) Status() SessionStatus {
 //
 // Errors: checkout_session_not_found.
 func (s Session) Resolve(now time.Time) error {
-	if !now.Before(s.ExpiresAt()) {
+	if s.Ended() || !now.Before(s.ExpiresAt()) {
 		return NoSession()
 	}
 	return nil
@@ -199,7 +199,10 @@ func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change)
 	return s, change
 }
 
-// Expire ends a session in which no method was chosen in time, and makes the event.
+// Ended reports whether the session was ended without a choice.
+func (s Session) Ended() bool { return s.Payment == "" && s.DueAt.IsZero() }
+
+// Expire ends a session in which no method was chosen, and makes the event.
 func (s Session) Expire(now time.Time) Change {
 	s.DueAt = time.Time{}
 	s = s.written(now)

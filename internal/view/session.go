@@ -83,14 +83,18 @@ type EndedSession struct {
 	Country         *string        `json:"country" doc:"ISO 3166 alpha-3"`
 	MerchantOrderID *string        `json:"merchantOrderId"`
 	CreatedAt       Time           `json:"createdAt"`
-	ExpiresAt       Time           `json:"expiresAt"`
+	ExpiresAt       Time           `json:"expiresAt" doc:"When the token stopped working"`
 }
 
 // NewEndedSession shows an expired session.
 func NewEndedSession(s pay.Session, token string) EndedSession {
+	ended := s.ExpiresAt()
+	if s.UpdatedAt.Before(ended) { // its shop ended it
+		ended = s.UpdatedAt
+	}
 	return EndedSession{
 		SessionID: token, Status: "expired", Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
-		MerchantOrderID: text(s.OrderID), CreatedAt: Time{s.CreatedAt}, ExpiresAt: Time{s.ExpiresAt()},
+		MerchantOrderID: text(s.OrderID), CreatedAt: Time{s.CreatedAt}, ExpiresAt: Time{ended},
 	}
 }
 

@@ -275,6 +275,11 @@ var abouts = map[string]about{
 		},
 		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
 	},
+	"POST /checkout/sessions/{token}/expire": {
+		text: "Ends a session in which no method was chosen, such as one for a cart that has changed: its page says so, and the event `checkout.session.expired` is sent. " +
+			"After a choice it is refused with `checkout_session_already_completed`: `details.existingTxId` is the payment, for `POST /payments/{id}/cancel`.",
+		codes: []problem.Code{problem.CheckoutSessionAlreadyCompleted},
+	},
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
 			"Without `url` a managed inbox is made. The number of a shop's subscriptions is limited, and no two may have the same URL and the same events.",

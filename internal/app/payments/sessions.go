@@ -239,10 +239,10 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope merchants.Scope, i
 	return s, true, nil
 }
 
-// session reads what a token names: a session, or the hosted payment whose id it is.
+// named reads what a token names, valid or not: a session, or the hosted payment whose id it is.
 //
-// Errors: checkout_session_not_found.
-func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
+// Errors: store.ErrNotFound.
+func (ss *Sessions) named(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
 		s, err = ss.Store.Sessions().ByHash(ctx, ss.Vault.Hash(token))
@@ -257,6 +257,14 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 	default:
 		err = store.ErrNotFound
 	}
+	return s, err
+}
+
+// session is named for a token that is valid.
+//
+// Errors: checkout_session_not_found.
+func (ss *Sessions) session(ctx context.Context, token string) (pay.Session, error) {
+	s, err := ss.named(ctx, token)
 	if err != nil {
 		return s, base.OrRefuse(err, pay.NoSession())
 	}

@@ -59,7 +59,7 @@ func TestAgentsCallOverHTTP(t *testing.T) {
 		if all, _, failed := uses(t, session, "get_payment", map[string]any{"id": "TXN-1"}); failed || !strings.Contains(all, "completed") {
 			t.Errorf("%s: %s", name, all)
 		}
-		if all, changing := names(t, session); len(all) != 19 || len(changing) != 0 {
+		if all, changing := names(t, session); len(all) != 21 || len(changing) != 0 {
 			t.Errorf("%s: %d tools, %v", name, len(all), changing)
 		}
 	}

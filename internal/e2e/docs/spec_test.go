@@ -111,7 +111,7 @@ var endpointsWanted = []string{
 	"GET /webhooks/{id}", "PATCH /webhooks/{id}", "POST /webhooks/{id}/rotate-secret", "GET /webhooks/{id}/deliveries",
 	"GET /webhooks/{id}/deliveries/{deliveryId}", "POST /webhooks/{id}/deliveries/{deliveryId}/replay", "GET /webhooks/{id}/inbox",
 	"DELETE /webhooks/{id}", "GET /me", "GET /me/balance", "GET /payment-methods", "GET /payments", "GET /payments/{id}",
-	"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select",
+	"GET /checkout/sessions/{token}", "POST /checkout/sessions", "POST /checkout/sessions/{token}/select", "POST /checkout/sessions/{token}/expire",
 	"GET /ping", "GET /sandbox/clock", "GET /transactions", "GET /transactions/{id}", "GET /webhooks",
 	"POST /auth/refresh", "POST /auth/token", "POST /payments", "POST /payments/{id}/simulate", "POST /sandbox/clock",
 	"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",

@@ -86,6 +86,7 @@ var Fixtures = map[string]fixture{
 		})
 		return id
 	}},
+	"/checkout/sessions/{token}": {Code: "checkout_session_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string { return o.Session(t, CheckoutBody) }},
 	"/payment-links/{id}": {Code: "not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
 		return o.Post(t, "/payment-links", `{"amount":25.5,"merchantOrderId":"order of `+o.Shop.ID+`"}`).Want(t, http.StatusCreated).Text(t, "id")
 	}},

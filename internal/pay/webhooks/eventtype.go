@@ -76,7 +76,7 @@ var events = []eventRow{
 	{kind: PaymentPending, since: PaymentEvents, early: "0b", place: 0, optional: true,
 		meaning: "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it."},
 	{kind: SessionExpired, since: PaymentEvents,
-		meaning: "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works."},
+		meaning: "Nobody chose a method in the 24 hours of a hosted checkout, or its shop ended it before. `data.object.sessionId` is its token, which no longer works."},
 	{kind: WithdrawalReturned, since: NewestEvents,
 		meaning: "A part of a completed withdrawal came back and is in the balance again: `returnedAmount` is the sum of all parts. If all of it comes back, `withdrawal.failed` is sent."},
 	{kind: BalanceAdjusted, since: NewestEvents,
