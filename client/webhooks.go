@@ -20,6 +20,8 @@ type NewWebhook struct {
 	// Strict makes the sandbox refuse a URL that production refuses, or not; nil keeps the
 	// sandbox's setting.
 	Strict *bool `json:"-"`
+	// IdempotencyKey makes it safe to send the same request again: a repeat gets the webhook that the first request made, with its secret.
+	IdempotencyKey string `json:"-"`
 }
 
 // WebhookAuthentication is what deliveries carry for a gateway: Username and Password for Basic authentication, or Header and Value. Replies
@@ -63,7 +65,7 @@ type Webhook struct {
 // once. A Receiver needs it to verify and read the deliveries.
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n, header: map[string]string{"Sandbox-Strict": yesOrNo(n.Strict)}}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/webhooks", body: n, header: map[string]string{"Idempotency-Key": n.IdempotencyKey, "Sandbox-Strict": yesOrNo(n.Strict)}}, &w)
 	return w, err
 }
 

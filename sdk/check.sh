@@ -23,8 +23,17 @@ mkdir -p "$work/project"
 cp "$sdk/e2e/typescript"/* "$work/project/"
 blocks "$here/README.md" ts "$work/project" ts '// From the README.'
 for guide in "$root"/internal/guide/snippets/*.ts; do # without the marks of the snippets
-  sed -E '/^\/\/= [a-z-]+$/d' "$guide" >"$work/project/guide-$(basename "$guide")"
+  sed -E '/^\/\/= [a-z-]+( alone)?$/d' "$guide" >"$work/project/guide-$(basename "$guide")"
 done
+# The snippets as the guides show them, each by itself. Those in TypeScript are compiled with the scenario.
+shown=$made/shown
+rm -rf "$shown"
+mkdir -p "$shown"
+(cd "$root" && "${GO:-go}" run ./sdk/generate -guides "$shown")
+for snippet in "$shown"/*.ts; do cp "$snippet" "$work/project/shown-$(basename "$snippet")"; done
+for snippet in "$shown"/*.sh; do quietly bash -n "$snippet"; done
+printf 'module shown\n\ngo 1.24.0\n\nrequire github.com/cascadapay/cascada/client v0.0.0\n\nreplace github.com/cascadapay/cascada/client => %s\n' "$root/client" >"$shown/go.mod"
+(cd "$shown" && GOWORK=off quietly "${GO:-go}" vet ./...)
 install_sdk "$dist" "$work/project"
 tsc -p "$work/project"
 export SDK_TYPESCRIPT="$node $work/project/made/scenario.js"
@@ -52,8 +61,10 @@ if ! command -v mypy >/dev/null; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mypy
 fi
-types() { quietly mypy --strict --python-version 3.10 --cache-dir "$made/mypy" --python-executable "$work/venv/bin/python" "$@"; }
-(cd "$work/project" && types --package cascadapay && types ./*.py)
+check() { quietly mypy --python-version 3.10 --cache-dir "$made/mypy" --python-executable "$work/venv/bin/python" "$@"; }
+(cd "$work/project" && check --strict --package cascadapay && check --strict ./*.py)
+# The snippets have no annotations, and read what may be None.
+(cd "$shown" && check --check-untyped-defs --no-strict-optional ./*.py)
 export SDK_PYTHON="$work/venv/bin/python $work/project/scenario.py"
 
 # PHP: Composer finds the archive and installs it into an empty project.
@@ -69,7 +80,7 @@ cat >"$work/project/composer.json" <<'JSON'
 }
 JSON
 (cd "$work/project" && quietly env COMPOSER_ALLOW_SUPERUSER=1 composer install --no-interaction --no-plugins)
-find "$work/package/src" "$work/project" -maxdepth 2 -name '*.php' -print0 | quietly xargs -0 -n 99 php -r 'foreach (array_slice($argv, 1) as $file) { token_get_all(file_get_contents($file), TOKEN_PARSE); }' --
+find "$work/package/src" "$work/project" "$shown" -maxdepth 2 -name '*.php' -print0 | quietly xargs -0 -n 99 php -r 'foreach (array_slice($argv, 1) as $file) { token_get_all(file_get_contents($file), TOKEN_PARSE); }' --
 export SDK_PHP="php $work/project/scenario.php"
 
 cd "$sdk/e2e"

@@ -2,9 +2,12 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/api/openapi"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
+	"github.com/cascadapay/cascada/internal/wire"
 )
 
 func (a *API) routes() {
@@ -64,6 +67,7 @@ func loosened(paths, schemas map[string]any) {
 		for _, p := range parameters {
 			if p, _ := p.(map[string]any); p["name"] == "amount" {
 				p["schema"] = map[string]any{"type": "number", "format": "double", "exclusiveMinimum": 0, "examples": []any{25.5}}
+				p["required"] = path == "/withdrawals/quote"
 			}
 		}
 	}
@@ -81,11 +85,44 @@ func loosened(paths, schemas map[string]any) {
 	publishPayouts(paths, schemas)
 	publishClaims(schemas)
 	publishPurchases(schemas)
+	publishWebhooks(schemas)
 	for body, required := range map[string][]string{
 		"PaymentBody": {"amount"}, "OpenAmountBody": {"min", "max"}, "SubscribeInBody": {"events"}, "MoveClockInBody": {"advance"}, "WithdrawInBody": {"amount"}, "AddWalletInBody": {"type", "currency", "destination"},
+		"ReplaySpanInBody": {"from"},
 	} {
 		if schema, ok := dig(schemas, body); ok {
 			schema["required"] = required
+		}
+	}
+	for body, sets := range map[string][][]string{
+		"PaymentBody": {{"paymentMethodId"}, {"paymentMethod"}}, "SessionBody": {{"paymentMethodId"}, {"customer"}}, "LinkBody": {{"amount"}, {"openAmount"}},
+		"ChangeLinkInBody": {{"status"}, {"expiresAt"}}, "EvidenceBody": {{"text"}, {"file"}}, "AuthenticationBody": {{"username", "password"}, {"header", "value"}},
+	} {
+		if schema, ok := dig(schemas, body); ok {
+			schema["anyOf"] = oneOfThese(sets)
+		}
+	}
+}
+
+// oneOfThese says that one of several sets of fields is required.
+func oneOfThese(sets [][]string) []any {
+	list := make([]any, len(sets))
+	for i, set := range sets {
+		list[i] = map[string]any{"required": set}
+	}
+	return list
+}
+
+// publishWebhooks lists the types of events where the validated document accepts any text: those have an error of their own.
+func publishWebhooks(schemas map[string]any) {
+	types := wire.Texts(webhooks.EventTypes()...)
+	all := append(slices.Clone(types), webhooks.AllEvents)
+	for _, of := range []struct {
+		schema, field string
+		values        []any
+	}{{"SubscribeInBody", "events", all}, {"EditInBody", "events", all}, {"Subscription", "events", all}, {"CreatedSubscription", "events", all}, {"ReplaySpanInBody", "types", types}} {
+		if items, ok := dig(schemas, of.schema, "properties", of.field, "items"); ok {
+			items["enum"] = of.values
 		}
 	}
 }
@@ -97,6 +134,9 @@ func publishPayouts(paths, schemas map[string]any) {
 		properties["amount"] = map[string]any{
 			"type": "number", "format": "double", "description": description(properties["amount"]), "exclusiveMinimum": 0, "examples": []any{250.0},
 		}
+	}
+	if kind, ok := dig(schemas, "AddWalletInBody", "properties", "type"); ok {
+		kind["enum"] = []any{"bank_account", "crypto"}
 	}
 	// Only the status code shows that a verification was already open.
 	if created, ok := dig(paths, "/kyc/init", "post", "responses"); ok {

@@ -322,7 +322,6 @@ func aboutCustomer(i wire.Issue) bool {
 // publishSessions adds to the published document what the validated one cannot say.
 func publishSessions(schemas map[string]any) {
 	body, _ := schemas["SessionBody"].(map[string]any)
-	body["anyOf"] = []any{map[string]any{"required": []string{"paymentMethodId"}}, map[string]any{"required": []string{"customer"}}}
 	properties, _ := body["properties"].(map[string]any)
 	properties["amount"] = map[string]any{
 		"type": "number", "format": "double", "description": amountDoc, "exclusiveMinimum": 0, "examples": []any{25.5},

@@ -16,14 +16,21 @@ import (
 // Events are required, and the document says so. They are checked with the rest, so that all errors are
 // reported together.
 type subscribeIn struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the subscription that the first request made, with its secret"`
 	StrictHeader
-	Body struct {
+	RawBody []byte
+	Body    struct {
 		Events         []string               `json:"events,omitempty" maxItems:"50" doc:"Event names, or * for all"`
 		EventsVersion  webhooks.EventsVersion `json:"eventsVersion,omitempty" doc:"The set of event types that * stands for; the newest by default"`
 		URL            string                 `json:"url,omitempty" maxLength:"2048" doc:"Absent: a managed inbox"`
 		Authentication maybeAuthentication    `json:"authentication,omitzero" doc:"What your gateway asks of callers: username and password, or header and value. Each delivery carries it"`
 		Description    string                 `json:"description,omitempty" maxLength:"200"`
 	}
+}
+
+// Resolve checks the headers.
+func (in *subscribeIn) Resolve(ctx huma.Context) []error {
+	return append(checkKey(in.IdempotencyKey), in.StrictHeader.Resolve(ctx)...)
 }
 
 // AuthenticationBody is what an endpoint asks of its callers, one pair or the other.
@@ -64,7 +71,10 @@ func (m maybeAuthentication) credentials() *appwebhooks.Credentials {
 
 type subscriptionOut struct{ Body view.Subscription }
 
-type createdSubscriptionOut struct{ Body view.CreatedSubscription }
+type createdSubscriptionOut struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true on a repeat"`
+	Body     view.CreatedSubscription
+}
 
 // Absent or null fields stay unchanged, but authentication: null takes it away.
 type editIn struct {
@@ -125,14 +135,18 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*creat
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.uses.Webhooks.Subscribe(ctx, call.Principal, call.Scope, appwebhooks.NewSubscription{
+	n := appwebhooks.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 		Credentials: in.Body.Authentication.credentials(),
-	})
+	}
+	if in.IdempotencyKey != "" {
+		n.Idempotency = onceFor("POST /webhooks", in.IdempotencyKey, in.RawBody, in.StrictHeader.Strict)
+	}
+	made, err := a.uses.Webhooks.Subscribe(ctx, call.Principal, call.Scope, n)
 	if err != nil {
 		return nil, err
 	}
-	return &createdSubscriptionOut{view.CreatedSubscription{Subscription: view.NewSubscription(sub), Secret: secret}}, nil
+	return &createdSubscriptionOut{repeated(made.Replayed), view.CreatedSubscription{Subscription: view.NewSubscription(made.Subscription), Secret: made.Secret}}, nil
 }
 
 func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn) (*subscriptionsOut, error) {

@@ -178,7 +178,7 @@ var layers = map[string]layer{
 	"internal/apireference":                    {"web", "the page shows the published document, and what is not in it is not told"},
 	"internal/daemon":                          {"pay/... app/rates/feed id identity limit mail vault provider/payouts/simulated provider pay/routing provider/adapters provider/sandbox store store/engine trace app/webhooks/sender work app app/... web wire api api/gate admin checkout dashboard dashboard/frame verify evidencelink apireference guide", "the daemon wires and does nothing else"},
 	"internal/statement":                       {"money pay pay/... statement/typeface", "a receipt is drawn from the core's values, whoever sends it"},
-	"sdk/generate":                             {"", "it reads the published document, as a stranger's generator does"},
+	"sdk/generate":                             {"guide", "it reads the published document, as a stranger's generator does, and writes the guides' snippets for the check of the SDKs"},
 	"client":                                   {"", "the client speaks HTTP, as a stranger's program does"},
 	"internal/bench":                           {"app/webhooks/sender", "the measure looks at the service from outside"},
 	"internal/arch":                            {"", "the rules look at the sources alone"},

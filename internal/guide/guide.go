@@ -2,7 +2,8 @@
 // as the files that language models read, and as an index to search in.
 //
 // A guide is Markdown (text/NAME.md) with snippets in five languages (snippets/NAME.*). Tests run the snippets of each guide and
-// language, in their order, as one program: all languages print the same.
+// language, in their order, as one program: all languages print the same. A snippet is shown with what it needs, so that a reader can copy each by
+// itself: the part "begin" of its file, its own lines that are shown and not run, and in Go a whole program. Tests compile what is shown.
 package guide
 
 import (
@@ -62,8 +63,14 @@ type Snippet struct {
 	Code string
 }
 
-// mark begins each snippet in the file of a guide and language: a comment, such as "#= create".
-var mark = regexp.MustCompile(`(?m)^(?:#|//)= ([a-z-]+)\n`)
+// mark begins each snippet in the file of a guide and language: a comment, such as "#= create". One that is alone needs nothing of the part begin.
+var mark = regexp.MustCompile(`(?m)^(?:#|//)= ([a-z-]+)( alone)?\n`)
+
+// begin is the part of a file that each snippet begins with.
+const begin = "begin"
+
+// unrun begins a line that is shown and not run: it stands for what another snippet did.
+var unrun = regexp.MustCompile(`(?m)^(?:#|//)\+ ?`)
 
 // Programs returns the snippets of a guide as one program for each language, by the endings of their files, with the parts that only
 // tests need.
@@ -90,23 +97,63 @@ func (g Guide) Snippets(name string) (list []Snippet, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("guide %s: %w", g.Name, err)
 		}
-		code, text := "", string(file)
-		at := mark.FindAllStringSubmatchIndex(text, -1)
-		for i, m := range at {
-			end := len(text)
-			if i+1 < len(at) {
-				end = at[i+1][0]
-			}
-			if text[m[2]:m[3]] == own {
-				code = strings.TrimSpace(text[m[1]:end])
-			}
-		}
+		parts, alone := partsOf(string(file))
+		code := parts[own]
 		if code == "" {
 			return nil, fmt.Errorf("guide %s: there is no snippet %s in %s", g.Name, name, l.Name)
+		}
+		if !alone[own] {
+			code = strings.TrimSpace(parts[begin] + "\n\n" + code)
+		}
+		if l.Fence == "go" {
+			code = program(code)
 		}
 		list = append(list, Snippet{l, code})
 	}
 	return list, nil
+}
+
+// partsOf reads the parts of a file as they are shown, and which are alone.
+func partsOf(text string) (parts map[string]string, alone map[string]bool) {
+	parts, alone = map[string]string{}, map[string]bool{}
+	at := mark.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		name := text[m[2]:m[3]]
+		parts[name], alone[name] = strings.TrimSpace(unrun.ReplaceAllString(text[m[1]:end], "")), m[4] >= 0
+	}
+	return parts, alone
+}
+
+// packages are those that snippets in Go may use, in the order of their imports.
+var packages = []string{"context", "errors", "fmt", "log", "net/http", "net/url", "path", "time", "github.com/cascadapay/cascada/client"}
+
+// program is a snippet in Go as a whole program.
+func program(code string) string {
+	const main = "func main() {\n\tif err := run(context.Background()); err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n\nfunc run(ctx context.Context) error {\n"
+	lines := strings.Split(code, "\n")
+	if !strings.HasPrefix(lines[len(lines)-1], "return ") {
+		lines = append(lines, "return nil")
+	}
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = "\t" + line
+		}
+	}
+	body := main + strings.Join(lines, "\n") + "\n}"
+	var imports strings.Builder
+	for _, path := range packages {
+		if regexp.MustCompile(`\b` + path[strings.LastIndex(path, "/")+1:] + `\.[A-Z]`).MatchString(body) {
+			if strings.Contains(path, ".") {
+				imports.WriteString("\n")
+			}
+			fmt.Fprintf(&imports, "\t%q\n", path)
+		}
+	}
+	return "package main\n\nimport (\n" + imports.String() + ")\n\n" + body
 }
 
 // directive begins a line that stands for a snippet.

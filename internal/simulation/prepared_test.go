@@ -208,9 +208,9 @@ func (p *prepared) enter(w *world, a *app.App, o appmerchants.Onboarded, name st
 	for _, host := range []string{m.host, m.trialHost} {
 		w.inboxes[host] = &inbox{told: map[string]map[int64]string{}}
 	}
-	if _, _, err = a.Webhooks.Subscribe(ctx, m.trial, m.trial.Scope, webhooks.NewSubscription{URL: "https://" + m.trialHost + "/hook", Events: []string{"*"}}); err != nil {
+	if _, err = a.Webhooks.Subscribe(ctx, m.trial, m.trial.Scope, webhooks.NewSubscription{URL: "https://" + m.trialHost + "/hook", Events: []string{"*"}}); err != nil {
 		return m, err
 	}
-	_, _, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, webhooks.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
+	_, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, webhooks.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
 	return m, err
 }

@@ -122,13 +122,25 @@ func (w *writer) flaky(ctx context.Context) error {
 		return err
 	}
 	w.line("refund", refund.Amount)
-	_, err = w.api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.EventPaymentCompleted}})
-	w.failure("webhook", err)
+	webhook, err := again(func() (client.Webhook, error) {
+		return w.api.CreateWebhook(ctx, client.NewWebhook{Events: []client.EventType{client.EventPaymentCompleted}, IdempotencyKey: "webhook"})
+	})
+	if err != nil {
+		return err
+	}
+	w.line("webhook", webhook.Status)
 	webhooks, err := again(func() (client.WebhookPage, error) { return w.api.Webhooks(ctx, client.Page{}) })
 	if err != nil {
 		return err
 	}
 	w.line("webhooks", webhooks.Pagination.Total)
+	_, err = w.api.CreateWallet(ctx, client.NewWallet{Type: "bank_account", Currency: "MXN", Destination: "032180000118359719"})
+	w.failure("wallet", err)
+	wallets, err := again(func() (client.WalletPage, error) { return w.api.Wallets(ctx, "", client.Page{}) })
+	if err != nil {
+		return err
+	}
+	w.line("wallets", wallets.Pagination.Total)
 	page, err := again(func() (client.PaymentPage, error) { return w.api.Payments(ctx, client.PaymentFilter{}) })
 	if err != nil {
 		return err

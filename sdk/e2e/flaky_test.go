@@ -12,7 +12,7 @@ import (
 
 // flaky is a proxy in front of the service on a bad day. A request with an Idempotency-Key is, try by try: done, and its answer
 // lost; refused by the proxy with 503 and with 429; done, and its answer cut off in the middle; passed. A reading request is
-// refused once. A webhook is made, and the answer lost.
+// refused once. A wallet, which takes no key, is made, and the answer lost.
 type flaky struct {
 	url  string
 	lock sync.Mutex
@@ -59,7 +59,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status, header, reply := f.forward(r, body)
-	if keyed && try == 1 || r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/webhooks") {
+	if keyed && try == 1 || r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/wallets") {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
 	}
 	for name, values := range header {
@@ -99,8 +99,8 @@ func (f *flaky) check(t *testing.T) {
 	t.Helper()
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if len(f.keys) != 4 {
-		t.Errorf("%d requests had a key, want 4", len(f.keys))
+	if len(f.keys) != 5 {
+		t.Errorf("%d requests had a key, want 5", len(f.keys))
 	}
 	for what, keys := range f.keys {
 		if len(keys) != 1 {

@@ -48,7 +48,7 @@ func TestGuidesDoWhatTheySay(t *testing.T) {
 	}
 }
 
-var snippetMark = regexp.MustCompile(`(?m)^(?:#|//)= [a-z-]+\n`)
+var snippetMark = regexp.MustCompile(`(?m)^(?:#|//)= [a-z-]+( alone)?\n`)
 
 // snippetsOf reads the program of a guide, for a service and a key.
 func snippetsOf(t *testing.T, name, ending, url, key string) string {
@@ -112,15 +112,15 @@ func compiled(t *testing.T, guides []string) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("package main\n\nimport (\n")
-	for _, path := range []string{"context", "crypto/hmac", "crypto/sha256", "encoding/hex", "errors", "fmt", "net/http", "net/http/httptest", "os", "strconv", "strings", "time", "github.com/cascadapay/cascada/client"} {
+	for _, path := range []string{"context", "crypto/hmac", "crypto/sha256", "encoding/hex", "errors", "fmt", "net/http", "net/http/httptest", "net/url", "os", "path", "strconv", "strings", "time", "github.com/cascadapay/cascada/client"} {
 		fmt.Fprintf(&b, "\t%q\n", path)
 	}
 	b.WriteString(")\n\nvar guides = map[string]func(ctx context.Context, url, key string) error{\n")
 	for _, name := range guides {
 		code := snippetsOf(t, name, "go.txt", "URL", "KEY")
-		fmt.Fprintf(&b, "%q: func(ctx context.Context, url, key string) error {\n%s\nreturn nil\n},\n", name, strings.NewReplacer(`"URL"`, "url", `"KEY"`, "key").Replace(code))
+		fmt.Fprintf(&b, "%q: func(ctx context.Context, address, key string) error {\n%s\nreturn nil\n},\n", name, strings.NewReplacer(`"URL"`, "address", `"KEY"`, "key").Replace(code))
 	}
-	b.WriteString("}\n\nvar _, _, _, _, _, _, _, _, _ = hmac.New, sha256.New, hex.EncodeToString, errors.As, http.MethodPost, httptest.NewRecorder, strconv.Itoa, strings.HasPrefix, time.Now\n\n" +
+	b.WriteString("}\n\nvar _, _, _, _, _, _, _, _, _, _, _ = hmac.New, sha256.New, hex.EncodeToString, errors.As, http.MethodPost, httptest.NewRecorder, url.Parse, path.Base, strconv.Itoa, strings.NewReader, time.Now\n\n" +
 		"func main() {\n\tif err := guides[os.Args[1]](context.Background(), os.Args[2], os.Args[3]); err != nil {\n\t\tfmt.Fprintln(os.Stderr, err)\n\t\tos.Exit(1)\n\t}\n}\n")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(b.String()), 0o600); err != nil {

@@ -25,6 +25,7 @@ var enumNames = map[string]string{
 	"Verification.status":   "VerificationStatus",
 	"Movement.type":         "MovementType",
 	"Balance.tier":          "Tier",
+	"Webhook.events":        "WebhookEvent",
 }
 
 // variant is one of several operations that the API has at one address, chosen by a parameter.

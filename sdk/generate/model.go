@@ -1,5 +1,10 @@
 package main
 
+import (
+	"slices"
+	"strings"
+)
+
 // service is what the SDKs are made from.
 type service struct {
 	Version    string // of the API
@@ -13,6 +18,22 @@ type service struct {
 type schema struct {
 	Name   string
 	Fields []field
+	Sent   bool // in requests; else in replies
+	// Either lists sets of fields, one of which must be there whole; none if Required says all.
+	Either [][]string
+}
+
+// with splits the fields into those that belong to one of the sets, in which they are required, and all others.
+func (s schema) with(set []string) (own, others []field) {
+	for _, f := range s.Fields {
+		if slices.Contains(set, f.Name) {
+			f.Required = true
+			own = append(own, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return own, others
 }
 
 // field is a property of a schema, or a parameter of a query.
@@ -32,7 +53,8 @@ type kind struct {
 	Item     *kind    // list
 }
 
-// enum is an enumeration with a name. The service may add values to it.
+// enum is an enumeration with a name. The service may add values to it: what it sends is open, while requests may have only the values that
+// are known.
 type enum struct {
 	Name   string
 	Values []string
@@ -60,6 +82,23 @@ type eventGroup struct {
 	Types  []string
 	Object string
 }
+
+// needed reports whether one of the fields is required.
+func needed(fields []field) bool {
+	return slices.ContainsFunc(fields, func(f field) bool { return f.Required })
+}
+
+// either says which fields of a schema one of the sets must have.
+func either(s schema) string {
+	var sets []string
+	for _, set := range s.Either {
+		sets = append(sets, strings.Join(set, " and "))
+	}
+	return "Needs " + strings.Join(sets, ", or ")
+}
+
+// closedName is the name of an enumeration's values that are known.
+func closedName(enum string) string { return "Known" + enum }
 
 // schemaOf returns the schema with a name.
 func (s service) schemaOf(name string) schema {

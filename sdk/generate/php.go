@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
-func phpKind(k kind) string {
+func phpKind(k kind, sent bool) string {
 	var text string
 	switch k.Of {
 	case "text", "moment":
 		text = "string"
 	case "number":
 		text = "Decimal"
+		if sent {
+			text = "Decimal|int|numeric-string"
+		}
 	case "integer":
 		text = "int"
 	case "boolean":
@@ -25,8 +28,11 @@ func phpKind(k kind) string {
 		text = "Event"
 	case "enum":
 		text = "string"
+		if sent {
+			text = "'" + strings.Join(k.Values, "'|'") + "'"
+		}
 	case "list":
-		text = "list<" + phpKind(*k.Item) + ">"
+		text = "list<" + phpKind(*k.Item, sent) + ">"
 	default:
 		text = "mixed"
 	}
@@ -36,13 +42,21 @@ func phpKind(k kind) string {
 	return text
 }
 
-// phpSent is the kind of a field that a caller writes.
-func phpSent(k kind) string {
-	return strings.ReplaceAll(phpKind(k), "Decimal", "Decimal|int|numeric-string")
+// phpSchema writes the shape of a schema, or the shapes if one of several sets of fields must be there.
+func phpSchema(s schema) string {
+	if len(s.Either) == 0 {
+		return phpShape(s.Fields, s.Sent)
+	}
+	var shapes []string
+	for _, set := range s.Either {
+		own, others := s.with(set)
+		shapes = append(shapes, phpShape(append(own, others...), s.Sent))
+	}
+	return strings.Join(shapes, "|")
 }
 
-// phpShape writes the shape of an array.
-func phpShape(fields []field, write func(kind) string) string {
+// phpShape writes the shape of an array. A caller writes it if it is sent.
+func phpShape(fields []field, sent bool) string {
 	var list []string
 	for _, f := range fields {
 		name := f.Name
@@ -52,25 +66,20 @@ func phpShape(fields []field, write func(kind) string) string {
 		if !f.Required {
 			name += "?"
 		}
-		list = append(list, name+": "+write(f.Type))
+		list = append(list, name+": "+phpKind(f.Type, sent))
 	}
 	return "array{" + strings.Join(list, ", ") + "}"
 }
 
 func phpTypes(api service) string {
 	var b strings.Builder
-	b.WriteString("<?php\n\n// " + header + "\n\ndeclare(strict_types=1);\n\nnamespace CascadaPay;\n\n/**\n * The shapes of requests and replies: arrays with the names of the wire. An array may have more keys than here, and a string more\n * values than API_ENUMS: the service adds some.\n *\n")
-	written := bodies(api)
+	b.WriteString("<?php\n\n// " + header + "\n\ndeclare(strict_types=1);\n\nnamespace CascadaPay;\n\n/**\n * The shapes of requests and replies: arrays with the names of the wire. An array may have more keys than here, and a string\n * of a reply more values than API_ENUMS: the service adds some.\n *\n")
 	for _, s := range api.Schemas {
-		write := phpKind
-		if written[s.Name] {
-			write = phpSent
-		}
-		fmt.Fprintf(&b, " * @phpstan-type %s %s\n", s.Name, phpShape(s.Fields, write))
+		fmt.Fprintf(&b, " * @phpstan-type %s %s\n", s.Name, phpSchema(s))
 	}
 	for _, o := range api.Operations {
 		if len(o.Query) > 0 {
-			fmt.Fprintf(&b, " * @phpstan-type %s %s\n", queryName(o), phpShape(o.Query, phpSent))
+			fmt.Fprintf(&b, " * @phpstan-type %s %s\n", queryName(o), phpShape(o.Query, true))
 		}
 	}
 	b.WriteString(" * @phpstan-type Pagination array{total: int, limit: int, offset: int, pages: int, totalCapped?: bool, nextCursor: string|null}\n")
@@ -161,7 +170,11 @@ func phpParameters(o operation) (declared, docs, options []string) {
 		declared, docs = append(declared, text), append(docs, "@param "+o.Body+" $body")
 	}
 	if len(o.Query) > 0 {
-		declared, docs = append(declared, "array $query = []"), append(docs, "@param "+queryName(o)+" $query")
+		text := "array $query"
+		if !needed(o.Query) {
+			text += " = []"
+		}
+		declared, docs = append(declared, text), append(docs, "@param "+queryName(o)+" $query")
 	}
 	option := func(of, name string) {
 		declared, options = append(declared, of+" $"+name+" = null"), append(options, fmt.Sprintf("'%s' => $%s", name, name))

@@ -17,13 +17,16 @@ func snake(name string) string {
 	return strings.ToLower(humps.ReplaceAllString(name, "${1}_${2}"))
 }
 
-func pythonKind(k kind) string {
+func pythonKind(k kind, sent bool) string {
 	var text string
 	switch k.Of {
 	case "text", "moment":
 		text = "str"
 	case "number":
 		text = "Decimal"
+		if sent { // an amount may be digits or an integer too
+			text = "Amount"
+		}
 	case "integer":
 		text = "int"
 	case "boolean":
@@ -35,11 +38,20 @@ func pythonKind(k kind) string {
 	case "event":
 		text = "Event"
 	case "enum":
-		if text = k.Ref; text == "" {
+		switch text = k.Ref; {
+		case sent && text != "":
+			text = closedName(text)
+		case sent:
+			text = "Literal[" + quoted(k.Values) + "]"
+		case text == "":
 			text = "Literal[" + quoted(k.Values) + "] | str"
 		}
 	case "list":
-		text = "list[" + pythonKind(*k.Item) + "]"
+		list := "list["
+		if sent {
+			list = "Sequence["
+		}
+		text = list + pythonKind(*k.Item, sent) + "]"
 	default:
 		text = "Any"
 	}
@@ -57,55 +69,62 @@ func quoted(values []string) string {
 	return strings.Join(list, ", ")
 }
 
-// sent is the kind of a field that a caller writes: an amount may be digits or an integer too.
-func sent(k kind) string {
-	return strings.ReplaceAll(strings.ReplaceAll(pythonKind(k), "Decimal", "Amount"), "list[", "Sequence[")
-}
-
-// bodies lists the schemas that callers write.
-func bodies(api service) map[string]bool {
-	list := map[string]bool{}
-	var add func(name string)
-	add = func(name string) {
-		list[name] = true
-		for _, f := range api.schemaOf(name).Fields {
-			if ref := f.Type.base(); ref.Of == "object" && !list[ref.Ref] {
-				add(ref.Ref)
+// pythonSchema writes a schema. If one of several sets of fields must be there, it is a union of one TypedDict for each set, which share the
+// other fields.
+func pythonSchema(b *strings.Builder, s schema) {
+	if len(s.Either) == 0 {
+		pythonDict(b, s.Name, "TypedDict", s.Fields, s.Sent)
+		return
+	}
+	base, shared := "_"+s.Name, []field{}
+	for _, f := range s.Fields {
+		if !slices.ContainsFunc(s.Either, func(set []string) bool { return slices.Contains(set, f.Name) }) {
+			shared = append(shared, f)
+		}
+	}
+	pythonDict(b, base, "TypedDict", shared, s.Sent)
+	var names []string
+	for _, set := range s.Either {
+		var own []field
+		required, _ := s.with(set)
+		for _, f := range s.Fields {
+			switch {
+			case slices.Contains(set, f.Name):
+				own, required = append(own, required[0]), required[1:]
+			case !slices.ContainsFunc(shared, func(g field) bool { return g.Name == f.Name }):
+				own = append(own, f)
 			}
 		}
+		name := base + "With" + upper(strings.Join(set, "And"))
+		names = append(names, name)
+		pythonDict(b, name, base, own, s.Sent)
 	}
-	for _, o := range api.Operations {
-		if o.Body != "" {
-			add(o.Body)
-		}
-	}
-	return list
+	fmt.Fprintf(b, "\n\n%s = Union[%s]\n%s\n", s.Name, strings.Join(names, ", "), docstring(either(s)+"."))
 }
 
-// pythonDict writes a TypedDict. With a reserved name it is written as a call, whose fields are all required or none.
-func pythonDict(b *strings.Builder, name string, fields []field, write func(kind) string) {
+// pythonDict writes a TypedDict. With a reserved name it is written as a call.
+func pythonDict(b *strings.Builder, name, base string, fields []field, sent bool) {
+	write := func(f field) string {
+		text := pythonKind(f.Type, sent)
+		if !f.Required {
+			text = "NotRequired[" + text + "]"
+		}
+		return text
+	}
 	if slices.ContainsFunc(fields, func(f field) bool { return slices.Contains(keywords, f.Name) || !identifier.MatchString(f.Name) }) {
 		fmt.Fprintf(b, "\n\n%s = TypedDict(\n    %q,\n    {\n", name, name)
 		for _, f := range fields {
-			fmt.Fprintf(b, "        %q: %q,\n", f.Name, strings.ReplaceAll(write(f.Type), "\"", "'"))
+			fmt.Fprintf(b, "        %q: %q,\n", f.Name, strings.ReplaceAll(write(f), "\"", "'"))
 		}
-		total := "True"
-		if !fields[0].Required {
-			total = "False"
-		}
-		fmt.Fprintf(b, "    },\n    total=%s,\n)\n", total)
+		b.WriteString("    },\n)\n")
 		return
 	}
-	fmt.Fprintf(b, "\n\nclass %s(TypedDict):\n", name)
+	fmt.Fprintf(b, "\n\nclass %s(%s):\n", name, base)
 	if len(fields) == 0 {
 		b.WriteString("    pass\n")
 	}
 	for _, f := range fields {
-		text := write(f.Type)
-		if !f.Required {
-			text = "NotRequired[" + text + "]"
-		}
-		fmt.Fprintf(b, "    %s: %s\n", f.Name, text)
+		fmt.Fprintf(b, "    %s: %s\n", f.Name, write(f))
 		if f.Doc != "" {
 			fmt.Fprintf(b, "    %s\n", docstring(f.Doc))
 		}
@@ -125,20 +144,15 @@ func pythonTypes(api service) string {
 	fmt.Fprintf(&b, "API_VERSION = %q\n\"\"\"The version of the API that these types are of. Each request names it.\"\"\"\n\n", api.Version)
 	b.WriteString("Amount = Union[Decimal, int, str]\n\"\"\"What is accepted as an amount: never a float. A str is the digits of a decimal number.\"\"\"\n")
 	for _, e := range api.Enums {
-		fmt.Fprintf(&b, "\n%s = Union[Literal[%s], str]\n", e.Name, quoted(e.Values))
+		fmt.Fprintf(&b, "\n%s = Literal[%s]\n\"\"\"The values of %s that are known today. Requests have no other.\"\"\"\n%s = Union[%s, str]\n", closedName(e.Name), quoted(e.Values), e.Name, e.Name, closedName(e.Name))
 	}
-	written := bodies(api)
 	pages := map[string]bool{}
 	for _, s := range api.Schemas {
-		write := pythonKind
-		if written[s.Name] {
-			write = sent
-		}
-		pythonDict(&b, s.Name, s.Fields, write)
+		pythonSchema(&b, s)
 	}
 	for _, o := range api.Operations {
 		if len(o.Query) > 0 {
-			pythonDict(&b, queryName(o), o.Query, sent)
+			pythonDict(&b, queryName(o), "TypedDict", o.Query, true)
 		}
 		if o.Page {
 			pages[o.Reply] = true
@@ -219,7 +233,11 @@ func pythonParameters(o operation) (declared, passed []string) {
 		declared, passed = append(declared, text), append(passed, "body")
 	}
 	if len(o.Query) > 0 {
-		declared, passed = append(declared, "query: types."+queryName(o)+" | None = None"), append(passed, "query")
+		text := "query: types." + queryName(o)
+		if !needed(o.Query) {
+			text += " | None = None"
+		}
+		declared, passed = append(declared, text), append(passed, "query")
 	}
 	declared = append(declared, "*")
 	option := func(name, of string) {

@@ -65,10 +65,13 @@ func readDocument(text []byte) (service, error) {
 	}
 	for _, place := range slices.Sorted(maps.Keys(enumNames)) {
 		of, name, _ := strings.Cut(place, ".")
-		if r.Components.Schemas[of] == nil || len(r.Components.Schemas[of].Properties[name].Enum) == 0 {
+		var values []string
+		if s := r.Components.Schemas[of]; s != nil {
+			values = s.Properties[name].values()
+		}
+		if len(values) == 0 {
 			return service{}, fmt.Errorf("fit.go names the enumeration %s, which it does not have", place)
 		}
-		values := texts(r.Components.Schemas[of].Properties[name].Enum)
 		r.enums[sortedKey(values)] = enum{enumNames[place], values}
 	}
 	s := service{Version: r.Info.Version, Events: r.events()}
@@ -83,8 +86,50 @@ func readDocument(text []byte) (service, error) {
 	}
 	slices.SortFunc(s.Schemas, func(a, b schema) int { return strings.Compare(a.Name, b.Name) })
 	var err error
-	s.Operations, err = r.operations()
-	return s, err
+	if s.Operations, err = r.operations(); err != nil {
+		return s, err
+	}
+	return s, s.direct()
+}
+
+// direct marks the schemas of requests. One that is in replies too is an error: its enumerations would have to be open and closed.
+func (s service) direct() error {
+	sent, received := map[string]bool{}, map[string]bool{}
+	for _, o := range s.Operations {
+		s.reach(o.Body, sent)
+		s.reach(o.Reply, received)
+	}
+	for _, g := range s.Events {
+		s.reach(g.Object, received)
+	}
+	for i, one := range s.Schemas {
+		if sent[one.Name] && received[one.Name] {
+			return fmt.Errorf("%s is in requests and in replies: give requests a schema of their own", one.Name)
+		}
+		s.Schemas[i].Sent = sent[one.Name]
+	}
+	return nil
+}
+
+// reach adds a schema, and those that it has.
+func (s service) reach(name string, to map[string]bool) {
+	if name == "" || to[name] {
+		return
+	}
+	to[name] = true
+	for _, f := range s.schemaOf(name).Fields {
+		if ref := f.Type.base(); ref.Of == "object" {
+			s.reach(ref.Ref, to)
+		}
+	}
+}
+
+// values are those of an enumeration, or of the enumeration in a list.
+func (p property) values() []string {
+	if p.Items != nil {
+		return texts(p.Items.Enum)
+	}
+	return texts(p.Enum)
 }
 
 func texts(values []*string) []string {
@@ -117,6 +162,9 @@ func (r *reader) schema(name string) schema {
 		order = slices.Sorted(maps.Keys(from.Properties))
 	}
 	one := schema{Name: name}
+	for _, set := range from.AnyOf {
+		one.Either = append(one.Either, set.Required)
+	}
 	for _, property := range order {
 		of := from.Properties[property]
 		one.Fields = append(one.Fields, field{Name: property, Doc: of.Description, Type: r.kindOf(of), Required: slices.Contains(from.Required, property)})
@@ -213,7 +261,9 @@ func (r *reader) operation(method, path string, c *call) ([]operation, error) {
 		switch {
 		case p.Deprecated || p.Name == "shopId" || p.Name == "": // the last are references: the version and strict
 		case p.In == "query":
-			o.Query = append(o.Query, field{Name: p.Name, Doc: p.Description, Type: r.kindOf(p.Schema), Required: p.Required})
+			k := r.kindOf(p.Schema)
+			k.Nullable = p.Name == "startingAfter" // the nextCursor of the last page
+			o.Query = append(o.Query, field{Name: p.Name, Doc: p.Description, Type: k, Required: p.Required})
 		case p.Name == "Idempotency-Key":
 			o.Key = true
 		case p.Name == "Sandbox-Simulate":

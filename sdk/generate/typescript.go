@@ -27,7 +27,7 @@ func union(values []string) string {
 	return strings.Join(list, " | ")
 }
 
-func typescriptKind(k kind) string {
+func typescriptKind(k kind, sent bool) string {
 	var text string
 	switch k.Of {
 	case "text", "moment":
@@ -45,11 +45,16 @@ func typescriptKind(k kind) string {
 	case "event":
 		text = "Event"
 	case "enum":
-		if text = k.Ref; text == "" {
+		switch text = k.Ref; {
+		case sent && text != "":
+			text = closedName(text)
+		case sent:
+			text = union(k.Values)
+		case text == "":
 			text = "Open<" + union(k.Values) + ">"
 		}
 	case "list":
-		text = typescriptKind(*k.Item)
+		text = typescriptKind(*k.Item, sent)
 		if strings.Contains(text, " | ") && !strings.HasPrefix(text, "Open<") {
 			text = "(" + text + ")"
 		}
@@ -63,7 +68,8 @@ func typescriptKind(k kind) string {
 	return text
 }
 
-func typescriptFields(b *strings.Builder, fields []field) {
+// typescriptFields writes the fields of an interface. In requests a field that may be left out may be undefined too: it is not sent.
+func typescriptFields(b *strings.Builder, fields []field, sent bool) {
 	for _, f := range fields {
 		name := f.Name
 		if !identifier.MatchString(name) {
@@ -72,8 +78,12 @@ func typescriptFields(b *strings.Builder, fields []field) {
 		if !f.Required {
 			name += "?"
 		}
+		kind := typescriptKind(f.Type, sent)
+		if sent && !f.Required {
+			kind += " | undefined"
+		}
 		b.WriteString(comment("  ", f.Doc))
-		fmt.Fprintf(b, "  %s: %s;\n", name, typescriptKind(f.Type))
+		fmt.Fprintf(b, "  %s: %s;\n", name, kind)
 	}
 }
 
@@ -84,17 +94,15 @@ func typescriptTypes(api service) string {
 	b.WriteString("/** A value of these, or one that the service added since this version was made: have a default case. */\nexport type Open<T extends string> = T | (string & {});\n\n")
 	fmt.Fprintf(&b, "/** The version of the API that these types are of. Each request names it. */\nexport const apiVersion = %q;\n", api.Version)
 	for _, e := range api.Enums {
-		fmt.Fprintf(&b, "\nexport type %s = Open<%s>;\n", e.Name, union(e.Values))
+		fmt.Fprintf(&b, "\n/** The values of %s that are known today. Requests have no other. */\nexport type %s = %s;\nexport type %s = Open<%s>;\n", e.Name, closedName(e.Name), union(e.Values), e.Name, closedName(e.Name))
 	}
 	for _, s := range api.Schemas {
-		fmt.Fprintf(&b, "\nexport interface %s {\n", s.Name)
-		typescriptFields(&b, s.Fields)
-		b.WriteString("}\n")
+		typescriptSchema(&b, s)
 	}
 	for _, o := range api.Operations {
 		if len(o.Query) > 0 {
 			fmt.Fprintf(&b, "\n/** What %s selects. */\nexport interface %s {\n", o.ID, queryName(o))
-			typescriptFields(&b, o.Query)
+			typescriptFields(&b, o.Query, true)
 			b.WriteString("}\n")
 		}
 	}
@@ -104,6 +112,28 @@ func typescriptTypes(api service) string {
 	}
 	b.WriteString("  | UnknownEvent;\n")
 	return b.String()
+}
+
+// typescriptSchema writes the interface of a schema. If one of several sets of fields must be there, it is a type of an interface and the sets.
+func typescriptSchema(b *strings.Builder, s schema) {
+	if len(s.Either) == 0 {
+		fmt.Fprintf(b, "\nexport interface %s {\n", s.Name)
+		typescriptFields(b, s.Fields, s.Sent)
+		b.WriteString("}\n")
+		return
+	}
+	var sets []string
+	for _, set := range s.Either {
+		own, _ := s.with(set)
+		var fields []string
+		for _, f := range own {
+			fields = append(fields, f.Name+": "+typescriptKind(f.Type, s.Sent))
+		}
+		sets = append(sets, "{ "+strings.Join(fields, "; ")+" }")
+	}
+	fmt.Fprintf(b, "\n/** %s. */\nexport type %s = {\n", either(s), s.Name)
+	typescriptFields(b, s.Fields, s.Sent)
+	fmt.Fprintf(b, "} & (%s);\n", strings.Join(sets, " | "))
 }
 
 func queryName(o operation) string { return upper(o.ID) + "Query" }
@@ -158,7 +188,11 @@ func typescriptOperation(b *strings.Builder, o operation) {
 		parameters, pass = append(parameters, text), append(pass, "body")
 	}
 	if len(o.Query) > 0 {
-		parameters, pass = append(parameters, "query: api."+queryName(o)+" = {}"), append(pass, "query")
+		text := "query: api." + queryName(o)
+		if !needed(o.Query) {
+			text += " = {}"
+		}
+		parameters, pass = append(parameters, text), append(pass, "query")
 	}
 	options := "CallOptions"
 	if o.Key {

@@ -281,9 +281,9 @@ var abouts = map[string]about{
 		codes: []problem.Code{problem.CheckoutSessionAlreadyCompleted},
 	},
 	"POST /webhooks": {
-		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
+		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply, and in that to a repeat with the same `Idempotency-Key`, and nowhere else. " +
 			"Without `url` a managed inbox is made. The number of a shop's subscriptions is limited, and no two may have the same URL and the same events.",
-		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
+		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused, problem.WebhookNotFound},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
 			{"managed", "A managed inbox", `{"events":["*"]}`},

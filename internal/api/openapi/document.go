@@ -220,6 +220,10 @@ func (d document) schemas() {
 			if list := wire.Values(base); list != nil && target["enum"] == nil && name != "Details" && name != "EventPrevious" { // their states are those of any object
 				target["enum"] = list
 			}
+			// Huma knows of text and numbers alone that they may be null, not of types that describe themselves, such as amounts.
+			if kind, ok := property["type"].(string); ok && f.Type.Kind() == reflect.Pointer && options != "omitempty" && options != "omitzero" {
+				property["type"] = []any{kind, "null"}
+			}
 			// Huma lists an enum's values without null.
 			kinds, _ := property["type"].([]any)
 			if values, ok := property["enum"].([]any); ok && slices.Contains(kinds, any("null")) && !slices.Contains(values, nil) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -89,7 +90,10 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action SimulatedActi
 	case Paid:
 		n.Status = "paid"
 	case Failed:
-		n.Status, n.Reason = "declined", "do_not_honor"
+		n.Status, n.Reason = "declined", string(decline.DoNotHonor)
+		if first := firstAnswer(p); first != "" && first != sandbox.Challenge { // as the card's page would
+			n.Reason = string(first)
+		}
 	case Expired:
 		n.Status = "expired"
 	case Chargeback:

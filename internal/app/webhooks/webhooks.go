@@ -3,7 +3,6 @@
 package webhooks
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -92,77 +91,6 @@ func (w *Webhooks) Postponed() int64 {
 func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
 	list, err := w.Store.Subscriptions().Stalled(ctx)
 	return len(list), err
-}
-
-// NewSubscription describes a subscription to be made.
-type NewSubscription struct {
-	URL           string // empty: a managed inbox
-	Events        []string
-	EventsVersion webhooks.EventsVersion // "": the newest
-	Description   string
-	Credentials   *Credentials // that each delivery carries; nil: none
-	Strict        *bool        // header Sandbox-Strict; nil: the setting of the merchant's sandbox
-}
-
-// Subscribe adds an endpoint and returns its secret, which is shown only once.
-//
-// Errors: missing_field, invalid_request, conflict_state above the limit, or for a duplicate.
-func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope merchants.Scope, n NewSubscription) (webhooks.Subscription, string, error) {
-	var bad problems
-	bad.events(n.Events)
-	bad.version(n.EventsVersion, "")
-	bad.description(n.Description)
-	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
-	if err != nil {
-		return webhooks.Subscription{}, "", err
-	}
-	if n.URL != "" {
-		bad.url(n.URL, scope.Live || merchant.StrictFor(scope.Live, n.Strict), w.AllowPrivate)
-	}
-	bad.credentials(n.Credentials, n.URL == "")
-	if err := bad.err(); err != nil {
-		return webhooks.Subscription{}, "", err
-	}
-	now := w.TimeOf(scope)
-	sub := webhooks.Subscription{
-		ID: w.NewID(webhooks.SubscriptionPrefix, now), Scope: scope, Version: 1, URL: n.URL, Events: allIfAny(n.Events),
-		EventsVersion: cmp.Or(n.EventsVersion, webhooks.NewestEvents), Status: webhooks.Enabled,
-		Description: n.Description, CreatedAt: now, UpdatedAt: now,
-	}
-	var secret string
-	secret, sub.Secret, sub.SecretPreview = w.newSecret(sub.ID)
-	if n.URL == "" {
-		_, shop, err := w.Tenant(ctx, by)
-		if err != nil {
-			return sub, "", err
-		}
-		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
-	}
-	if n.Credentials != nil {
-		sub.Authentication = w.encrypted(sub.ID, sub.URL, *n.Credentials)
-	}
-	done, err := w.shops.Lock(ctx, scope.Shop)
-	if err != nil {
-		return sub, "", err
-	}
-	defer done()
-	if _, err := w.beside(ctx, sub); err != nil { // no challenge is sent if there are too many
-		return sub, "", err
-	}
-	if err := w.proveEndpoint(ctx, sub); err != nil {
-		return sub, "", err
-	}
-	return sub, secret, base.Again(func() error {
-		shop, err := w.beside(ctx, sub)
-		if err != nil {
-			return err
-		}
-		return w.Store.Commit(ctx, pay.Change{
-			Shops: []merchants.Shop{shop}, Subscriptions: []webhooks.Subscription{sub},
-			Audit: w.Audited(by.Actor(), scope, audit.WebhookCreated, sub.ID,
-				audited(sub, webhooks.Subscription{})),
-		})
-	})
 }
 
 // beside checks that a subscription may exist beside its shop's others, and returns the version of

@@ -190,13 +190,12 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 			err = problem.Field(problem.MissingField, "url", addressMissing)
 		}
 	}
-	var sub webhooks.Subscription
-	var secret string
+	var made appwebhooks.Subscribed
 	if err == nil {
-		sub, secret, err = d.Uses.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
+		made, err = d.Uses.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
 	}
 	if err == nil {
-		return d.showSecret(w, r, v, secretView{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + sub.ID})
+		return d.showSecret(w, r, v, secretView{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: made.Secret, Back: "webhooks/" + made.ID})
 	}
 	return d.wrongWebhook(w, r, v, f, err)
 }

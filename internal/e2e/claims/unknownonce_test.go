@@ -93,7 +93,7 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719"}}
 	subscribe := func(t *testing.T, b *blind) string {
-		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
+		sub, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 		harness.Must(t, err)
 		return sub.ID
 	}
@@ -150,7 +150,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a webhook": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
+				_, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, appwebhooks.NewSubscription{URL: "https://shop.example/", Events: []string{webhooks.AllEvents}})
 				return err
 			}
 		},

@@ -78,7 +78,7 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))
 	scope := merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
+	sub, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	told, err := a.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bench"}, "", users.Invitee{Email: "ana@acme.example", Merchant: o.Merchant.ID, Role: people.Owner})
@@ -186,7 +186,7 @@ func measureReset(b *testing.B, service *daemon.Service, database string, n int)
 	}
 	scope := merchants.Scope{Merchant: list[0].Merchant.ID, Shop: list[0].Shop.ID}
 	load(b, database, list[0], time.Now(), n)
-	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
+	sub, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, appwebhooks.NewSubscription{Events: []string{webhooks.AllEvents}})
 	orEnd(b, err)
 	tell(b, database, sub.ID)
 	var done, failed atomic.Int64

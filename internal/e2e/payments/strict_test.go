@@ -152,6 +152,12 @@ func TestTestAmountsWorkOnACardsPage(t *testing.T) {
 			"10.05": "card_declined do_not_honor declined", "10.51": "insufficient_funds insufficient_funds declined", "10.54": "expired_card expired_card declined",
 			"10.59": "fraud_blocked fraud_suspected blocked", "10.91": "card_declined issuer_unavailable error",
 		} {
+			ended := page(amount)
+			o.Simulate(t, ended, "failed").Want(t, http.StatusOK)
+			code, rest, _ := strings.Cut(want, " ")
+			if r := o.Get(t, "/payments/"+ended); r.Text(t, "failure.code") != code || !strings.HasPrefix(rest, r.Text(t, "failure.declineCode")) {
+				t.Errorf("%s USD, simulated as failed, ends as %s, want %s", amount, r, want)
+			}
 			id := page(amount)
 			s.AtBank(t, id, "pay")
 			r := o.Get(t, "/payments/"+id)

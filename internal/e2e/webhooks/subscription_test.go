@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -42,6 +43,49 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 			names = append(names, fmt.Sprintf("%q", e))
 		}
 		o.Subscribe(t, "https://shop.example/all", strings.Join(names, ","))
+	})
+}
+
+// A repeat with the same key gets the same endpoint, with the secret that signs now, and adds none. Another body, or a repeat after the endpoint was
+// deleted, is refused.
+func TestARepeatOfASubscriptionAddsNone(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		const body, key = `{"url":"https://shop.example/hooks","events":["payment.completed"]}`, "Idempotency-Key: hook-1"
+		first := o.Post(t, "/webhooks", body, key).Want(t, http.StatusCreated)
+		id := first.Text(t, "id")
+		same := func(secret string) {
+			t.Helper()
+			again := o.Post(t, "/webhooks", body, key).Want(t, http.StatusCreated)
+			if again.Text(t, "id") != id || again.Text(t, "secret") != secret || again.Header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("the repeat gets %s, want %s with the secret %s", again, id, secret)
+			}
+		}
+		same(first.Text(t, "secret"))
+		same(o.Post(t, "/webhooks/"+id+"/rotate-secret", "").Want(t, http.StatusOK).Text(t, "secret"))
+		if got := o.Post(t, "/webhooks", `{"events":["*"]}`, key).Problem(t); got != "409 idempotency_conflict idempotency_error reason=body_differs" {
+			t.Errorf("another body is answered %s", got)
+		}
+		o.Post(t, "/webhooks", body).Want(t, http.StatusConflict)
+		s.NewShop(t).Post(t, "/webhooks", body, key).Want(t, http.StatusCreated)
+		if total := o.Get(t, "/webhooks").Text(t, "pagination.total"); total != "1" {
+			t.Errorf("the shop has %s webhooks", total)
+		}
+		o.Delete(t, "/webhooks/"+id).Want(t, http.StatusOK)
+		o.Post(t, "/webhooks", body, key).Want(t, http.StatusNotFound)
+
+		// Many at the same time add one.
+		ids := make([]string, 8)
+		var wait sync.WaitGroup
+		for i := range ids {
+			wait.Go(func() {
+				ids[i] = o.Post(t, "/webhooks", body, "Idempotency-Key: hook-2").Want(t, http.StatusCreated).Text(t, "id")
+			})
+		}
+		wait.Wait()
+		if slices.ContainsFunc(ids, func(one string) bool { return one != ids[0] }) {
+			t.Errorf("requests at the same time got %v", ids)
+		}
 	})
 }
 

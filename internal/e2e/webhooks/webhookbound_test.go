@@ -147,8 +147,8 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	live.Live = true
 	all := []string{webhooks.AllEvents}
 	subscribe := func(by base.Principal, url string) (webhooks.Subscription, error) {
-		sub, _, err := a.Webhooks.Subscribe(ctx, by, by.Scope, appwebhooks.NewSubscription{URL: url, Events: all})
-		return sub, err
+		sub, err := a.Webhooks.Subscribe(ctx, by, by.Scope, appwebhooks.NewSubscription{URL: url, Events: all})
+		return sub.Subscription, err
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
 		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(message.Sentence(err), "challenge") {

@@ -1,7 +1,10 @@
-//= methods
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= methods
 foreach ($cascada->listPaymentMethods(['country' => 'BR'])['methods'] as $m) {
     if ($m['routable']) {
         echo $m['paymentMethodId'], "\n";
@@ -17,6 +20,10 @@ $payment = $cascada->createPayment(
 );
 echo $payment['paymentData'] ? 'true' : 'false', "\n";
 //= wait
+//+ $payment = ['transactionId' => 'TXN-…']; // of the reply
+//+
 echo $cascada->getPayment($payment['transactionId'])['status'], "\n";
 //= cancel
+//+ $payment = ['transactionId' => 'TXN-…']; // of the reply
+//+
 echo $cascada->cancelPayment($payment['transactionId'])['status'], "\n";

@@ -1,7 +1,8 @@
-#= methods
+#= begin
 from cascadapay import Cascada
 
 cascada = Cascada("https://pay.example", secret_key="sk_test_…")
+#= methods
 for m in cascada.list_payment_methods({"country": "BR"})["methods"]:
     if m["routable"]:
         print(m["paymentMethodId"])
@@ -15,6 +16,10 @@ payment = cascada.create_payment(
 )
 print("true" if payment["paymentData"] else "false")
 #= wait
+#+ payment = {"transactionId": "TXN-…"}  # of the reply
+#+
 print(cascada.get_payment(payment["transactionId"])["status"])
 #= cancel
+#+ payment = {"transactionId": "TXN-…"}  # of the reply
+#+
 print(cascada.cancel_payment(payment["transactionId"])["status"])

@@ -1,7 +1,8 @@
-//= methods
+//= begin
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= methods
 const { methods } = await cascada.listPaymentMethods({ country: "BR" });
 for (const m of methods) if (m.routable) console.log(m.paymentMethodId);
 //= create
@@ -14,6 +15,10 @@ const payment = await cascada.createPayment(
 );
 console.log(Object.keys(payment.paymentData).length > 0);
 //= wait
+//+ const payment = { transactionId: "TXN-…" }; // of the reply
+//+
 console.log((await cascada.getPayment(payment.transactionId)).status);
 //= cancel
+//+ const payment = { transactionId: "TXN-…" }; // of the reply
+//+
 console.log((await cascada.cancelPayment(payment.transactionId)).status);

@@ -1,9 +1,12 @@
-//= catch
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 use CascadaPay\CascadaException;
 use CascadaPay\ConnectionException;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= catch
 try {
     $cascada->createPayment(['amount' => 5, 'currency' => 'MXN', 'paymentMethodId' => 'sbx_cash']);
 } catch (CascadaException $e) {

@@ -1,7 +1,8 @@
-//= catch
+//= begin
 import { Cascada, CascadaConnectionError, CascadaError } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= catch
 try {
   await cascada.createPayment({ amount: "5", currency: "MXN", paymentMethodId: "sbx_cash" });
 } catch (e) {

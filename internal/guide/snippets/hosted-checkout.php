@@ -1,7 +1,10 @@
-//= open
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= open
 $session = $cascada->createCheckoutSession(
     [
         'amount' => '250', 'currency' => 'BRL', 'country' => 'BR', 'merchantOrderId' => '1002', 'returnUrl' => 'https://shop.example/thanks',
@@ -19,5 +22,7 @@ foreach ($cascada->getCheckoutSession($session['sessionId'])['methods'] as $m) {
 $chosen = $cascada->selectCheckoutMethod($session['sessionId'], ['paymentMethodId' => 'sbx_pix', 'customer' => ['documentId' => '52998224725']]);
 $transactionId = $chosen['transactionId'];
 //= read
+//+ $transactionId = 'TXN-…'; // of the event
+//+
 $payment = $cascada->getPayment($transactionId);
 echo $payment['status'], ' ', $payment['merchantOrderId'], "\n";

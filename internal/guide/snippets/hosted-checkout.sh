@@ -1,7 +1,7 @@
-#= open
+#= begin
 API=https://pay.example/api/v1
 KEY=sk_test_…
-
+#= open
 curl -s $API/checkout/sessions -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: order-1002" \
   -d '{"amount": 250, "currency": "BRL", "country": "BR", "merchantOrderId": "1002", "returnUrl": "https://shop.example/thanks",
        "customer": {"firstName": "Ana", "lastName": "Souza", "email": "ana@example.com", "phone": "+5511987654321"},
@@ -14,4 +14,6 @@ curl -s $API/checkout/sessions/$TOKEN | jq -r '.methods[] | "\(.paymentMethodId)
 ID=$(curl -s $API/checkout/sessions/$TOKEN/select -H "Content-Type: application/json" \
   -d '{"paymentMethodId": "sbx_pix", "customer": {"documentId": "52998224725"}}' | jq -r .transactionId)
 #= read
+#+ ID=TXN-…   # of the event
+#+
 curl -s $API/payments/$ID -H "Authorization: Bearer $KEY" | jq -r '"\(.status) \(.merchantOrderId)"'

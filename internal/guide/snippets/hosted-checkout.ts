@@ -1,7 +1,8 @@
-//= open
+//= begin
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= open
 const session = await cascada.createCheckoutSession(
   {
     amount: "250", currency: "BRL", country: "BR", merchantOrderId: "1002", returnUrl: "https://shop.example/thanks",
@@ -20,5 +21,7 @@ const chosen = await cascada.selectCheckoutMethod(session.sessionId, {
 });
 const transactionId = chosen.transactionId;
 //= read
+//+ const transactionId = "TXN-…"; // of the event
+//+
 const payment = await cascada.getPayment(transactionId);
 console.log(payment.status, payment.merchantOrderId);

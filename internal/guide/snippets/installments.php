@@ -1,7 +1,10 @@
-//= offer
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= offer
 foreach ($cascada->listPaymentMethods()['methods'] as $m) {
     if ($m['installments']) {
         echo $m['paymentMethodId'], ' ', $m['installments']['max'], "\n";

@@ -1,7 +1,8 @@
-#= offer
+#= begin
 from cascadapay import Cascada
 
 cascada = Cascada("https://pay.example", secret_key="sk_test_…")
+#= offer
 for m in cascada.list_payment_methods()["methods"]:
     if m["installments"]:
         print(m["paymentMethodId"], m["installments"]["max"])

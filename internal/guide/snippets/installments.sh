@@ -1,7 +1,7 @@
-#= offer
+#= begin
 API=https://pay.example/api/v1
 KEY=sk_test_…
-
+#= offer
 curl -s $API/payment-methods -H "Authorization: Bearer $KEY" | jq -r '.methods[] | select(.installments) | "\(.paymentMethodId) \(.installments.max)"'
 #= create
 ID=$(curl -s $API/payments -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \

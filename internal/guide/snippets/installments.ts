@@ -1,7 +1,8 @@
-//= offer
+//= begin
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= offer
 const { methods } = await cascada.listPaymentMethods();
 for (const m of methods) if (m.installments) console.log(m.paymentMethodId, m.installments.max);
 //= create

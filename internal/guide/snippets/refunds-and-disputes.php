@@ -1,4 +1,6 @@
-//= client
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
@@ -9,17 +11,22 @@ $paid('paid');
 $transactionId = $paid('paid');
 $paid('chargeback');
 //= refund
+//+ $transactionId = 'TXN-…'; // the payment
+//+
 $refund = $cascada->refundPayment(
     $transactionId, ['amount' => '30', 'reason' => 'one of two returned'], idempotencyKey: 'refund-1001-1',
 );
 echo $refund['amount'], ' ', $refund['currency'], "\n";
 //= claims
-$claims = iterator_to_array($cascada->allClaims(['status' => 'needs_evidence']), false);
-foreach ($claims as $claim) {
+foreach ($cascada->allClaims(['status' => 'needs_evidence']) as $claim) {
     echo $claim['type'], "\n";
 }
+//= pick
+$claimId = $cascada->listClaims(['status' => 'needs_evidence'])['data'][0]['id'];
 //= evidence
+//+ $claimId = 'CLM-…'; // of the event, or of the list
+//+
 $answered = $cascada->submitEvidence(
-    $claims[0]['id'], ['kind' => 'delivery_proof', 'text' => 'Delivered on 12 May, signed by the shopper'],
+    $claimId, ['kind' => 'delivery_proof', 'text' => 'Delivered on 12 May, signed by the shopper'],
 );
 echo $answered['status'], "\n";

@@ -1,4 +1,4 @@
-//= client
+//= begin
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
@@ -9,17 +9,19 @@ await paid("paid");
 const transactionId = await paid("paid");
 await paid("chargeback");
 //= refund
+//+ const transactionId = "TXN-…"; // the payment
+//+
 const refund = await cascada.refundPayment(
   transactionId, { amount: "30", reason: "one of two returned" }, { idempotencyKey: "refund-1001-1" },
 );
 console.log(refund.amount, refund.currency);
 //= claims
-let claimId = "";
-for await (const claim of cascada.allClaims({ status: "needs_evidence" })) {
-  console.log(claim.type);
-  claimId = claim.id;
-}
+for await (const claim of cascada.allClaims({ status: "needs_evidence" })) console.log(claim.type);
+//= pick
+const claimId = (await cascada.listClaims({ status: "needs_evidence" })).data[0]?.id ?? "";
 //= evidence
+//+ const claimId = "CLM-…"; // of the event, or of the list
+//+
 const answered = await cascada.submitEvidence(claimId, {
   kind: "delivery_proof", text: "Delivered on 12 May, signed by the shopper",
 });

@@ -1,7 +1,10 @@
-//= ping
+//= begin
+//+ require 'vendor/autoload.php';
+//+
 use CascadaPay\Cascada;
 
 $cascada = new Cascada('https://pay.example', secretKey: 'sk_test_…');
+//= ping
 echo $cascada->ping()['environment'], "\n";
 //= pay
 $payment = $cascada->createPayment(
@@ -10,5 +13,7 @@ $payment = $cascada->createPayment(
 );
 echo $payment['status'], "\n";
 //= paid
+//+ $payment = ['transactionId' => 'TXN-…']; // of the reply
+//+
 $cascada->simulatePayment($payment['transactionId'], ['action' => 'paid']);
 echo $cascada->getPayment($payment['transactionId'])['status'], "\n";

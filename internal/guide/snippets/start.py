@@ -1,7 +1,8 @@
-#= ping
+#= begin
 from cascadapay import Cascada
 
 cascada = Cascada("https://pay.example", secret_key="sk_test_…")
+#= ping
 print(cascada.ping()["environment"])
 #= pay
 payment = cascada.create_payment(
@@ -10,5 +11,7 @@ payment = cascada.create_payment(
 )
 print(payment["status"])
 #= paid
+#+ payment = {"transactionId": "TXN-…"}  # of the reply
+#+
 cascada.simulate_payment(payment["transactionId"], {"action": "paid"})
 print(cascada.get_payment(payment["transactionId"])["status"])

@@ -1,7 +1,8 @@
-//= ping
+//= begin
 import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= ping
 console.log((await cascada.ping()).environment);
 //= pay
 const payment = await cascada.createPayment(
@@ -10,5 +11,7 @@ const payment = await cascada.createPayment(
 );
 console.log(payment.status);
 //= paid
+//+ const payment = { transactionId: "TXN-…" }; // of the reply
+//+
 await cascada.simulatePayment(payment.transactionId, { action: "paid" });
 console.log((await cascada.getPayment(payment.transactionId)).status);

@@ -1,12 +1,20 @@
-//= subscribe
-import { Cascada, readWebhook, WebhookError } from "@cascadapay/sdk";
+//= begin
+import { Cascada } from "@cascadapay/sdk";
 
 const cascada = new Cascada({ url: "https://pay.example", secretKey: "sk_test_…" });
+//= subscribe
 const webhook = await cascada.createWebhook({
   url: "https://shop.example/cascada", events: ["payment.completed", "payment.failed", "payment.refunded", "claim.opened"],
 });
+console.log(webhook.status); // and webhook.secret is what you store
+//= stored
 const secret = webhook.secret;
-//= verify
+//= verify alone
+//+ import { createServer } from "node:http";
+import { readWebhook, WebhookError } from "@cascadapay/sdk";
+
+//+ const secret = "whsec_…";
+//+
 // headers and body are those of the request. Give the body as it came, not parsed.
 async function handle(headers: Record<string, string | string[] | undefined>, body: Uint8Array) {
   try {
@@ -18,6 +26,12 @@ async function handle(headers: Record<string, string | string[] | undefined>, bo
     return e instanceof WebhookError ? 401 : 500;
   }
 }
+//+
+//+ createServer(async (request, response) => {
+//+   const parts: Buffer[] = [];
+//+   for await (const part of request) parts.push(part);
+//+   response.writeHead(await handle(request.headers, Buffer.concat(parts))).end();
+//+ }).listen(3000);
 //= received
 import { createHmac } from "node:crypto";
 
@@ -27,8 +41,12 @@ const v1 = createHmac("sha256", secret).update(`${t}.${body}`).digest("hex");
 if ((await handle({ "x-service-signature": `t=${t},v1=${v1}` }, Buffer.from(body))) !== 204) throw new Error("a true delivery is refused");
 if ((await handle({ "x-service-signature": `t=${t},v1=${v1}` }, Buffer.from(body + " "))) !== 401) throw new Error("a changed delivery is accepted");
 //= replay
+//+ const webhook = { id: "wh_…" }; // of the reply
+//+
 const replay = await cascada.replayEvents(webhook.id, { from: new Date(Date.now() - 3600_000).toISOString() });
-console.log(replay.events >= 0);
+console.log(replay.events);
 //= rotate
+//+ const webhook = { id: "wh_…" }; // of the reply
+//+
 const rotated = await cascada.rotateWebhookSecret(webhook.id);
-console.log(rotated.secret.startsWith("whsec_"));
+console.log(rotated.secret.slice(0, 6)); // the whole secret is what you store

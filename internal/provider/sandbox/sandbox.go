@@ -368,7 +368,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	case "tried": // on a card's page, which stays open
 		notice.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{tried(n.ID, decline.Reason(n.Reason))}}
 	case "declined":
-		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
+		notice.Outcome = pay.Outcome{Kind: pay.Declined, Code: decline.Reason(n.Reason).Meaning().Code, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired", "left": // left: a card's page ended, as pages end in production
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
 		if n.Reason != "" { // the shopper typed a card before

@@ -252,8 +252,10 @@ function flaky(Cascada $api): void
     }
     line('paid', ...array_map(static fn (array $p): string => $p['status'] . ':' . digits($p['amount']), $made));
     line('refund', digits($api->refundPayment($made[0]['transactionId'], ['amount' => '1.10'])['amount']));
-    failure('webhook', fn () => $api->createWebhook(['events' => ['payment.completed']]));
+    line('webhook', $api->createWebhook(['events' => ['payment.completed']])['status']);
     line('webhooks', $api->listWebhooks()['pagination']['total']);
+    failure('wallet', fn () => $api->createWallet(['type' => 'bank_account', 'currency' => 'MXN', 'destination' => '032180000118359719']));
+    line('wallets', $api->listWallets()['pagination']['total']);
     line('payments', $api->listPayments()['pagination']['total'], 'gross', digits($api->getBalance()['feeSummary']['grossVolume']));
 }
 

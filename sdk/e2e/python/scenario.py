@@ -208,8 +208,10 @@ def flaky(api: Cascada) -> None:
     made = [api.create_payment({"amount": f"1{i}.10", "paymentMethodId": "sbx_card", "merchantOrderId": f"flaky-{i}"}) for i in (1, 2, 3)]
     line("paid", *(f"{p['status']}:{p['amount']}" for p in made))
     line("refund", api.refund_payment(made[0]["transactionId"], {"amount": "1.10"})["amount"])
-    failure("webhook", lambda: api.create_webhook({"events": ["payment.completed"]}))
+    line("webhook", api.create_webhook({"events": ["payment.completed"]})["status"])
     line("webhooks", api.list_webhooks()["pagination"]["total"])
+    failure("wallet", lambda: api.create_wallet({"type": "bank_account", "currency": "MXN", "destination": "032180000118359719"}))
+    line("wallets", api.list_wallets()["pagination"]["total"])
     line("payments", api.list_payments()["pagination"]["total"], "gross", api.get_balance()["feeSummary"]["grossVolume"])
 
 
@@ -220,11 +222,13 @@ async def flaky_async(api: AsyncCascada) -> None:
             api.create_payment({"amount": f"1{i}.10", "paymentMethodId": "sbx_card", "merchantOrderId": f"flaky-{i}"}) for i in (1, 2, 3)))
         line("paid", *(f"{p['status']}:{p['amount']}" for p in made))
         line("refund", (await api.refund_payment(made[0]["transactionId"], {"amount": "1.10"}))["amount"])
-        try:
-            await api.create_webhook({"events": ["payment.completed"]})
-        except CascadaConnectionError as e:
-            line("webhook", "connection", e.idempotency_key != "")
+        line("webhook", (await api.create_webhook({"events": ["payment.completed"]}))["status"])
         line("webhooks", (await api.list_webhooks())["pagination"]["total"])
+        try:
+            await api.create_wallet({"type": "bank_account", "currency": "MXN", "destination": "032180000118359719"})
+        except CascadaConnectionError as e:
+            line("wallet", "connection", e.idempotency_key != "")
+        line("wallets", (await api.list_wallets())["pagination"]["total"])
         rows = [row async for row in api.all_payments({"limit": 1})]
         line("payments", len(rows), "gross", (await api.get_balance())["feeSummary"]["grossVolume"])
         await api.logout()

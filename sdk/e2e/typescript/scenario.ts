@@ -155,8 +155,10 @@ async function flaky(api: ApiClient): Promise<void> {
   for (let i = 1; i <= 3; i++) made.push(await api.createPayment({ amount: `1${i}.10`, paymentMethodId: "sbx_card", merchantOrderId: `flaky-${i}` }));
   line("paid", made.map((p) => `${p.status}:${p.amount}`).join(" "));
   line("refund", (await api.refundPayment(made[0]?.transactionId ?? "", { amount: "1.10" })).amount);
-  await failure("webhook", () => api.createWebhook({ events: ["payment.completed"] }));
+  line("webhook", (await api.createWebhook({ events: ["payment.completed"] })).status);
   line("webhooks", (await api.listWebhooks()).pagination.total);
+  await failure("wallet", () => api.createWallet({ type: "bank_account", currency: "MXN", destination: "032180000118359719" }));
+  line("wallets", (await api.listWallets()).pagination.total);
   line("payments", (await api.listPayments()).pagination.total, "gross", (await api.getBalance()).feeSummary.grossVolume);
 }
 

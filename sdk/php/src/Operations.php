@@ -263,13 +263,14 @@ abstract class Operations extends Core
      */
     public function createWebhook(
         array $body,
+        ?string $idempotencyKey = null,
         ?bool $sandboxStrict = null,
         ?float $timeout = null,
         ?int $retries = null,
         ?string $shopId = null,
         ?callable $onReply = null,
     ): array {
-        return $this->json(new Operation('POST', '/webhooks', body: 'WebhookRequest', reply: 'CreatedWebhook'), [], $body, [], ['sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+        return $this->json(new Operation('POST', '/webhooks', body: 'WebhookRequest', reply: 'CreatedWebhook', key: true), [], $body, [], ['idempotencyKey' => $idempotencyKey, 'sandboxStrict' => $sandboxStrict, 'timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**
@@ -1374,7 +1375,7 @@ abstract class Operations extends Core
      * @throws ConnectionException no whole reply came
      */
     public function quoteWithdrawal(
-        array $query = [],
+        array $query,
         ?float $timeout = null,
         ?int $retries = null,
         ?string $shopId = null,

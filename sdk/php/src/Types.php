@@ -7,21 +7,21 @@ declare(strict_types=1);
 namespace CascadaPay;
 
 /**
- * The shapes of requests and replies: arrays with the names of the wire. An array may have more keys than here, and a string more
- * values than API_ENUMS: the service adds some.
+ * The shapes of requests and replies: arrays with the names of the wire. An array may have more keys than here, and a string
+ * of a reply more values than API_ENUMS: the service adds some.
  *
  * @phpstan-type Adjustment array{id: string, amount: Decimal, currency: string, bucket: string, reason: string, note: string, reverses: string|null, createdAt: string}
  * @phpstan-type AdvanceClockRequest array{advance: string}
  * @phpstan-type AmountBounds array{min: Decimal, max: Decimal, currency: string}
  * @phpstan-type ApiKey array{id: string, key: string, kind: string, environment: string, shopId: string|null, rights: list<string>, status: string, createdAt: string, lastUsedAt: string|null, endsAt: string|null, successor: string|null}
  * @phpstan-type Attention array{code: string, amountLocal: Decimal, currencyLocal: string, claimId: string|null}
- * @phpstan-type AuthenticationInput array{username?: string, password?: string, header?: string, value?: string}
+ * @phpstan-type AuthenticationInput array{username: string, password: string, header?: string, value?: string}|array{header: string, value: string, username?: string, password?: string}
  * @phpstan-type Balance array{merchantId: string, currency: string, balance: Buckets, ledgerWarnings: list<LedgerWarning>, tier: string, trustScore: int, rollingReservePct: Decimal, withdrawalFeeUsd: Decimal, withdrawalFeeTax?: FeeTax, payouts: PayoutTerms, refundFees: string, feeSummary: FeeSummary, movements: list<Movement>, reserveSchedule: list<ReserveRelease>}
  * @phpstan-type Buckets array{available: Decimal, pending: Decimal, frozen: Decimal, reserve: Decimal}
  * @phpstan-type Capabilities array{checkout: bool, directCharge: bool, refunds: bool, webhooks: bool, crypto: list<string>, methods: list<string>}
  * @phpstan-type CascadeAttempt array{order: int, outcome: string, reasonCode: string, retryable: bool, durationMs: int}
  * @phpstan-type CheckoutSession array{token: string, status: string, transactionStatus?: string, amount: Decimal, currency: string, country: string|null, customer: SessionCustomer|null, customerIp: string|null, returnUrl: string|null, expiresAt: string, completedTxId: string|null, description?: string, metadata?: array<string, string>, lineItems?: list<LineItem>, methods?: list<SessionMethod>}
- * @phpstan-type CheckoutSessionRequest array{amount: Decimal|int|numeric-string, currency?: string, paymentMethodId?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<string>, customer?: CustomerInput}
+ * @phpstan-type CheckoutSessionRequest array{paymentMethodId: string, amount: Decimal|int|numeric-string, currency?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<'paymentData'>, customer?: CustomerInput}|array{customer: CustomerInput, amount: Decimal|int|numeric-string, currency?: string, paymentMethodId?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<'paymentData'>}
  * @phpstan-type Claim array{id: string, type: string, status: string, outcome: string|null, transactionId: string, merchantOrderId: string|null, previousClaimId: string|null, origin: string|null, amount: Decimal, currency: string, amountUsd: Decimal, frozenUsd: Decimal, feeUsd: Decimal, feeTax?: FeeTax, reason: string|null, networkReasonCode: string|null, evidenceDueBy: string|null, evidence: list<Evidence>, timeline: list<ClaimStep>, createdAt: string, updatedAt: string, resolvedAt: string|null, transaction?: PaymentSummary}
  * @phpstan-type ClaimStep array{status: string, at: string, actor: string, note: string|null}
  * @phpstan-type CoveredSettlement array{settlementId: string, amount: Decimal}
@@ -43,12 +43,12 @@ namespace CascadaPay;
  * @phpstan-type ErrorDetails array{issues?: list<FieldIssue>, missingFields?: list<string>, helpUrl?: string, limit?: AmountBounds, boundViolated?: string, reason?: string, existingTxId?: string, transactionId?: string, redirectUrl?: string, attempts?: list<CascadeAttempt>, from?: string, action?: string, right?: string, balance?: Shortfall, replayId?: string, proposalId?: string}
  * @phpstan-type EventPrevious array{status?: string}
  * @phpstan-type EventReplay array{id: string, subscriptionId: string, status: string, stopReason: string|null, resumeFrom: string|null, from: string, to: string, types: list<string>, events: int, sent: int, leftOut: int, createdAt: string, updatedAt: string}
- * @phpstan-type EventReplayRequest array{from?: string, to?: string, types?: list<string>}
+ * @phpstan-type EventReplayRequest array{from: string, to?: string, types?: list<'payment.completed'|'payment.failed'|'payment.refunded'|'chargeback.created'|'claim.opened'|'claim.resolved'|'settlement.closed'|'settlement.pdf_ready'|'withdrawal.completed'|'withdrawal.failed'|'payment.captured'|'payment.attention'|'wallet.created'|'payment.created'|'payment.pending'|'checkout.session.expired'|'withdrawal.returned'|'balance.adjusted'|'payment_link.paid'|'payment_link.closed'>}
  * @phpstan-type EventRequest array{id: string|null, idempotencyKey: string|null}
  * @phpstan-type Evidence array{id: string, kind: string, text: string|null, file: EvidenceFile|null, submittedAt: string}
  * @phpstan-type EvidenceFile array{name: string, contentType: string, size: int, sha256: string}
- * @phpstan-type EvidenceRequest array{kind: string, text?: string, file?: EvidenceUpload}
- * @phpstan-type EvidenceUpload array{name: string, contentType: string, content: string}
+ * @phpstan-type EvidenceRequest array{text: string, kind: string, file?: EvidenceUpload}|array{file: EvidenceUpload, kind: string, text?: string}
+ * @phpstan-type EvidenceUpload array{name: string, contentType: 'application/pdf'|'image/png'|'image/jpeg'|'text/plain', content: string}
  * @phpstan-type FeeSummary array{grossVolume: Decimal, platformFees: Decimal, processingFees: Decimal, flatFees: Decimal, chargebackFees: Decimal, feeTaxes?: Decimal, totalFees: Decimal, netBalance: Decimal}
  * @phpstan-type FeeTax array{name: string, percent: Decimal, amount: Decimal}
  * @phpstan-type Fees array{platform: Decimal, provider: Decimal, network: Decimal, tax?: Decimal, taxName?: string, taxPercent?: Decimal, total: Decimal}
@@ -56,7 +56,7 @@ namespace CascadaPay;
  * @phpstan-type InboxEntry array{id: string, deliveryId: string, eventId: string, event: string, receivedAt: string, headers: InboxHeaders, payload: Event}
  * @phpstan-type InboxHeaders array{'X-Service-Signature': string, 'X-Service-Event': string, 'X-Service-Delivery': string, 'webhook-id': string, 'webhook-timestamp': string, 'webhook-signature': string}
  * @phpstan-type InstallmentStep array{from: Decimal|null, currency: string|null, max: int, interestFree: list<int>}
- * @phpstan-type Installments array{count: int, amountLocal: Decimal, totalLocal: Decimal, paidBy: string|null}
+ * @phpstan-type Installments array{count: int, amountLocal: Decimal|null, totalLocal: Decimal|null, paidBy: string|null}
  * @phpstan-type InstallmentsInput array{max?: int, interestFree?: int, min?: Decimal|int|numeric-string}
  * @phpstan-type LedgerWarning array{code: string, message: string, amountUsd: Decimal, since: string|null}
  * @phpstan-type LineItem array{name: string, quantity: Decimal, unitAmount: Decimal, sku?: string}
@@ -73,12 +73,12 @@ namespace CascadaPay;
  * @phpstan-type PaymentData array{type?: string, qrCode?: string, qrCodeImageUrl?: string, clabe?: string, bankName?: string, beneficiary?: string, reference?: string, barcode?: string, barcodeImageUrl?: string, voucherUrl?: string, expiresAt?: string}
  * @phpstan-type PaymentFailure array{code: string, declineCode: string|null, message: string}
  * @phpstan-type PaymentLink array{id: string, status: string, url: string, qrCodeImageUrl: string, amount: Decimal|null, openAmount: OpenAmount|null, currency: string, country: string|null, merchantOrderId: string|null, returnUrl: string|null, uses: int, paid: int, expiresAt: string, closedAt: string|null, description?: string, metadata?: array<string, string>, lineItems?: list<LineItem>, merchantId: string, shopId: string, createdAt: string, updatedAt: string, transactionId?: string}
- * @phpstan-type PaymentLinkRequest array{amount?: Decimal|int|numeric-string, openAmount?: OpenAmountInput, currency?: string, country?: string, merchantOrderId?: string, returnUrl?: string, uses?: int, expiresAt?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput}
- * @phpstan-type PaymentLinkUpdate array{status?: string, expiresAt?: string}
+ * @phpstan-type PaymentLinkRequest array{amount: Decimal|int|numeric-string, openAmount?: OpenAmountInput, currency?: string, country?: string, merchantOrderId?: string, returnUrl?: string, uses?: int, expiresAt?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput}|array{openAmount: OpenAmountInput, amount?: Decimal|int|numeric-string, currency?: string, country?: string, merchantOrderId?: string, returnUrl?: string, uses?: int, expiresAt?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput}
+ * @phpstan-type PaymentLinkUpdate array{status: 'open'|'closed', expiresAt?: string}|array{expiresAt: string, status?: 'open'|'closed'}
  * @phpstan-type PaymentMethod array{paymentMethodId: string, method: string, methodLabel: string, name: string, country: string, countryIso3: string, channel: string, imageUrl?: string, currencies: list<string>, currencyLimits: list<CurrencyLimit>, minTxUsd: Decimal|null, maxTxUsd: Decimal|null, fee: MethodFee, enabled: bool, online: bool, routable: bool, unroutableReason: string|null, refundable: bool|null, installments: MethodInstallments|null}
  * @phpstan-type PaymentMethodFilters array{country: string|null, channel: string|null, method: string|null}
  * @phpstan-type PaymentMethods array{shop: NamedId, environment: string, filters: PaymentMethodFilters, count: int, totalAvailable: int, routableCount: int, methods: list<PaymentMethod>}
- * @phpstan-type PaymentRequest array{amount: Decimal|int|numeric-string, currency?: string, paymentMethodId?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, customer?: PaymentCustomerInput, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<string>}
+ * @phpstan-type PaymentRequest array{paymentMethodId: string, amount: Decimal|int|numeric-string, currency?: string, paymentMethod?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, customer?: PaymentCustomerInput, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<'paymentData'>}|array{paymentMethod: string, amount: Decimal|int|numeric-string, currency?: string, paymentMethodId?: string, country?: string, userEmail?: string, userName?: string, userPhone?: string, userIp?: string, documentId?: string, customer?: PaymentCustomerInput, merchantOrderId?: string, hostedCheckout?: bool, returnUrl?: string, merchantId?: string, shopId?: string, metadata?: array<string, string>, description?: string, lineItems?: list<LineItemInput>, installments?: InstallmentsInput, expand?: list<'paymentData'>}
  * @phpstan-type PaymentSettlement array{type: string, delay: string, status: string}
  * @phpstan-type PaymentSummary array{id: string, status: string, amount: Decimal, currency: string, amountLocal: Decimal, currencyLocal: string, paymentMethodId: string, country: string, merchantOrderId: string|null}
  * @phpstan-type PaymentTry array{at: string, outcome: string, code: string, declineCode: string|null}
@@ -106,42 +106,42 @@ namespace CascadaPay;
  * @phpstan-type SettlementReport array{settlement: Settlement, transactions: list<SettlementLine>}
  * @phpstan-type Shop array{id: string, name: string, slug: string, createdAt: string}
  * @phpstan-type Shortfall array{available: Decimal, requested: Decimal, currency: string}
- * @phpstan-type SimulatePaymentRequest array{action: string}
- * @phpstan-type SimulatePayoutRequest array{action: string}
- * @phpstan-type SimulateVerificationRequest array{status: string}
+ * @phpstan-type SimulatePaymentRequest array{action: 'paid'|'failed'|'expired'|'refunded'|'chargeback'}
+ * @phpstan-type SimulatePayoutRequest array{action: 'paid'}
+ * @phpstan-type SimulateVerificationRequest array{status: 'processing'|'verified'|'rejected'|'expired'}
  * @phpstan-type SimulatedPayment array{id: string, status: string, eventsFired: list<string>}
  * @phpstan-type Timestamps array{created: string, updated: string, completed?: string, failed?: string, expired?: string, refunded?: string, chargeback?: string}
  * @phpstan-type Verification array{verificationId: string, level: string, status: string, url: string, expiresAt: string, requiredDocuments: list<string>, lastError: VerificationError|null, createdAt: string}
  * @phpstan-type VerificationError array{code: string, message: string}
- * @phpstan-type VerificationRequest array{level: string, subjectType: string, returnUrl?: string}
+ * @phpstan-type VerificationRequest array{level: 'basic'|'enhanced', subjectType: 'individual'|'company', returnUrl?: string}
  * @phpstan-type Wallet array{id: string, label: string|null, type: string, currency: string, network: string, destinationMasked: string, status: string, isDefault: bool, payable: bool, unpayableReason: string|null, beneficiary: list<string>, createdAt: string}
- * @phpstan-type WalletRequest array{label?: string, type: string, currency: string, network?: string, destination: string, isDefault?: bool, holderName?: string, holderDocument?: string, holderEmail?: string, bankCode?: string, branchCode?: string, accountType?: string, bankCountry?: string}
+ * @phpstan-type WalletRequest array{label?: string, type: 'bank_account'|'crypto', currency: string, network?: string, destination: string, isDefault?: bool, holderName?: string, holderDocument?: string, holderEmail?: string, bankCode?: string, branchCode?: string, accountType?: 'checking'|'savings', bankCountry?: string}
  * @phpstan-type Webhook array{id: string, url: string, events: list<string>, eventsVersion: string, managed: bool, status: string, disabledReason: string|null, description: string|null, secretPreview: string, authentication: EndpointAuthentication|null, previousSecretExpiresAt: string|null, createdAt: string, updatedAt: string, lastDeliveryAt: string|null}
- * @phpstan-type WebhookRequest array{events: list<string>, eventsVersion?: string, url?: string, authentication?: AuthenticationInput, description?: string}
- * @phpstan-type WebhookUpdate array{url?: string, events?: list<string>, eventsVersion?: string, authentication?: AuthenticationInput|null, description?: string, status?: string}
+ * @phpstan-type WebhookRequest array{events: list<'payment.completed'|'payment.failed'|'payment.refunded'|'chargeback.created'|'claim.opened'|'claim.resolved'|'settlement.closed'|'settlement.pdf_ready'|'withdrawal.completed'|'withdrawal.failed'|'payment.captured'|'payment.attention'|'wallet.created'|'payment.created'|'payment.pending'|'checkout.session.expired'|'withdrawal.returned'|'balance.adjusted'|'payment_link.paid'|'payment_link.closed'|'*'>, eventsVersion?: '2026-11-21'|'2026-11-24'|'2026-11-28', url?: string, authentication?: AuthenticationInput, description?: string}
+ * @phpstan-type WebhookUpdate array{url?: string, events?: list<'payment.completed'|'payment.failed'|'payment.refunded'|'chargeback.created'|'claim.opened'|'claim.resolved'|'settlement.closed'|'settlement.pdf_ready'|'withdrawal.completed'|'withdrawal.failed'|'payment.captured'|'payment.attention'|'wallet.created'|'payment.created'|'payment.pending'|'checkout.session.expired'|'withdrawal.returned'|'balance.adjusted'|'payment_link.paid'|'payment_link.closed'|'*'>, eventsVersion?: '2026-11-21'|'2026-11-24'|'2026-11-28', authentication?: AuthenticationInput|null, description?: string, status?: 'enabled'|'disabled'}
  * @phpstan-type Withdrawal array{id: string, walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, feeTax?: FeeTax, netAmount: Decimal, payout: Payout|null, returnedAmount: Decimal, covers: list<CoveredSettlement>, status: string, pendingReason: string|null, failureCode: string|null, failureMessage: string|null, reference: string, createdAt: string, completedAt: string|null, failedAt: string|null}
  * @phpstan-type WithdrawalQuote array{walletId: string, amount: Decimal, currency: string, feeUsd: Decimal, feeTax?: FeeTax, netAmount: Decimal, payout: Payout|null}
  * @phpstan-type WithdrawalRequest array{walletId?: string, amount: Decimal|int|numeric-string, currency?: string}
- * @phpstan-type ExportPaymentsQuery array{status?: string, paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string, startingAfter?: string, decimal?: string}
- * @phpstan-type GetSettlementCsvQuery array{decimal?: string}
- * @phpstan-type ListClaimsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, type?: string, transactionId?: string}
- * @phpstan-type ListDeliveriesQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, event?: string, from?: string, to?: string}
- * @phpstan-type ListEventsQuery array{limit?: int, offset?: int, startingAfter?: string, type?: string, objectId?: string, from?: string, to?: string}
- * @phpstan-type ListInboxQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListKeysQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string}
- * @phpstan-type ListMovementsQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListPaymentLinksQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string}
- * @phpstan-type ListPaymentMethodsQuery array{country?: string, method?: string, channel?: string}
- * @phpstan-type ListPaymentsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string}
- * @phpstan-type ListReplaysQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListRequestsQuery array{limit?: int, offset?: int, startingAfter?: string, outcome?: string, code?: string, from?: string, to?: string}
- * @phpstan-type ListSettlementTransactionsQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListSettlementsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, from?: string, to?: string}
- * @phpstan-type ListShopsQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListWalletsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string}
- * @phpstan-type ListWebhooksQuery array{limit?: int, offset?: int, startingAfter?: string}
- * @phpstan-type ListWithdrawalsQuery array{limit?: int, offset?: int, startingAfter?: string, status?: string, walletId?: string, from?: string, to?: string}
- * @phpstan-type QuoteWithdrawalQuery array{walletId?: string, amount?: Decimal|int|numeric-string, currency?: string}
+ * @phpstan-type ExportPaymentsQuery array{status?: 'processing'|'pending'|'completed'|'failed'|'expired'|'refunded'|'chargeback', paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string, startingAfter?: string|null, decimal?: 'point'|'comma'}
+ * @phpstan-type GetSettlementCsvQuery array{decimal?: 'point'|'comma'}
+ * @phpstan-type ListClaimsQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'pending'|'needs_evidence'|'under_review'|'approved'|'rejected'|'expired'|'withdrawn', type?: 'user_dispute'|'chargeback'|'inquiry', transactionId?: string}
+ * @phpstan-type ListDeliveriesQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'pending'|'delivered'|'failed'|'dead_letter', event?: 'payment.completed'|'payment.failed'|'payment.refunded'|'chargeback.created'|'claim.opened'|'claim.resolved'|'settlement.closed'|'settlement.pdf_ready'|'withdrawal.completed'|'withdrawal.failed'|'payment.captured'|'payment.attention'|'wallet.created'|'payment.created'|'payment.pending'|'checkout.session.expired'|'withdrawal.returned'|'balance.adjusted'|'payment_link.paid'|'payment_link.closed', from?: string, to?: string}
+ * @phpstan-type ListEventsQuery array{limit?: int, offset?: int, startingAfter?: string|null, type?: 'payment.completed'|'payment.failed'|'payment.refunded'|'chargeback.created'|'claim.opened'|'claim.resolved'|'settlement.closed'|'settlement.pdf_ready'|'withdrawal.completed'|'withdrawal.failed'|'payment.captured'|'payment.attention'|'wallet.created'|'payment.created'|'payment.pending'|'checkout.session.expired'|'withdrawal.returned'|'balance.adjusted'|'payment_link.paid'|'payment_link.closed', objectId?: string, from?: string, to?: string}
+ * @phpstan-type ListInboxQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListKeysQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'active'|'ended'}
+ * @phpstan-type ListMovementsQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListPaymentLinksQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'open'|'used'|'expired'|'closed'}
+ * @phpstan-type ListPaymentMethodsQuery array{country?: string, method?: string, channel?: 'ONLINE'|'CASH'|'CREDIT_CARD'}
+ * @phpstan-type ListPaymentsQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'processing'|'pending'|'completed'|'failed'|'expired'|'refunded'|'chargeback', paymentMethodId?: string, country?: string, method?: string, merchantOrderId?: string, email?: string, amount?: Decimal|int|numeric-string, currency?: string, from?: string, to?: string}
+ * @phpstan-type ListReplaysQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListRequestsQuery array{limit?: int, offset?: int, startingAfter?: string|null, outcome?: 'ok'|'failed'|'fault', code?: string, from?: string, to?: string}
+ * @phpstan-type ListSettlementTransactionsQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListSettlementsQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'open'|'closed'|'paid', from?: string, to?: string}
+ * @phpstan-type ListShopsQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListWalletsQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'pending_verification'|'active'|'disabled'}
+ * @phpstan-type ListWebhooksQuery array{limit?: int, offset?: int, startingAfter?: string|null}
+ * @phpstan-type ListWithdrawalsQuery array{limit?: int, offset?: int, startingAfter?: string|null, status?: 'pending'|'processing'|'completed'|'failed'|'canceled', walletId?: string, from?: string, to?: string}
+ * @phpstan-type QuoteWithdrawalQuery array{walletId?: string, amount: Decimal|int|numeric-string, currency?: string}
  * @phpstan-type Pagination array{total: int, limit: int, offset: int, pages: int, totalCapped?: bool, nextCursor: string|null}
  * @phpstan-type AdjustmentEvent array{type: 'balance.adjusted', data: array{object: Adjustment, previous: EventPrevious}, id: string, apiVersion: string, createdAt: string, environment: string, merchantId: string, shopId: string, sequence: int, request: EventRequest}
  * @phpstan-type ClaimEvent array{type: 'chargeback.created'|'claim.opened'|'claim.resolved', data: array{object: Claim, previous: EventPrevious}, id: string, apiVersion: string, createdAt: string, environment: string, merchantId: string, shopId: string, sequence: int, request: EventRequest}
@@ -172,6 +172,7 @@ final class Types
         'Tier' => ['starter', 'standard', 'premium', 'trusted'],
         'VerificationStatus' => ['requires_input', 'processing', 'verified', 'rejected', 'expired'],
         'WalletStatus' => ['pending_verification', 'active', 'disabled'],
+        'WebhookEvent' => ['payment.completed', 'payment.failed', 'payment.refunded', 'chargeback.created', 'claim.opened', 'claim.resolved', 'settlement.closed', 'settlement.pdf_ready', 'withdrawal.completed', 'withdrawal.failed', 'payment.captured', 'payment.attention', 'wallet.created', 'payment.created', 'payment.pending', 'checkout.session.expired', 'withdrawal.returned', 'balance.adjusted', 'payment_link.paid', 'payment_link.closed', '*'],
         'WithdrawalStatus' => ['pending', 'processing', 'completed', 'failed', 'canceled'],
     ];
 }

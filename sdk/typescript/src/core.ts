@@ -189,7 +189,7 @@ export class Core {
   }
 
   /** Iterates over the rows from a page on. New rows do not shift the pages. */
-  protected async *each<T, Q extends { startingAfter?: string; offset?: number }>(query: Q, page: (query: Q) => Promise<Page<T>>): AsyncGenerator<T, void, undefined> {
+  protected async *each<T, Q extends { startingAfter?: string | null | undefined; offset?: number | undefined }>(query: Q, page: (query: Q) => Promise<Page<T>>): AsyncGenerator<T, void, undefined> {
     for (let at = query; ; ) {
       const { data, pagination } = await page(at);
       yield* data;

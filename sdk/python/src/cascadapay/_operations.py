@@ -120,6 +120,7 @@ class Operations(Core):
         self,
         body: types.WebhookRequest,
         *,
+        idempotency_key: str | None = None,
         sandbox_strict: bool | None = None,
         timeout: float | None = None,
         retries: int | None = None,
@@ -127,7 +128,7 @@ class Operations(Core):
         on_reply: OnReply | None = None,
     ) -> types.CreatedWebhook:
         """Subscribe an endpoint to events."""
-        return self._call(Operation("POST", "/webhooks", body="WebhookRequest", reply="CreatedWebhook"), [], body=body, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+        return self._call(Operation("POST", "/webhooks", body="WebhookRequest", reply="CreatedWebhook", key=True), [], body=body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
     def create_withdrawal(
         self,
@@ -839,7 +840,7 @@ class Operations(Core):
 
     def quote_withdrawal(
         self,
-        query: types.QuoteWithdrawalQuery | None = None,
+        query: types.QuoteWithdrawalQuery,
         *,
         timeout: float | None = None,
         retries: int | None = None,
@@ -1142,6 +1143,7 @@ class AsyncOperations(AsyncCore[Operations]):
         self,
         body: types.WebhookRequest,
         *,
+        idempotency_key: str | None = None,
         sandbox_strict: bool | None = None,
         timeout: float | None = None,
         retries: int | None = None,
@@ -1149,7 +1151,7 @@ class AsyncOperations(AsyncCore[Operations]):
         on_reply: OnReply | None = None,
     ) -> types.CreatedWebhook:
         """Subscribe an endpoint to events."""
-        return await self._run(lambda: self._sync.create_webhook(body, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+        return await self._run(lambda: self._sync.create_webhook(body, idempotency_key=idempotency_key, sandbox_strict=sandbox_strict, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def create_withdrawal(
         self,
@@ -1861,7 +1863,7 @@ class AsyncOperations(AsyncCore[Operations]):
 
     async def quote_withdrawal(
         self,
-        query: types.QuoteWithdrawalQuery | None = None,
+        query: types.QuoteWithdrawalQuery,
         *,
         timeout: float | None = None,
         retries: int | None = None,

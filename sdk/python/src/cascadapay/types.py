@@ -15,31 +15,61 @@ API_VERSION = "2026-11-21"
 Amount = Union[Decimal, int, str]
 """What is accepted as an amount: never a float. A str is the digits of a decimal number."""
 
-ClaimStatus = Union[Literal["pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"], str]
+KnownClaimStatus = Literal["pending", "needs_evidence", "under_review", "approved", "rejected", "expired", "withdrawn"]
+"""The values of ClaimStatus that are known today. Requests have no other."""
+ClaimStatus = Union[KnownClaimStatus, str]
 
-DeliveryError = Union[Literal["timeout", "dns", "tls", "needs_tls", "refused", "reset", "bad_answer", "http_status", "credentials_refused", "blocked_address"], str]
+KnownDeliveryError = Literal["timeout", "dns", "tls", "needs_tls", "refused", "reset", "bad_answer", "http_status", "credentials_refused", "blocked_address"]
+"""The values of DeliveryError that are known today. Requests have no other."""
+DeliveryError = Union[KnownDeliveryError, str]
 
-DeliveryStatus = Union[Literal["pending", "delivered", "failed", "dead_letter"], str]
+KnownDeliveryStatus = Literal["pending", "delivered", "failed", "dead_letter"]
+"""The values of DeliveryStatus that are known today. Requests have no other."""
+DeliveryStatus = Union[KnownDeliveryStatus, str]
 
-ErrorCode = Union[Literal["amount_above_maximum", "amount_below_minimum", "amount_invalid", "amount_out_of_limits", "balance_insufficient", "card_declined", "cascade_exhausted", "checkout_session_already_completed", "checkout_session_not_found", "claim_already_resolved", "claim_not_found", "conflict_state", "content_type_required", "event_not_found", "expired_card", "forbidden", "fraud_blocked", "idempotency_conflict", "insufficient_funds", "internal_error", "invalid_api_key", "invalid_json", "invalid_request", "invalid_token", "key_kind_not_allowed", "kyc_required", "merchant_not_found", "method_not_allowed", "missing_credentials", "missing_field", "not_found", "payload_too_large", "production_key_refused", "rate_limited", "service_unavailable", "settlement_already_paid", "settlement_not_found", "shop_not_found", "shop_required", "three_ds_failed", "three_ds_required", "token_expired", "transaction_not_found", "unsupported_country", "unsupported_currency", "unsupported_method", "wallet_not_found", "webhook_delivery_not_found", "webhook_not_found", "withdrawal_not_found"], str]
+KnownErrorCode = Literal["amount_above_maximum", "amount_below_minimum", "amount_invalid", "amount_out_of_limits", "balance_insufficient", "card_declined", "cascade_exhausted", "checkout_session_already_completed", "checkout_session_not_found", "claim_already_resolved", "claim_not_found", "conflict_state", "content_type_required", "event_not_found", "expired_card", "forbidden", "fraud_blocked", "idempotency_conflict", "insufficient_funds", "internal_error", "invalid_api_key", "invalid_json", "invalid_request", "invalid_token", "key_kind_not_allowed", "kyc_required", "merchant_not_found", "method_not_allowed", "missing_credentials", "missing_field", "not_found", "payload_too_large", "production_key_refused", "rate_limited", "service_unavailable", "settlement_already_paid", "settlement_not_found", "shop_not_found", "shop_required", "three_ds_failed", "three_ds_required", "token_expired", "transaction_not_found", "unsupported_country", "unsupported_currency", "unsupported_method", "wallet_not_found", "webhook_delivery_not_found", "webhook_not_found", "withdrawal_not_found"]
+"""The values of ErrorCode that are known today. Requests have no other."""
+ErrorCode = Union[KnownErrorCode, str]
 
-ErrorType = Union[Literal["invalid_request_error", "authentication_error", "permission_error", "card_error", "routing_error", "conflict_error", "idempotency_error", "balance_error", "rate_limit_error", "api_error"], str]
+KnownErrorType = Literal["invalid_request_error", "authentication_error", "permission_error", "card_error", "routing_error", "conflict_error", "idempotency_error", "balance_error", "rate_limit_error", "api_error"]
+"""The values of ErrorType that are known today. Requests have no other."""
+ErrorType = Union[KnownErrorType, str]
 
-EventType = Union[Literal["payment.completed", "payment.failed", "payment.refunded", "chargeback.created", "claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed", "payment.captured", "payment.attention", "wallet.created", "payment.created", "payment.pending", "checkout.session.expired", "withdrawal.returned", "balance.adjusted", "payment_link.paid", "payment_link.closed"], str]
+KnownEventType = Literal["payment.completed", "payment.failed", "payment.refunded", "chargeback.created", "claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed", "payment.captured", "payment.attention", "wallet.created", "payment.created", "payment.pending", "checkout.session.expired", "withdrawal.returned", "balance.adjusted", "payment_link.paid", "payment_link.closed"]
+"""The values of EventType that are known today. Requests have no other."""
+EventType = Union[KnownEventType, str]
 
-MovementType = Union[Literal["charge", "fee", "refund", "claim_freeze", "claim_release", "claim_debit", "chargeback_fee", "reserve_hold", "reserve_release", "settlement", "withdrawal", "withdrawal_reversal", "adjustment"], str]
+KnownMovementType = Literal["charge", "fee", "refund", "claim_freeze", "claim_release", "claim_debit", "chargeback_fee", "reserve_hold", "reserve_release", "settlement", "withdrawal", "withdrawal_reversal", "adjustment"]
+"""The values of MovementType that are known today. Requests have no other."""
+MovementType = Union[KnownMovementType, str]
 
-PaymentStatus = Union[Literal["pending", "processing", "completed", "failed", "expired", "refunded", "chargeback"], str]
+KnownPaymentStatus = Literal["pending", "processing", "completed", "failed", "expired", "refunded", "chargeback"]
+"""The values of PaymentStatus that are known today. Requests have no other."""
+PaymentStatus = Union[KnownPaymentStatus, str]
 
-SettlementStatus = Union[Literal["open", "closed", "paid"], str]
+KnownSettlementStatus = Literal["open", "closed", "paid"]
+"""The values of SettlementStatus that are known today. Requests have no other."""
+SettlementStatus = Union[KnownSettlementStatus, str]
 
-Tier = Union[Literal["starter", "standard", "premium", "trusted"], str]
+KnownTier = Literal["starter", "standard", "premium", "trusted"]
+"""The values of Tier that are known today. Requests have no other."""
+Tier = Union[KnownTier, str]
 
-VerificationStatus = Union[Literal["requires_input", "processing", "verified", "rejected", "expired"], str]
+KnownVerificationStatus = Literal["requires_input", "processing", "verified", "rejected", "expired"]
+"""The values of VerificationStatus that are known today. Requests have no other."""
+VerificationStatus = Union[KnownVerificationStatus, str]
 
-WalletStatus = Union[Literal["pending_verification", "active", "disabled"], str]
+KnownWalletStatus = Literal["pending_verification", "active", "disabled"]
+"""The values of WalletStatus that are known today. Requests have no other."""
+WalletStatus = Union[KnownWalletStatus, str]
 
-WithdrawalStatus = Union[Literal["pending", "processing", "completed", "failed", "canceled"], str]
+KnownWebhookEvent = Literal["payment.completed", "payment.failed", "payment.refunded", "chargeback.created", "claim.opened", "claim.resolved", "settlement.closed", "settlement.pdf_ready", "withdrawal.completed", "withdrawal.failed", "payment.captured", "payment.attention", "wallet.created", "payment.created", "payment.pending", "checkout.session.expired", "withdrawal.returned", "balance.adjusted", "payment_link.paid", "payment_link.closed", "*"]
+"""The values of WebhookEvent that are known today. Requests have no other."""
+WebhookEvent = Union[KnownWebhookEvent, str]
+
+KnownWithdrawalStatus = Literal["pending", "processing", "completed", "failed", "canceled"]
+"""The values of WithdrawalStatus that are known today. Requests have no other."""
+WithdrawalStatus = Union[KnownWithdrawalStatus, str]
 
 
 class Adjustment(TypedDict):
@@ -102,15 +132,34 @@ class Attention(TypedDict):
     """The inquiry about late money"""
 
 
-class AuthenticationInput(TypedDict):
-    username: NotRequired[str]
+class _AuthenticationInput(TypedDict):
+    pass
+
+
+class _AuthenticationInputWithUsernameAndpassword(_AuthenticationInput):
+    username: str
     """For Basic authentication"""
-    password: NotRequired[str]
+    password: str
     """Never shown"""
     header: NotRequired[str]
     """The name of a header"""
     value: NotRequired[str]
     """The header's value; never shown"""
+
+
+class _AuthenticationInputWithHeaderAndvalue(_AuthenticationInput):
+    username: NotRequired[str]
+    """For Basic authentication"""
+    password: NotRequired[str]
+    """Never shown"""
+    header: str
+    """The name of a header"""
+    value: str
+    """The header's value; never shown"""
+
+
+AuthenticationInput = Union[_AuthenticationInputWithUsernameAndpassword, _AuthenticationInputWithHeaderAndvalue]
+"""Needs username and password, or header and value."""
 
 
 class Balance(TypedDict):
@@ -196,13 +245,11 @@ class CheckoutSession(TypedDict):
     """What the customer may choose, for a shop that draws the choice itself; left out once a method is chosen"""
 
 
-class CheckoutSessionRequest(TypedDict):
+class _CheckoutSessionRequest(TypedDict):
     amount: Amount
     """Major units of currency, worth at most 100000 USD"""
     currency: NotRequired[str]
     """ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"""
-    paymentMethodId: NotRequired[str]
-    """From the catalog, for one-shot mode; if absent, the customer chooses"""
     paymentMethod: NotRequired[str]
     """Legacy slug, used when paymentMethodId is absent"""
     country: NotRequired[str]
@@ -229,10 +276,26 @@ class CheckoutSessionRequest(TypedDict):
     """What is bought. Nothing is computed from it"""
     installments: NotRequired[InstallmentsInput]
     """How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing"""
-    expand: NotRequired[Sequence[Literal["paymentData"] | str]]
+    expand: NotRequired[Sequence[Literal["paymentData"]]]
     """Parts to include in the reply: paymentData, what the shopper needs to pay"""
+
+
+class _CheckoutSessionRequestWithPaymentMethodId(_CheckoutSessionRequest):
+    paymentMethodId: str
+    """From the catalog, for one-shot mode; if absent, the customer chooses"""
     customer: NotRequired[CustomerInput]
     """Required unless paymentMethodId is given; with it, it supplies userEmail, userName, userPhone and documentId if they are absent"""
+
+
+class _CheckoutSessionRequestWithCustomer(_CheckoutSessionRequest):
+    paymentMethodId: NotRequired[str]
+    """From the catalog, for one-shot mode; if absent, the customer chooses"""
+    customer: CustomerInput
+    """Required unless paymentMethodId is given; with it, it supplies userEmail, userName, userPhone and documentId if they are absent"""
+
+
+CheckoutSessionRequest = Union[_CheckoutSessionRequestWithPaymentMethodId, _CheckoutSessionRequestWithCustomer]
+"""Needs paymentMethodId, or customer."""
 
 
 class Claim(TypedDict):
@@ -372,7 +435,7 @@ class CreatedPaymentSettlement(TypedDict):
 class CreatedWebhook(TypedDict):
     id: str
     url: str
-    events: list[str]
+    events: list[WebhookEvent]
     """Event names, or * for all"""
     eventsVersion: Literal["2026-11-21", "2026-11-24", "2026-11-28"] | str
     """The set of event types that * stands for"""
@@ -532,24 +595,23 @@ class EndpointAuthentication(TypedDict):
 ErrorDetails = TypedDict(
     "ErrorDetails",
     {
-        "issues": "list[FieldIssue]",
-        "missingFields": "list[str]",
-        "helpUrl": "str",
-        "limit": "AmountBounds",
-        "boundViolated": "Literal['min', 'max'] | str",
-        "reason": "str",
-        "existingTxId": "str",
-        "transactionId": "str",
-        "redirectUrl": "str",
-        "attempts": "list[CascadeAttempt]",
-        "from": "str",
-        "action": "str",
-        "right": "str",
-        "balance": "Shortfall",
-        "replayId": "str",
-        "proposalId": "str",
+        "issues": "NotRequired[list[FieldIssue]]",
+        "missingFields": "NotRequired[list[str]]",
+        "helpUrl": "NotRequired[str]",
+        "limit": "NotRequired[AmountBounds]",
+        "boundViolated": "NotRequired[Literal['min', 'max'] | str]",
+        "reason": "NotRequired[str]",
+        "existingTxId": "NotRequired[str]",
+        "transactionId": "NotRequired[str]",
+        "redirectUrl": "NotRequired[str]",
+        "attempts": "NotRequired[list[CascadeAttempt]]",
+        "from": "NotRequired[str]",
+        "action": "NotRequired[str]",
+        "right": "NotRequired[str]",
+        "balance": "NotRequired[Shortfall]",
+        "replayId": "NotRequired[str]",
+        "proposalId": "NotRequired[str]",
     },
-    total=False,
 )
 
 
@@ -575,7 +637,6 @@ EventReplay = TypedDict(
         "createdAt": "str",
         "updatedAt": "str",
     },
-    total=True,
 )
 
 
@@ -583,10 +644,9 @@ EventReplayRequest = TypedDict(
     "EventReplayRequest",
     {
         "from": "str",
-        "to": "str",
-        "types": "Sequence[str]",
+        "to": "NotRequired[str]",
+        "types": "NotRequired[Sequence[KnownEventType]]",
     },
-    total=False,
 )
 
 
@@ -612,18 +672,31 @@ class EvidenceFile(TypedDict):
     """Hex"""
 
 
-class EvidenceRequest(TypedDict):
+class _EvidenceRequest(TypedDict):
     kind: str
     """What it shows, such as receipt, delivery_proof, customer_communication, refund_policy or other"""
-    text: NotRequired[str]
+
+
+class _EvidenceRequestWithText(_EvidenceRequest):
+    text: str
     """Required without a file"""
     file: NotRequired[EvidenceUpload]
+
+
+class _EvidenceRequestWithFile(_EvidenceRequest):
+    text: NotRequired[str]
+    """Required without a file"""
+    file: EvidenceUpload
+
+
+EvidenceRequest = Union[_EvidenceRequestWithText, _EvidenceRequestWithFile]
+"""Needs text, or file."""
 
 
 class EvidenceUpload(TypedDict):
     name: str
     """Without a path. If it has no extension, one that fits the type is added"""
-    contentType: Literal["application/pdf", "image/png", "image/jpeg", "text/plain"] | str
+    contentType: Literal["application/pdf", "image/png", "image/jpeg", "text/plain"]
     """The content must be of this type"""
     content: str
     """Base64, at most 10 MiB when decoded"""
@@ -701,7 +774,6 @@ InboxHeaders = TypedDict(
         "webhook-timestamp": "str",
         "webhook-signature": "str",
     },
-    total=True,
 )
 
 
@@ -713,15 +785,14 @@ InstallmentStep = TypedDict(
         "max": "int",
         "interestFree": "list[int]",
     },
-    total=True,
 )
 
 
 class Installments(TypedDict):
     count: int
-    amountLocal: Decimal
+    amountLocal: Decimal | None
     """One installment, in currencyLocal, rounded up: if totalLocal is not count times this, the issuer charges one of them a little less or more; null if the provider does not say"""
-    totalLocal: Decimal
+    totalLocal: Decimal | None
     """What the shopper pays in all, interest included, in currencyLocal; null if the provider does not say. The transaction's amount stays what the merchant is paid"""
     paidBy: Literal["merchant", "shopper"] | str | None
     """Who bears the interest; null if the provider does not say"""
@@ -967,11 +1038,7 @@ class PaymentLink(TypedDict):
     """In payment_link.paid only: the payment"""
 
 
-class PaymentLinkRequest(TypedDict):
-    amount: NotRequired[Amount]
-    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
-    openAmount: NotRequired[OpenAmountInput]
-    """The shopper types the amount, within these bounds: instead of amount"""
+class _PaymentLinkRequest(TypedDict):
     currency: NotRequired[str]
     """ISO 4217, of amount and openAmount; USD by default"""
     country: NotRequired[str]
@@ -997,11 +1064,44 @@ class PaymentLinkRequest(TypedDict):
     """How a shopper may pay by card in installments, within the merchant's terms"""
 
 
-class PaymentLinkUpdate(TypedDict):
-    status: NotRequired[Literal["open", "closed"] | str]
+class _PaymentLinkRequestWithAmount(_PaymentLinkRequest):
+    amount: Amount
+    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
+    openAmount: NotRequired[OpenAmountInput]
+    """The shopper types the amount, within these bounds: instead of amount"""
+
+
+class _PaymentLinkRequestWithOpenAmount(_PaymentLinkRequest):
+    amount: NotRequired[Amount]
+    """What each shopper pays, in major units of currency; leave it out if the shopper types it"""
+    openAmount: OpenAmountInput
+    """The shopper types the amount, within these bounds: instead of amount"""
+
+
+PaymentLinkRequest = Union[_PaymentLinkRequestWithAmount, _PaymentLinkRequestWithOpenAmount]
+"""Needs amount, or openAmount."""
+
+
+class _PaymentLinkUpdate(TypedDict):
+    pass
+
+
+class _PaymentLinkUpdateWithStatus(_PaymentLinkUpdate):
+    status: Literal["open", "closed"]
     """closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again"""
     expiresAt: NotRequired[str]
     """Its new end, at most 366 days from now"""
+
+
+class _PaymentLinkUpdateWithExpiresAt(_PaymentLinkUpdate):
+    status: NotRequired[Literal["open", "closed"]]
+    """closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again"""
+    expiresAt: str
+    """Its new end, at most 366 days from now"""
+
+
+PaymentLinkUpdate = Union[_PaymentLinkUpdateWithStatus, _PaymentLinkUpdateWithExpiresAt]
+"""Needs status, or expiresAt."""
 
 
 class PaymentMethod(TypedDict):
@@ -1049,15 +1149,11 @@ class PaymentMethods(TypedDict):
     methods: list[PaymentMethod]
 
 
-class PaymentRequest(TypedDict):
+class _PaymentRequest(TypedDict):
     amount: Amount
     """Major units of currency, worth at most 100000 USD"""
     currency: NotRequired[str]
     """ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"""
-    paymentMethodId: NotRequired[str]
-    """From the catalog; required unless paymentMethod is given"""
-    paymentMethod: NotRequired[str]
-    """Legacy slug, used when paymentMethodId is absent"""
     country: NotRequired[str]
     """ISO 3166 alpha-2 or alpha-3; the method's by default"""
     userEmail: NotRequired[str]
@@ -1084,8 +1180,26 @@ class PaymentRequest(TypedDict):
     """What is bought. Nothing is computed from it"""
     installments: NotRequired[InstallmentsInput]
     """How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing"""
-    expand: NotRequired[Sequence[Literal["paymentData"] | str]]
+    expand: NotRequired[Sequence[Literal["paymentData"]]]
     """Parts to include in the reply: paymentData, what the shopper needs to pay"""
+
+
+class _PaymentRequestWithPaymentMethodId(_PaymentRequest):
+    paymentMethodId: str
+    """From the catalog; required unless paymentMethod is given"""
+    paymentMethod: NotRequired[str]
+    """Legacy slug, used when paymentMethodId is absent"""
+
+
+class _PaymentRequestWithPaymentMethod(_PaymentRequest):
+    paymentMethodId: NotRequired[str]
+    """From the catalog; required unless paymentMethod is given"""
+    paymentMethod: str
+    """Legacy slug, used when paymentMethodId is absent"""
+
+
+PaymentRequest = Union[_PaymentRequestWithPaymentMethodId, _PaymentRequestWithPaymentMethod]
+"""Needs paymentMethodId, or paymentMethod."""
 
 
 class PaymentSettlement(TypedDict):
@@ -1431,16 +1545,16 @@ class Shortfall(TypedDict):
 
 
 class SimulatePaymentRequest(TypedDict):
-    action: Literal["paid", "failed", "expired", "refunded", "chargeback"] | str
+    action: Literal["paid", "failed", "expired", "refunded", "chargeback"]
 
 
 class SimulatePayoutRequest(TypedDict):
-    action: Literal["paid"] | str
+    action: Literal["paid"]
     """paid: the bank confirms the payout"""
 
 
 class SimulateVerificationRequest(TypedDict):
-    status: Literal["processing", "verified", "rejected", "expired"] | str
+    status: Literal["processing", "verified", "rejected", "expired"]
 
 
 class SimulatedPayment(TypedDict):
@@ -1477,9 +1591,9 @@ class VerificationError(TypedDict):
 
 
 class VerificationRequest(TypedDict):
-    level: Literal["basic", "enhanced"] | str
+    level: Literal["basic", "enhanced"]
     """Withdrawals in production need basic"""
-    subjectType: Literal["individual", "company"] | str
+    subjectType: Literal["individual", "company"]
     returnUrl: NotRequired[str]
     """Where the page leads back to"""
 
@@ -1506,7 +1620,7 @@ class Wallet(TypedDict):
 
 class WalletRequest(TypedDict):
     label: NotRequired[str]
-    type: str
+    type: Literal["bank_account", "crypto"]
     """bank_account or crypto"""
     currency: str
     """What arrives: ISO 4217, or a token such as USDT"""
@@ -1525,7 +1639,7 @@ class WalletRequest(TypedDict):
     """1 to 12 letters and digits. The bank's code in its country: of ted, the 3 digits of COMPE"""
     branchCode: NotRequired[str]
     """1 to 10 digits. The branch, without its check digit"""
-    accountType: NotRequired[Literal["checking", "savings"] | str]
+    accountType: NotRequired[Literal["checking", "savings"]]
     bankCountry: NotRequired[str]
     """ISO 3166 alpha-3"""
 
@@ -1533,7 +1647,7 @@ class WalletRequest(TypedDict):
 class Webhook(TypedDict):
     id: str
     url: str
-    events: list[str]
+    events: list[WebhookEvent]
     """Event names, or * for all"""
     eventsVersion: Literal["2026-11-21", "2026-11-24", "2026-11-28"] | str
     """The set of event types that * stands for"""
@@ -1553,9 +1667,9 @@ class Webhook(TypedDict):
 
 
 class WebhookRequest(TypedDict):
-    events: Sequence[str]
+    events: Sequence[KnownWebhookEvent]
     """Event names, or * for all"""
-    eventsVersion: NotRequired[Literal["2026-11-21", "2026-11-24", "2026-11-28"] | str]
+    eventsVersion: NotRequired[Literal["2026-11-21", "2026-11-24", "2026-11-28"]]
     """The set of event types that * stands for; the newest by default"""
     url: NotRequired[str]
     """Absent: a managed inbox"""
@@ -1567,14 +1681,14 @@ class WebhookRequest(TypedDict):
 class WebhookUpdate(TypedDict):
     url: NotRequired[str]
     """A managed inbox becomes an endpoint of your own"""
-    events: NotRequired[Sequence[str]]
+    events: NotRequired[Sequence[KnownWebhookEvent]]
     """Event names, or * for all"""
-    eventsVersion: NotRequired[Literal["2026-11-21", "2026-11-24", "2026-11-28"] | str]
+    eventsVersion: NotRequired[Literal["2026-11-21", "2026-11-24", "2026-11-28"]]
     """A newer set of event types for * to stand for"""
     authentication: NotRequired[AuthenticationInput | None]
     """Replaces what deliveries carry; null takes it away. A url at another scheme, host or port takes it away too, unless you send it again"""
     description: NotRequired[str]
-    status: NotRequired[Literal["enabled", "disabled"] | str]
+    status: NotRequired[Literal["enabled", "disabled"]]
     """enabled also ends the pauses after failures"""
 
 
@@ -1633,25 +1747,24 @@ class WithdrawalRequest(TypedDict):
 ExportPaymentsQuery = TypedDict(
     "ExportPaymentsQuery",
     {
-        "status": "PaymentStatus",
-        "paymentMethodId": "str",
-        "country": "str",
-        "method": "str",
-        "merchantOrderId": "str",
-        "email": "str",
-        "amount": "Amount",
-        "currency": "str",
-        "from": "str",
-        "to": "str",
-        "startingAfter": "str",
-        "decimal": "Literal['point', 'comma'] | str",
+        "status": "NotRequired[KnownPaymentStatus]",
+        "paymentMethodId": "NotRequired[str]",
+        "country": "NotRequired[str]",
+        "method": "NotRequired[str]",
+        "merchantOrderId": "NotRequired[str]",
+        "email": "NotRequired[str]",
+        "amount": "NotRequired[Amount]",
+        "currency": "NotRequired[str]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
+        "startingAfter": "NotRequired[str | None]",
+        "decimal": "NotRequired[Literal['point', 'comma']]",
     },
-    total=False,
 )
 
 
 class GetSettlementCsvQuery(TypedDict):
-    decimal: NotRequired[Literal["point", "comma"] | str]
+    decimal: NotRequired[Literal["point", "comma"]]
     """A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs"""
 
 
@@ -1660,40 +1773,38 @@ class ListClaimsQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
-    status: NotRequired[ClaimStatus]
-    type: NotRequired[Literal["user_dispute", "chargeback", "inquiry"] | str]
+    status: NotRequired[KnownClaimStatus]
+    type: NotRequired[Literal["user_dispute", "chargeback", "inquiry"]]
     transactionId: NotRequired[str]
 
 
 ListDeliveriesQuery = TypedDict(
     "ListDeliveriesQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "status": "DeliveryStatus",
-        "event": "EventType",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "status": "NotRequired[KnownDeliveryStatus]",
+        "event": "NotRequired[KnownEventType]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
 ListEventsQuery = TypedDict(
     "ListEventsQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "type": "EventType",
-        "objectId": "str",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "type": "NotRequired[KnownEventType]",
+        "objectId": "NotRequired[str]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
@@ -1702,7 +1813,7 @@ class ListInboxQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
@@ -1711,9 +1822,9 @@ class ListKeysQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
-    status: NotRequired[Literal["active", "ended"] | str]
+    status: NotRequired[Literal["active", "ended"]]
     """active: keys that are accepted; ended: keys that were revoked or have expired"""
 
 
@@ -1722,7 +1833,7 @@ class ListMovementsQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
@@ -1731,9 +1842,9 @@ class ListPaymentLinksQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
-    status: NotRequired[Literal["open", "used", "expired", "closed"] | str]
+    status: NotRequired[Literal["open", "used", "expired", "closed"]]
 
 
 class ListPaymentMethodsQuery(TypedDict):
@@ -1741,27 +1852,26 @@ class ListPaymentMethodsQuery(TypedDict):
     """ISO 3166 alpha-2 or alpha-3"""
     method: NotRequired[str]
     """Slug"""
-    channel: NotRequired[Literal["ONLINE", "CASH", "CREDIT_CARD"] | str]
+    channel: NotRequired[Literal["ONLINE", "CASH", "CREDIT_CARD"]]
 
 
 ListPaymentsQuery = TypedDict(
     "ListPaymentsQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "status": "PaymentStatus",
-        "paymentMethodId": "str",
-        "country": "str",
-        "method": "str",
-        "merchantOrderId": "str",
-        "email": "str",
-        "amount": "Amount",
-        "currency": "str",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "status": "NotRequired[KnownPaymentStatus]",
+        "paymentMethodId": "NotRequired[str]",
+        "country": "NotRequired[str]",
+        "method": "NotRequired[str]",
+        "merchantOrderId": "NotRequired[str]",
+        "email": "NotRequired[str]",
+        "amount": "NotRequired[Amount]",
+        "currency": "NotRequired[str]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
@@ -1770,22 +1880,21 @@ class ListReplaysQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
 ListRequestsQuery = TypedDict(
     "ListRequestsQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "outcome": "Literal['ok', 'failed', 'fault'] | str",
-        "code": "str",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "outcome": "NotRequired[Literal['ok', 'failed', 'fault']]",
+        "code": "NotRequired[str]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
@@ -1794,21 +1903,20 @@ class ListSettlementTransactionsQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
 ListSettlementsQuery = TypedDict(
     "ListSettlementsQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "status": "SettlementStatus",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "status": "NotRequired[KnownSettlementStatus]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
@@ -1817,7 +1925,7 @@ class ListShopsQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
@@ -1826,9 +1934,9 @@ class ListWalletsQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
-    status: NotRequired[WalletStatus]
+    status: NotRequired[KnownWalletStatus]
 
 
 class ListWebhooksQuery(TypedDict):
@@ -1836,29 +1944,28 @@ class ListWebhooksQuery(TypedDict):
     """1 to 100, clamped"""
     offset: NotRequired[int]
     """From 0, clamped"""
-    startingAfter: NotRequired[str]
+    startingAfter: NotRequired[str | None]
     """Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"""
 
 
 ListWithdrawalsQuery = TypedDict(
     "ListWithdrawalsQuery",
     {
-        "limit": "int",
-        "offset": "int",
-        "startingAfter": "str",
-        "status": "WithdrawalStatus",
-        "walletId": "str",
-        "from": "str",
-        "to": "str",
+        "limit": "NotRequired[int]",
+        "offset": "NotRequired[int]",
+        "startingAfter": "NotRequired[str | None]",
+        "status": "NotRequired[KnownWithdrawalStatus]",
+        "walletId": "NotRequired[str]",
+        "from": "NotRequired[str]",
+        "to": "NotRequired[str]",
     },
-    total=False,
 )
 
 
 class QuoteWithdrawalQuery(TypedDict):
     walletId: NotRequired[str]
     """The default wallet when absent"""
-    amount: NotRequired[Amount]
+    amount: Amount
     """USD major units, as in the body of a withdrawal"""
     currency: NotRequired[str]
     """Of amount, as in the body of a withdrawal"""

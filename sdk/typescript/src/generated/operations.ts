@@ -46,8 +46,8 @@ export class Operations extends Core {
   }
 
   /** Subscribe an endpoint to events. */
-  createWebhook(body: api.WebhookRequest, options: CallOptions & { sandboxStrict?: boolean } = {}): Promise<api.CreatedWebhook> {
-    return this.json({ id: "createWebhook", method: "POST", path: "/webhooks", body: "WebhookRequest", reply: "CreatedWebhook" }, { path: [], body, options });
+  createWebhook(body: api.WebhookRequest, options: IdempotentOptions & { sandboxStrict?: boolean } = {}): Promise<api.CreatedWebhook> {
+    return this.json({ id: "createWebhook", method: "POST", path: "/webhooks", body: "WebhookRequest", reply: "CreatedWebhook", key: true }, { path: [], body, options });
   }
 
   /** Withdraw from the available balance. */
@@ -341,7 +341,7 @@ export class Operations extends Core {
   }
 
   /** Show what a withdrawal would cost. */
-  quoteWithdrawal(query: api.QuoteWithdrawalQuery = {}, options: CallOptions = {}): Promise<api.WithdrawalQuote> {
+  quoteWithdrawal(query: api.QuoteWithdrawalQuery, options: CallOptions = {}): Promise<api.WithdrawalQuote> {
     return this.json({ id: "quoteWithdrawal", method: "GET", path: "/withdrawals/quote", reply: "WithdrawalQuote" }, { path: [], query, options });
   }
 

@@ -9,31 +9,61 @@ export type Open<T extends string> = T | (string & {});
 /** The version of the API that these types are of. Each request names it. */
 export const apiVersion = "2026-11-21";
 
-export type ClaimStatus = Open<"pending" | "needs_evidence" | "under_review" | "approved" | "rejected" | "expired" | "withdrawn">;
+/** The values of ClaimStatus that are known today. Requests have no other. */
+export type KnownClaimStatus = "pending" | "needs_evidence" | "under_review" | "approved" | "rejected" | "expired" | "withdrawn";
+export type ClaimStatus = Open<KnownClaimStatus>;
 
-export type DeliveryError = Open<"timeout" | "dns" | "tls" | "needs_tls" | "refused" | "reset" | "bad_answer" | "http_status" | "credentials_refused" | "blocked_address">;
+/** The values of DeliveryError that are known today. Requests have no other. */
+export type KnownDeliveryError = "timeout" | "dns" | "tls" | "needs_tls" | "refused" | "reset" | "bad_answer" | "http_status" | "credentials_refused" | "blocked_address";
+export type DeliveryError = Open<KnownDeliveryError>;
 
-export type DeliveryStatus = Open<"pending" | "delivered" | "failed" | "dead_letter">;
+/** The values of DeliveryStatus that are known today. Requests have no other. */
+export type KnownDeliveryStatus = "pending" | "delivered" | "failed" | "dead_letter";
+export type DeliveryStatus = Open<KnownDeliveryStatus>;
 
-export type ErrorCode = Open<"amount_above_maximum" | "amount_below_minimum" | "amount_invalid" | "amount_out_of_limits" | "balance_insufficient" | "card_declined" | "cascade_exhausted" | "checkout_session_already_completed" | "checkout_session_not_found" | "claim_already_resolved" | "claim_not_found" | "conflict_state" | "content_type_required" | "event_not_found" | "expired_card" | "forbidden" | "fraud_blocked" | "idempotency_conflict" | "insufficient_funds" | "internal_error" | "invalid_api_key" | "invalid_json" | "invalid_request" | "invalid_token" | "key_kind_not_allowed" | "kyc_required" | "merchant_not_found" | "method_not_allowed" | "missing_credentials" | "missing_field" | "not_found" | "payload_too_large" | "production_key_refused" | "rate_limited" | "service_unavailable" | "settlement_already_paid" | "settlement_not_found" | "shop_not_found" | "shop_required" | "three_ds_failed" | "three_ds_required" | "token_expired" | "transaction_not_found" | "unsupported_country" | "unsupported_currency" | "unsupported_method" | "wallet_not_found" | "webhook_delivery_not_found" | "webhook_not_found" | "withdrawal_not_found">;
+/** The values of ErrorCode that are known today. Requests have no other. */
+export type KnownErrorCode = "amount_above_maximum" | "amount_below_minimum" | "amount_invalid" | "amount_out_of_limits" | "balance_insufficient" | "card_declined" | "cascade_exhausted" | "checkout_session_already_completed" | "checkout_session_not_found" | "claim_already_resolved" | "claim_not_found" | "conflict_state" | "content_type_required" | "event_not_found" | "expired_card" | "forbidden" | "fraud_blocked" | "idempotency_conflict" | "insufficient_funds" | "internal_error" | "invalid_api_key" | "invalid_json" | "invalid_request" | "invalid_token" | "key_kind_not_allowed" | "kyc_required" | "merchant_not_found" | "method_not_allowed" | "missing_credentials" | "missing_field" | "not_found" | "payload_too_large" | "production_key_refused" | "rate_limited" | "service_unavailable" | "settlement_already_paid" | "settlement_not_found" | "shop_not_found" | "shop_required" | "three_ds_failed" | "three_ds_required" | "token_expired" | "transaction_not_found" | "unsupported_country" | "unsupported_currency" | "unsupported_method" | "wallet_not_found" | "webhook_delivery_not_found" | "webhook_not_found" | "withdrawal_not_found";
+export type ErrorCode = Open<KnownErrorCode>;
 
-export type ErrorType = Open<"invalid_request_error" | "authentication_error" | "permission_error" | "card_error" | "routing_error" | "conflict_error" | "idempotency_error" | "balance_error" | "rate_limit_error" | "api_error">;
+/** The values of ErrorType that are known today. Requests have no other. */
+export type KnownErrorType = "invalid_request_error" | "authentication_error" | "permission_error" | "card_error" | "routing_error" | "conflict_error" | "idempotency_error" | "balance_error" | "rate_limit_error" | "api_error";
+export type ErrorType = Open<KnownErrorType>;
 
-export type EventType = Open<"payment.completed" | "payment.failed" | "payment.refunded" | "chargeback.created" | "claim.opened" | "claim.resolved" | "settlement.closed" | "settlement.pdf_ready" | "withdrawal.completed" | "withdrawal.failed" | "payment.captured" | "payment.attention" | "wallet.created" | "payment.created" | "payment.pending" | "checkout.session.expired" | "withdrawal.returned" | "balance.adjusted" | "payment_link.paid" | "payment_link.closed">;
+/** The values of EventType that are known today. Requests have no other. */
+export type KnownEventType = "payment.completed" | "payment.failed" | "payment.refunded" | "chargeback.created" | "claim.opened" | "claim.resolved" | "settlement.closed" | "settlement.pdf_ready" | "withdrawal.completed" | "withdrawal.failed" | "payment.captured" | "payment.attention" | "wallet.created" | "payment.created" | "payment.pending" | "checkout.session.expired" | "withdrawal.returned" | "balance.adjusted" | "payment_link.paid" | "payment_link.closed";
+export type EventType = Open<KnownEventType>;
 
-export type MovementType = Open<"charge" | "fee" | "refund" | "claim_freeze" | "claim_release" | "claim_debit" | "chargeback_fee" | "reserve_hold" | "reserve_release" | "settlement" | "withdrawal" | "withdrawal_reversal" | "adjustment">;
+/** The values of MovementType that are known today. Requests have no other. */
+export type KnownMovementType = "charge" | "fee" | "refund" | "claim_freeze" | "claim_release" | "claim_debit" | "chargeback_fee" | "reserve_hold" | "reserve_release" | "settlement" | "withdrawal" | "withdrawal_reversal" | "adjustment";
+export type MovementType = Open<KnownMovementType>;
 
-export type PaymentStatus = Open<"pending" | "processing" | "completed" | "failed" | "expired" | "refunded" | "chargeback">;
+/** The values of PaymentStatus that are known today. Requests have no other. */
+export type KnownPaymentStatus = "pending" | "processing" | "completed" | "failed" | "expired" | "refunded" | "chargeback";
+export type PaymentStatus = Open<KnownPaymentStatus>;
 
-export type SettlementStatus = Open<"open" | "closed" | "paid">;
+/** The values of SettlementStatus that are known today. Requests have no other. */
+export type KnownSettlementStatus = "open" | "closed" | "paid";
+export type SettlementStatus = Open<KnownSettlementStatus>;
 
-export type Tier = Open<"starter" | "standard" | "premium" | "trusted">;
+/** The values of Tier that are known today. Requests have no other. */
+export type KnownTier = "starter" | "standard" | "premium" | "trusted";
+export type Tier = Open<KnownTier>;
 
-export type VerificationStatus = Open<"requires_input" | "processing" | "verified" | "rejected" | "expired">;
+/** The values of VerificationStatus that are known today. Requests have no other. */
+export type KnownVerificationStatus = "requires_input" | "processing" | "verified" | "rejected" | "expired";
+export type VerificationStatus = Open<KnownVerificationStatus>;
 
-export type WalletStatus = Open<"pending_verification" | "active" | "disabled">;
+/** The values of WalletStatus that are known today. Requests have no other. */
+export type KnownWalletStatus = "pending_verification" | "active" | "disabled";
+export type WalletStatus = Open<KnownWalletStatus>;
 
-export type WithdrawalStatus = Open<"pending" | "processing" | "completed" | "failed" | "canceled">;
+/** The values of WebhookEvent that are known today. Requests have no other. */
+export type KnownWebhookEvent = "payment.completed" | "payment.failed" | "payment.refunded" | "chargeback.created" | "claim.opened" | "claim.resolved" | "settlement.closed" | "settlement.pdf_ready" | "withdrawal.completed" | "withdrawal.failed" | "payment.captured" | "payment.attention" | "wallet.created" | "payment.created" | "payment.pending" | "checkout.session.expired" | "withdrawal.returned" | "balance.adjusted" | "payment_link.paid" | "payment_link.closed" | "*";
+export type WebhookEvent = Open<KnownWebhookEvent>;
+
+/** The values of WithdrawalStatus that are known today. Requests have no other. */
+export type KnownWithdrawalStatus = "pending" | "processing" | "completed" | "failed" | "canceled";
+export type WithdrawalStatus = Open<KnownWithdrawalStatus>;
 
 export interface Adjustment {
   id: string;
@@ -95,16 +125,17 @@ export interface Attention {
   claimId: string | null;
 }
 
-export interface AuthenticationInput {
+/** Needs username and password, or header and value. */
+export type AuthenticationInput = {
   /** For Basic authentication */
-  username?: string;
+  username?: string | undefined;
   /** Never shown */
-  password?: string;
+  password?: string | undefined;
   /** The name of a header */
-  header?: string;
+  header?: string | undefined;
   /** The header's value; never shown */
-  value?: string;
-}
+  value?: string | undefined;
+} & ({ username: string; password: string } | { header: string; value: string });
 
 export interface Balance {
   merchantId: string;
@@ -189,44 +220,45 @@ export interface CheckoutSession {
   methods?: SessionMethod[];
 }
 
-export interface CheckoutSessionRequest {
+/** Needs paymentMethodId, or customer. */
+export type CheckoutSessionRequest = {
   /** Major units of currency, worth at most 100000 USD */
   amount: Decimal;
   /** ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount */
-  currency?: string;
+  currency?: string | undefined;
   /** From the catalog, for one-shot mode; if absent, the customer chooses */
-  paymentMethodId?: string;
+  paymentMethodId?: string | undefined;
   /** Legacy slug, used when paymentMethodId is absent */
-  paymentMethod?: string;
+  paymentMethod?: string | undefined;
   /** ISO 3166 alpha-2 or alpha-3; the method's by default */
-  country?: string;
-  userEmail?: string;
-  userName?: string;
+  country?: string | undefined;
+  userEmail?: string | undefined;
+  userName?: string | undefined;
   /** With the country code. Some providers take no payment without it */
-  userPhone?: string;
-  userIp?: string;
+  userPhone?: string | undefined;
+  userIp?: string | undefined;
   /** The buyer's document, where the method needs one */
-  documentId?: string;
-  merchantOrderId?: string;
-  hostedCheckout?: boolean;
+  documentId?: string | undefined;
+  merchantOrderId?: string | undefined;
+  hostedCheckout?: boolean | undefined;
   /** Where the shopper is sent back to: a page on the web, or an app whose scheme the shop registered */
-  returnUrl?: string;
-  merchantId?: string;
+  returnUrl?: string | undefined;
+  merchantId?: string | undefined;
   /** With credentials of the whole merchant */
-  shopId?: string;
+  shopId?: string | undefined;
   /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
-  metadata?: Record<string, string>;
+  metadata?: Record<string, string> | undefined;
   /** What is paid for, in the shop's words */
-  description?: string;
+  description?: string | undefined;
   /** What is bought. Nothing is computed from it */
-  lineItems?: LineItemInput[];
+  lineItems?: LineItemInput[] | undefined;
   /** How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing */
-  installments?: InstallmentsInput;
+  installments?: InstallmentsInput | undefined;
   /** Parts to include in the reply: paymentData, what the shopper needs to pay */
-  expand?: Open<"paymentData">[];
+  expand?: "paymentData"[] | undefined;
   /** Required unless paymentMethodId is given; with it, it supplies userEmail, userName, userPhone and documentId if they are absent */
-  customer?: CustomerInput;
-}
+  customer?: CustomerInput | undefined;
+} & ({ paymentMethodId: string } | { customer: CustomerInput });
 
 export interface Claim {
   id: string;
@@ -366,7 +398,7 @@ export interface CreatedWebhook {
   id: string;
   url: string;
   /** Event names, or * for all */
-  events: string[];
+  events: WebhookEvent[];
   /** The set of event types that * stands for */
   eventsVersion: Open<"2026-11-21" | "2026-11-24" | "2026-11-28">;
   /** The URL is an inbox at the service */
@@ -402,7 +434,7 @@ export interface CustomerInput {
   /** With the country code */
   phone: string;
   /** Where the method needs one */
-  documentId?: string;
+  documentId?: string | undefined;
 }
 
 export interface DeletedWallet {
@@ -576,11 +608,11 @@ export interface EventReplay {
 
 export interface EventReplayRequest {
   /** Events that happened at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from: string;
   /** Events that happened before this time; now by default */
-  to?: string;
+  to?: string | undefined;
   /** Event names; by default all that the webhook gets */
-  types?: string[];
+  types?: KnownEventType[] | undefined;
 }
 
 export interface EventRequest {
@@ -605,19 +637,20 @@ export interface EvidenceFile {
   sha256: string;
 }
 
-export interface EvidenceRequest {
+/** Needs text, or file. */
+export type EvidenceRequest = {
   /** What it shows, such as receipt, delivery_proof, customer_communication, refund_policy or other */
   kind: string;
   /** Required without a file */
-  text?: string;
-  file?: EvidenceUpload;
-}
+  text?: string | undefined;
+  file?: EvidenceUpload | undefined;
+} & ({ text: string } | { file: EvidenceUpload });
 
 export interface EvidenceUpload {
   /** Without a path. If it has no extension, one that fits the type is added */
   name: string;
   /** The content must be of this type */
-  contentType: Open<"application/pdf" | "image/png" | "image/jpeg" | "text/plain">;
+  contentType: "application/pdf" | "image/png" | "image/jpeg" | "text/plain";
   /** Base64, at most 10 MiB when decoded */
   content: string;
 }
@@ -705,20 +738,20 @@ export interface InstallmentStep {
 export interface Installments {
   count: number;
   /** One installment, in currencyLocal, rounded up: if totalLocal is not count times this, the issuer charges one of them a little less or more; null if the provider does not say */
-  amountLocal: Decimal;
+  amountLocal: Decimal | null;
   /** What the shopper pays in all, interest included, in currencyLocal; null if the provider does not say. The transaction's amount stays what the merchant is paid */
-  totalLocal: Decimal;
+  totalLocal: Decimal | null;
   /** Who bears the interest; null if the provider does not say */
   paidBy: Open<"merchant" | "shopper"> | null;
 }
 
 export interface InstallmentsInput {
   /** The most installments that the shopper may choose; 1: pays at once */
-  max?: number;
+  max?: number | undefined;
   /** Up to this number the merchant bears the interest; 0: the shopper bears it for every number */
-  interestFree?: number;
+  interestFree?: number | undefined;
   /** The least amount of one installment, in major units of the currency in which the shopper pays */
-  min?: Decimal;
+  min?: Decimal | undefined;
 }
 
 export interface LedgerWarning {
@@ -745,7 +778,7 @@ export interface LineItemInput {
   /** The price of one, in the currency of amount; negative for a discount */
   unitAmount: Decimal;
   /** The shop's own number for it */
-  sku?: string;
+  sku?: string | undefined;
 }
 
 export interface MethodFee {
@@ -883,13 +916,13 @@ export interface Payment {
 }
 
 export interface PaymentCustomerInput {
-  firstName?: string;
-  lastName?: string;
-  email?: string;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  email?: string | undefined;
   /** With the country code */
-  phone?: string;
+  phone?: string | undefined;
   /** Where the method needs one */
-  documentId?: string;
+  documentId?: string | undefined;
 }
 
 export interface PaymentData {
@@ -952,42 +985,44 @@ export interface PaymentLink {
   transactionId?: string;
 }
 
-export interface PaymentLinkRequest {
+/** Needs amount, or openAmount. */
+export type PaymentLinkRequest = {
   /** What each shopper pays, in major units of currency; leave it out if the shopper types it */
-  amount?: Decimal;
+  amount?: Decimal | undefined;
   /** The shopper types the amount, within these bounds: instead of amount */
-  openAmount?: OpenAmountInput;
+  openAmount?: OpenAmountInput | undefined;
   /** ISO 4217, of amount and openAmount; USD by default */
-  currency?: string;
+  currency?: string | undefined;
   /** ISO 3166 alpha-2 or alpha-3: offers the methods of one country alone */
-  country?: string;
+  country?: string | undefined;
   /** Of each of its payments */
-  merchantOrderId?: string;
+  merchantOrderId?: string | undefined;
   /** Where the shopper is led after paying: a page on the web, or an app whose scheme the shop registered */
-  returnUrl?: string;
+  returnUrl?: string | undefined;
   /** How many payments may be paid; 1 by default */
-  uses?: number;
+  uses?: number | undefined;
   /** Nobody can begin to pay from then on: at most 366 days from now, 30 days by default */
-  expiresAt?: string;
-  merchantId?: string;
+  expiresAt?: string | undefined;
+  merchantId?: string | undefined;
   /** With credentials of the whole merchant */
-  shopId?: string;
+  shopId?: string | undefined;
   /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
-  metadata?: Record<string, string>;
+  metadata?: Record<string, string> | undefined;
   /** What is paid for, in the shop's words */
-  description?: string;
+  description?: string | undefined;
   /** What is bought. Nothing is computed from it */
-  lineItems?: LineItemInput[];
+  lineItems?: LineItemInput[] | undefined;
   /** How a shopper may pay by card in installments, within the merchant's terms */
-  installments?: InstallmentsInput;
-}
+  installments?: InstallmentsInput | undefined;
+} & ({ amount: Decimal } | { openAmount: OpenAmountInput });
 
-export interface PaymentLinkUpdate {
+/** Needs status, or expiresAt. */
+export type PaymentLinkUpdate = {
   /** closed: nobody can begin to pay from then on, while payments under way go on; open: opens a closed or expired link again */
-  status?: Open<"open" | "closed">;
+  status?: "open" | "closed" | undefined;
   /** Its new end, at most 366 days from now */
-  expiresAt?: string;
-}
+  expiresAt?: string | undefined;
+} & ({ status: "open" | "closed" } | { expiresAt: string });
 
 export interface PaymentMethod {
   paymentMethodId: string;
@@ -1034,44 +1069,45 @@ export interface PaymentMethods {
   methods: PaymentMethod[];
 }
 
-export interface PaymentRequest {
+/** Needs paymentMethodId, or paymentMethod. */
+export type PaymentRequest = {
   /** Major units of currency, worth at most 100000 USD */
   amount: Decimal;
   /** ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount */
-  currency?: string;
+  currency?: string | undefined;
   /** From the catalog; required unless paymentMethod is given */
-  paymentMethodId?: string;
+  paymentMethodId?: string | undefined;
   /** Legacy slug, used when paymentMethodId is absent */
-  paymentMethod?: string;
+  paymentMethod?: string | undefined;
   /** ISO 3166 alpha-2 or alpha-3; the method's by default */
-  country?: string;
-  userEmail?: string;
-  userName?: string;
+  country?: string | undefined;
+  userEmail?: string | undefined;
+  userName?: string | undefined;
   /** With the country code. Some providers take no payment without it */
-  userPhone?: string;
-  userIp?: string;
+  userPhone?: string | undefined;
+  userIp?: string | undefined;
   /** The buyer's document, where the method needs one */
-  documentId?: string;
+  documentId?: string | undefined;
   /** The shopper, named as in a checkout session: it supplies userEmail, userName, userPhone and documentId if they are absent */
-  customer?: PaymentCustomerInput;
-  merchantOrderId?: string;
-  hostedCheckout?: boolean;
+  customer?: PaymentCustomerInput | undefined;
+  merchantOrderId?: string | undefined;
+  hostedCheckout?: boolean | undefined;
   /** With hostedCheckout only: a page on the web, or an app whose scheme the shop registered */
-  returnUrl?: string;
-  merchantId?: string;
+  returnUrl?: string | undefined;
+  merchantId?: string | undefined;
   /** With credentials of the whole merchant */
-  shopId?: string;
+  shopId?: string | undefined;
   /** Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later */
-  metadata?: Record<string, string>;
+  metadata?: Record<string, string> | undefined;
   /** What is paid for, in the shop's words */
-  description?: string;
+  description?: string | undefined;
   /** What is bought. Nothing is computed from it */
-  lineItems?: LineItemInput[];
+  lineItems?: LineItemInput[] | undefined;
   /** How a shopper may pay by card in installments, within the merchant's terms, which apply where it says nothing */
-  installments?: InstallmentsInput;
+  installments?: InstallmentsInput | undefined;
   /** Parts to include in the reply: paymentData, what the shopper needs to pay */
-  expand?: Open<"paymentData">[];
-}
+  expand?: "paymentData"[] | undefined;
+} & ({ paymentMethodId: string } | { paymentMethod: string });
 
 export interface PaymentSettlement {
   type: Open<"delayed">;
@@ -1172,11 +1208,11 @@ export interface Refund {
 
 export interface RefundRequest {
   /** Local currency of the transaction, major units, above 0 and at most what is left; all of it by default */
-  amount?: Decimal;
+  amount?: Decimal | undefined;
   /** Of amount: the currency in which the shopper paid, and no other */
-  currency?: string;
+  currency?: string | undefined;
   /** Free; suggested: requested_by_customer, duplicate, fraudulent, other */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 export interface Request {
@@ -1234,28 +1270,28 @@ export interface SandboxSettings {
 
 export interface SandboxSettingsRequest {
   /** Refuse what production refuses: a country where the method is not available, a document whose check digits are wrong, an irregular e-mail or phone. A card's shopper is sent to a page first */
-  strict?: boolean;
+  strict?: boolean | undefined;
 }
 
 export interface SelectCustomerInput {
-  email?: string;
+  email?: string | undefined;
   /** Or firstName and lastName */
-  fullName?: string;
+  fullName?: string | undefined;
   /** With lastName */
-  firstName?: string;
+  firstName?: string | undefined;
   /** With firstName */
-  lastName?: string;
+  lastName?: string | undefined;
   /** With the country code */
-  phone?: string;
+  phone?: string | undefined;
   /** Where the method needs one and the session has none */
-  documentId?: string;
+  documentId?: string | undefined;
 }
 
 export interface SelectMethodRequest {
   /** A routable method of the catalog */
   paymentMethodId: string;
   /** The customer's corrections; absent fields keep the session's values */
-  customer?: SelectCustomerInput;
+  customer?: SelectCustomerInput | undefined;
 }
 
 export interface SelectedMethod {
@@ -1416,16 +1452,16 @@ export interface Shortfall {
 }
 
 export interface SimulatePaymentRequest {
-  action: Open<"paid" | "failed" | "expired" | "refunded" | "chargeback">;
+  action: "paid" | "failed" | "expired" | "refunded" | "chargeback";
 }
 
 export interface SimulatePayoutRequest {
   /** paid: the bank confirms the payout */
-  action: Open<"paid">;
+  action: "paid";
 }
 
 export interface SimulateVerificationRequest {
-  status: Open<"processing" | "verified" | "rejected" | "expired">;
+  status: "processing" | "verified" | "rejected" | "expired";
 }
 
 export interface SimulatedPayment {
@@ -1463,10 +1499,10 @@ export interface VerificationError {
 
 export interface VerificationRequest {
   /** Withdrawals in production need basic */
-  level: Open<"basic" | "enhanced">;
-  subjectType: Open<"individual" | "company">;
+  level: "basic" | "enhanced";
+  subjectType: "individual" | "company";
   /** Where the page leads back to */
-  returnUrl?: string;
+  returnUrl?: string | undefined;
 }
 
 export interface Wallet {
@@ -1490,36 +1526,36 @@ export interface Wallet {
 }
 
 export interface WalletRequest {
-  label?: string;
+  label?: string | undefined;
   /** bank_account or crypto */
-  type: string;
+  type: "bank_account" | "crypto";
   /** What arrives: ISO 4217, or a token such as USDT */
   currency: string;
   /** spei, pix, ted, cbu, iban or account; tron, ethereum or bitcoin. Needed only if the currency has several; without it, BRL means pix */
-  network?: string;
+  network?: string | undefined;
   /** CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again */
   destination: string;
   /** The wallet of withdrawals that name none; a shop's first wallet is the default */
-  isDefault?: boolean;
+  isDefault?: boolean | undefined;
   /** Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again */
-  holderName?: string;
+  holderName?: string | undefined;
   /** The holder's tax id: CPF, CNPJ, RFC, CUIT. Points, spaces and dashes are taken away; 4 to 20 letters and digits stay, with & and Ñ */
-  holderDocument?: string;
-  holderEmail?: string;
+  holderDocument?: string | undefined;
+  holderEmail?: string | undefined;
   /** 1 to 12 letters and digits. The bank's code in its country: of ted, the 3 digits of COMPE */
-  bankCode?: string;
+  bankCode?: string | undefined;
   /** 1 to 10 digits. The branch, without its check digit */
-  branchCode?: string;
-  accountType?: Open<"checking" | "savings">;
+  branchCode?: string | undefined;
+  accountType?: "checking" | "savings" | undefined;
   /** ISO 3166 alpha-3 */
-  bankCountry?: string;
+  bankCountry?: string | undefined;
 }
 
 export interface Webhook {
   id: string;
   url: string;
   /** Event names, or * for all */
-  events: string[];
+  events: WebhookEvent[];
   /** The set of event types that * stands for */
   eventsVersion: Open<"2026-11-21" | "2026-11-24" | "2026-11-28">;
   /** The URL is an inbox at the service */
@@ -1539,28 +1575,28 @@ export interface Webhook {
 
 export interface WebhookRequest {
   /** Event names, or * for all */
-  events: string[];
+  events: KnownWebhookEvent[];
   /** The set of event types that * stands for; the newest by default */
-  eventsVersion?: Open<"2026-11-21" | "2026-11-24" | "2026-11-28">;
+  eventsVersion?: "2026-11-21" | "2026-11-24" | "2026-11-28" | undefined;
   /** Absent: a managed inbox */
-  url?: string;
+  url?: string | undefined;
   /** What your gateway asks of callers: username and password, or header and value. Each delivery carries it */
-  authentication?: AuthenticationInput;
-  description?: string;
+  authentication?: AuthenticationInput | undefined;
+  description?: string | undefined;
 }
 
 export interface WebhookUpdate {
   /** A managed inbox becomes an endpoint of your own */
-  url?: string;
+  url?: string | undefined;
   /** Event names, or * for all */
-  events?: string[];
+  events?: KnownWebhookEvent[] | undefined;
   /** A newer set of event types for * to stand for */
-  eventsVersion?: Open<"2026-11-21" | "2026-11-24" | "2026-11-28">;
+  eventsVersion?: "2026-11-21" | "2026-11-24" | "2026-11-28" | undefined;
   /** Replaces what deliveries carry; null takes it away. A url at another scheme, host or port takes it away too, unless you send it again */
-  authentication?: AuthenticationInput | null;
-  description?: string;
+  authentication?: AuthenticationInput | null | undefined;
+  description?: string | undefined;
   /** enabled also ends the pauses after failures */
-  status?: Open<"enabled" | "disabled">;
+  status?: "enabled" | "disabled" | undefined;
 }
 
 export interface Withdrawal {
@@ -1608,281 +1644,281 @@ export interface WithdrawalQuote {
 
 export interface WithdrawalRequest {
   /** The default wallet when absent */
-  walletId?: string;
+  walletId?: string | undefined;
   /** USD major units, two decimals, the fee included; more than the fee and at most the available balance. With currency it may be what arrives */
   amount: Decimal;
   /** Of amount: USD by default, which is what leaves the balance; or the currency of a wallet that is no token, and then exactly the amount arrives and the fee is added */
-  currency?: string;
+  currency?: string | undefined;
 }
 
 /** What exportPayments selects. */
 export interface ExportPaymentsQuery {
   /** One of the seven statuses */
-  status?: PaymentStatus;
-  paymentMethodId?: string;
+  status?: KnownPaymentStatus | undefined;
+  paymentMethodId?: string | undefined;
   /** ISO 3166 alpha-2 or alpha-3 */
-  country?: string;
+  country?: string | undefined;
   /** Slug */
-  method?: string;
-  merchantOrderId?: string;
+  method?: string | undefined;
+  merchantOrderId?: string | undefined;
   /** The shopper's complete e-mail address, in any case */
-  email?: string;
+  email?: string | undefined;
   /** Major units of currency */
-  amount?: Decimal;
+  amount?: Decimal | undefined;
   /** ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested */
-  currency?: string;
+  currency?: string | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
   /** The id of a payment: the file begins after it, as when a file before it broke off */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
   /** A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
-  decimal?: Open<"point" | "comma">;
+  decimal?: "point" | "comma" | undefined;
 }
 
 /** What getSettlementCsv selects. */
 export interface GetSettlementCsvQuery {
   /** A CSV file for a spreadsheet, with a byte order mark: point for one that writes 1.5 (commas between columns), comma for one that writes 1,5 (semicolons between columns). Without it the file is for programs */
-  decimal?: Open<"point" | "comma">;
+  decimal?: "point" | "comma" | undefined;
 }
 
 /** What listClaims selects. */
 export interface ListClaimsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: ClaimStatus;
-  type?: Open<"user_dispute" | "chargeback" | "inquiry">;
-  transactionId?: string;
+  startingAfter?: string | null | undefined;
+  status?: KnownClaimStatus | undefined;
+  type?: "user_dispute" | "chargeback" | "inquiry" | undefined;
+  transactionId?: string | undefined;
 }
 
 /** What listDeliveries selects. */
 export interface ListDeliveriesQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: DeliveryStatus;
+  startingAfter?: string | null | undefined;
+  status?: KnownDeliveryStatus | undefined;
   /** Event name */
-  event?: EventType;
+  event?: KnownEventType | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What listEvents selects. */
 export interface ListEventsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
   /** Event name */
-  type?: EventType;
+  type?: KnownEventType | undefined;
   /** What the events are about: a transaction, a claim, a settlement, a withdrawal, a wallet or a checkout session */
-  objectId?: string;
+  objectId?: string | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What listInbox selects. */
 export interface ListInboxQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listKeys selects. */
 export interface ListKeysQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
   /** active: keys that are accepted; ended: keys that were revoked or have expired */
-  status?: Open<"active" | "ended">;
+  status?: "active" | "ended" | undefined;
 }
 
 /** What listMovements selects. */
 export interface ListMovementsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listPaymentLinks selects. */
 export interface ListPaymentLinksQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: Open<"open" | "used" | "expired" | "closed">;
+  startingAfter?: string | null | undefined;
+  status?: "open" | "used" | "expired" | "closed" | undefined;
 }
 
 /** What listPaymentMethods selects. */
 export interface ListPaymentMethodsQuery {
   /** ISO 3166 alpha-2 or alpha-3 */
-  country?: string;
+  country?: string | undefined;
   /** Slug */
-  method?: string;
-  channel?: Open<"ONLINE" | "CASH" | "CREDIT_CARD">;
+  method?: string | undefined;
+  channel?: "ONLINE" | "CASH" | "CREDIT_CARD" | undefined;
 }
 
 /** What listPayments selects. */
 export interface ListPaymentsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
   /** One of the seven statuses */
-  status?: PaymentStatus;
-  paymentMethodId?: string;
+  status?: KnownPaymentStatus | undefined;
+  paymentMethodId?: string | undefined;
   /** ISO 3166 alpha-2 or alpha-3 */
-  country?: string;
+  country?: string | undefined;
   /** Slug */
-  method?: string;
-  merchantOrderId?: string;
+  method?: string | undefined;
+  merchantOrderId?: string | undefined;
   /** The shopper's complete e-mail address, in any case */
-  email?: string;
+  email?: string | undefined;
   /** Major units of currency */
-  amount?: Decimal;
+  amount?: Decimal | undefined;
   /** ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested */
-  currency?: string;
+  currency?: string | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What listReplays selects. */
 export interface ListReplaysQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listRequests selects. */
 export interface ListRequestsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
   /** ok: answered with success; failed: refused, or not done; fault: failed by no fault of the request (5xx) */
-  outcome?: Open<"ok" | "failed" | "fault">;
+  outcome?: "ok" | "failed" | "fault" | undefined;
   /** Code of the error */
-  code?: string;
+  code?: string | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What listSettlementTransactions selects. */
 export interface ListSettlementTransactionsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listSettlements selects. */
 export interface ListSettlementsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: SettlementStatus;
+  startingAfter?: string | null | undefined;
+  status?: KnownSettlementStatus | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What listShops selects. */
 export interface ListShopsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listWallets selects. */
 export interface ListWalletsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: WalletStatus;
+  startingAfter?: string | null | undefined;
+  status?: KnownWalletStatus | undefined;
 }
 
 /** What listWebhooks selects. */
 export interface ListWebhooksQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
+  startingAfter?: string | null | undefined;
 }
 
 /** What listWithdrawals selects. */
 export interface ListWithdrawalsQuery {
   /** 1 to 100, clamped */
-  limit?: number;
+  limit?: number | undefined;
   /** From 0, clamped */
-  offset?: number;
+  offset?: number | undefined;
   /** Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages */
-  startingAfter?: string;
-  status?: WithdrawalStatus;
-  walletId?: string;
+  startingAfter?: string | null | undefined;
+  status?: KnownWithdrawalStatus | undefined;
+  walletId?: string | undefined;
   /** Created at this time or later: a date or a date-time, in UTC if it names no zone */
-  from?: string;
+  from?: string | undefined;
   /** Created before this time */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** What quoteWithdrawal selects. */
 export interface QuoteWithdrawalQuery {
   /** The default wallet when absent */
-  walletId?: string;
+  walletId?: string | undefined;
   /** USD major units, as in the body of a withdrawal */
-  amount?: Decimal;
+  amount: Decimal;
   /** Of amount, as in the body of a withdrawal */
-  currency?: string;
+  currency?: string | undefined;
 }
 
 /** What happened, as a webhook delivers it: `type` says what `data.object` is. */
