@@ -94,7 +94,7 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 		args = append(args[1:], "--help")
 	}
 	var file settings.Resolver
-	parser, _ := newParser(&file, log, adapters, next)
+	parser, _ := newParser(args, &file, log, adapters, next)
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is only for results
 		parser.Stdout = parser.Stderr
@@ -107,8 +107,9 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 	k.FatalIfErrorf(cli.Shown(k.Run()))
 }
 
-// newParser returns the parser of the command line. Parsing fills file with the file of settings.
-func newParser(file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
+// newParser returns the parser of a command line. Parsing fills file with the file of settings. The model has only the command
+// that args name; nil: all.
+func newParser(args []string, file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
 	var c commands
 	return kong.Must(&c, kong.Name("cascada"),
 		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
@@ -120,5 +121,5 @@ that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "For a shop's developer, who has an address and an API key (also in the small program cascada-cli):"}}),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
-		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words())), &c
+		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words()), onlyNamed(args)), &c
 }
