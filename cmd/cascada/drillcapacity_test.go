@@ -178,7 +178,7 @@ func (s spent) disk() (sum int64) {
 //	go test ./cmd/cascada -run TestDrillCapacity -v -full -timeout 30m
 func TestDrillCapacity(t *testing.T) {
 	t.Parallel()
-	want, round := int64(100), time.Second
+	want, round := int64(20), 200*time.Millisecond
 	if *full {
 		want, round = 100_000, 20*time.Second
 	}

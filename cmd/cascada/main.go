@@ -6,13 +6,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/cli/accounts"
 	"github.com/cascadapay/cascada/internal/cli/books"
 	"github.com/cascadapay/cascada/internal/cli/claims"
+	_ "github.com/cascadapay/cascada/internal/cli/heap" // sets how the heap grows
 	"github.com/cascadapay/cascada/internal/cli/merchants"
 	"github.com/cascadapay/cascada/internal/cli/payments"
 	"github.com/cascadapay/cascada/internal/cli/payouts"
@@ -77,17 +77,10 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// heapGrowth is how much a command's heap grows before it is collected, in percent: most commands end before that. serve
-// has its own (daemon).
-const heapGrowth = 400
-
 func main() { run(adapters.All(), cli.NextVersion{}) }
 
 // run runs the program. Accounts can be opened at the providers in adapters.
 func run(adapters cli.Registry, next cli.NextVersion) {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // otherwise the operator's settings apply
-		debug.SetGCPercent(heapGrowth)
-	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	args := os.Args[1:]
 	if len(args) > 0 && args[0] == "help" {
