@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	main "github.com/cascadapay/cascada/cmd/cascada"
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
@@ -28,12 +29,16 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
 	}
 	known := map[string]bool{}
+	helps := main.Help() // a process for each of them would take ten seconds
 	for _, c := range commands {
 		known[c[1]] = true
-		out, log, code := u.run(t, append(strings.Fields(c[1]), "--help")...)
+		out, own := helps(strings.Fields(c[1])...)
+		if own != out {
+			t.Errorf("%s --help by its own model:\n%s\nwant\n%s", c[1], own, out)
+		}
 		summary, _, _ := strings.Cut(strings.TrimPrefix(out, "Usage: cascada "+c[1]), "Flags:")
-		if code != 0 || !strings.HasPrefix(out, "Usage: cascada "+c[1]) || len(strings.Fields(summary)) < 3 {
-			t.Errorf("%s --help: exit %d, want a summary:\n%s%s", c[1], code, out, log)
+		if !strings.HasPrefix(out, "Usage: cascada "+c[1]) || len(strings.Fields(summary)) < 3 {
+			t.Errorf("%s --help: want a summary:\n%s", c[1], out)
 		}
 		// A flag has its help on its line or on the next.
 		for _, flag := range regexp.MustCompile(`(?m)^ +(--\S+)\n? *([^ \n]*)`).FindAllStringSubmatch(out, -1) {

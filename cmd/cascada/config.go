@@ -28,7 +28,7 @@ func (c *configCheckCmd) Run(at *kong.Context, log *slog.Logger, adapters cli.Re
 		args = append(args, "--config", path)
 	}
 	var file settings.Resolver
-	parser, flags := newParser(&file, log, adapters, next)
+	parser, flags := newParser(args, &file, log, adapters, next)
 	k, err := parser.Parse(args)
 	if err != nil {
 		return refused(err)

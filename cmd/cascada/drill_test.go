@@ -152,13 +152,24 @@ func (c *crowd) send(a *asked) {
 		if a.broken.IsZero() {
 			a.broken = now
 		}
-		time.Sleep(20 * time.Millisecond) // as a client does
+		time.Sleep(backoff(a.took))
 	}
 	if a.said == made {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		a.keep(c)
 	}
+}
+
+// backoff is how long a client waits before it sends a request again that is not answered for so long. In a whole drill it
+// is a short time, because the tables say how long there was no service. In a short one it grows, as for most clients: a
+// thousand refusals more prove nothing.
+func backoff(waited time.Duration) time.Duration {
+	const soon, late = 20 * time.Millisecond, 300 * time.Millisecond
+	if *full {
+		return soon
+	}
+	return min(max(waited/4, soon), late)
 }
 
 // must sends a request of the drill itself until it succeeds. It may be done twice.

@@ -19,7 +19,7 @@ import (
 //	go test ./cmd/cascada -run TestDrillCheck -v -full -timeout 30m
 func TestDrillCheckOnAStandby(t *testing.T) {
 	t.Parallel()
-	rounds, disputes := 3, 2
+	rounds, disputes := 2, 2
 	if *full {
 		rounds, disputes = 50, 16
 	}
@@ -33,7 +33,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	c.stock(disputes)
 	c.thinks = 400 * time.Millisecond // so that the database does not grow faster than it is checked
 	wait := c.work(4, endless)
-	c.more("the crowd to work", 100)
+	c.more("the crowd to work", 50)
 	state := filepath.Join(t.TempDir(), "proved.json")
 	checks, found := 0, 0
 	for range rounds {
@@ -50,7 +50,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 				}
 			}
 		}
-		c.more("work to go on", 20)
+		c.more("work to go on", 10)
 	}
 	c.enough.Store(true)
 	wait()

@@ -22,7 +22,7 @@ const memoryOfThousand = 256 << 10
 //	go test ./cmd/cascada -run TestDrillConnections -v -full
 func TestDrillConnections(t *testing.T) {
 	t.Parallel()
-	clients, payments := 100, 1000
+	clients, payments := 100, 500
 	if *full {
 		clients, payments = 1000, 60_000
 	}

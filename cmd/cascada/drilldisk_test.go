@@ -48,7 +48,7 @@ func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full 
 	c.stock(2)
 	c.thinks = 100 * time.Millisecond
 	wait := c.work(8, endless)
-	c.more("the crowd to work", 100)
+	c.more("the crowd to work", muchWork())
 	lines := strings.Count(node.output(), "\n")
 	disk.Fill()
 	began := time.Now()
@@ -79,7 +79,7 @@ func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full 
 	revive()
 	at := time.Now()
 	await(t, "the node to be ready", func() bool { return ready() == http.StatusOK })
-	c.more("work to go on", 100)
+	c.more("work to go on", muchWork())
 	c.enough.Store(true)
 	wait()
 	pause := c.pause(at)

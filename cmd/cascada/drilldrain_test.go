@@ -127,9 +127,9 @@ func (v *viewers) since(node string, from time.Time) (list []streamEnd) {
 //	go test ./cmd/cascada -run TestDrillDrain -v -full
 func TestDrillDrain(t *testing.T) {
 	t.Parallel()
-	each, rounds, clients := 10, 1, 4
+	each, rounds, clients, thinks, some := 10, 1, 4, 100*time.Millisecond, 20
 	if *full {
-		each, rounds, clients = 200, 3, 16
+		each, rounds, clients, thinks, some = 200, 3, 16, 20*time.Millisecond, 50
 	}
 	u := newUser(t)
 	r := startRolling(t, dbtest.Postgres(t), u, 3, "--trusted-proxies", "127.0.0.1/32")
@@ -151,9 +151,9 @@ func TestDrillDrain(t *testing.T) {
 		watching.Go(func() { v.watch(ctx, watches, fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)) })
 	}
 	c := newCrowd(t, key, moments(t), func(*server) *server { return front })
-	c.ask, c.thinks = asksPaid, 20*time.Millisecond
+	c.ask, c.thinks = asksPaid, thinks
 	wait := c.work(clients, endless)
-	c.more("payments before the first drain", 50)
+	c.more("payments before the first drain", some)
 
 	least, sent, bad := 1<<30, 0, 0
 	var ends, aways []time.Duration
@@ -187,7 +187,7 @@ func TestDrillDrain(t *testing.T) {
 		least, sent, exit = min(least, len(list)), sent+len(list), max(exit, took)
 		r.start(node)
 		time.Sleep(500 * time.Millisecond) // the balancer checks twice in that time
-		c.more("payments after the drain", 50)
+		c.more("payments after the drain", some)
 	}
 	c.enough.Store(true)
 	wait()

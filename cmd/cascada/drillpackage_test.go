@@ -23,9 +23,9 @@ import (
 func TestDrillPackage(t *testing.T) {
 	t.Parallel()
 	m := bootMachine(t)
-	upgrades, clients := 1, 8
+	upgrades, clients, thinks, some := 1, 8, 100*time.Millisecond, 20
 	if *full {
-		upgrades, clients = 20, 32
+		upgrades, clients, thinks, some = 20, 32, 20*time.Millisecond, 50
 	}
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		buildPackage(t, version, filepath.Join(m.shared, version))
@@ -37,13 +37,13 @@ func TestDrillPackage(t *testing.T) {
 	p.confined()
 
 	c := newCrowd(t, p.merchant(), moments(t), func(*server) *server { return s })
-	c.ask, c.thinks = asksPaid, 20*time.Millisecond
+	c.ask, c.thinks = asksPaid, thinks
 	wait := c.work(clients, endless)
-	c.more("payments before the upgrade", 50)
+	c.more("payments before the upgrade", some)
 	began := time.Now()
 	for i := range upgrades {
 		p.upgrade([]string{"1.1.0", "1.0.0"}[i%2])
-		c.more("payments after the upgrade", 50)
+		c.more("payments after the upgrade", some)
 	}
 	longest := c.pause(began)
 	p.refusesSettings("1.1.0")

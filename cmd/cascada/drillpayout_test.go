@@ -127,7 +127,7 @@ func TestDrillPayouts(t *testing.T) {
 	t.Parallel()
 	n, kills := 10_000, 12
 	if !*full {
-		n, kills = 150, 2
+		n, kills = 80, 2
 	}
 	heading("database", "withdrawals", "time", "nodes killed", "calls broken off after they paid", "rejected", "paid", "paid twice", "lost", "difference in cents")
 	dbtest.Each(t, func(t *testing.T, database string) {

@@ -43,7 +43,7 @@ var poolers = []struct {
 //	go test ./cmd/cascada -run TestDrillPooler -v -full -timeout 30m
 func TestDrillPooler(t *testing.T) {
 	t.Parallel()
-	clients, disputes, patience, much := 8, 2, 300*time.Millisecond, 100
+	clients, disputes, patience, much := 8, 2, 300*time.Millisecond, 40
 	if *full {
 		clients, disputes, patience, much = 16, 16, 5*time.Second, 1000
 	}

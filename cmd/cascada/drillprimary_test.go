@@ -25,7 +25,15 @@ func (p *primaries) promoted() time.Time {
 }
 
 // goesOn waits until many requests were done since the failure.
-func (p *primaries) goesOn() { p.crowd.more("work to go on", 100) }
+func (p *primaries) goesOn() { p.crowd.more("work to go on", muchWork()) }
+
+// muchWork is how many requests are many.
+func muchWork() int {
+	if *full {
+		return 100
+	}
+	return 40
+}
 
 // outages are failures of a primary. fail returns when there is a primary again.
 var outages = []struct {
@@ -126,11 +134,11 @@ func (f failover) run(t *testing.T) {
 	c.stock(disputes)
 	c.thinks = 100 * time.Millisecond
 	wait := c.work(clients, endless)
-	c.more("the crowd to work", 100)
+	c.more("the crowd to work", muchWork())
 	said, stop := k.watchReady()
 	began := time.Now()
 	at := f.fail(c)
-	c.more("work to go on", 100)
+	c.more("work to go on", muchWork())
 	time.Sleep(f.afterwards)
 	c.enough.Store(true)
 	wait()

@@ -39,18 +39,18 @@ type emptied struct{ began, ended time.Time }
 //	go test ./cmd/cascada -run TestDrillReset -v -full -timeout 30m
 func TestDrillReset(t *testing.T) {
 	t.Parallel()
-	resets, clients := 1, 4
+	resets, clients, some := 1, 2, 10
 	if *full {
-		resets, clients = 3, 8
+		resets, clients, some = 3, 8, 50
 	}
 	heading("database", "resets", "nodes killed", "in a pass", "nodes suspended", "rows of the last", "a reset took", "payments in production", "longest answer there", "errors there", "lost", "doubled", "untrue answers", "in the sandbox: gone", "kept", "wrong")
 	atOnce(t, map[string]func(t *testing.T){
-		"SQLite, one node":      func(t *testing.T) { emptySandboxes(t, dbtest.SQLite(t), 1, clients, resets) },
-		"PostgreSQL, two nodes": func(t *testing.T) { emptySandboxes(t, dbtest.Postgres(t), 2, clients, resets) },
+		"SQLite, one node":      func(t *testing.T) { emptySandboxes(t, dbtest.SQLite(t), 1, clients, resets, some) },
+		"PostgreSQL, two nodes": func(t *testing.T) { emptySandboxes(t, dbtest.Postgres(t), 2, clients, resets, some) },
 	})
 }
 
-func emptySandboxes(t *testing.T, database string, nodes, clients, resets int) {
+func emptySandboxes(t *testing.T, database string, nodes, clients, resets, some int) {
 	upstream := providertest.NewUpstream(t, "key-1")
 	upstream.Next("paid")
 	u := plainly(t, database).with("PLAIN_KEY=key-1", "PLAIN_SECRET=hush")
@@ -63,18 +63,20 @@ func emptySandboxes(t *testing.T, database string, nodes, clients, resets int) {
 	u.does(t, "provider", "add", "plain", "--id", "bank", "--base-url", upstream.URL, "--credential", "apiKey=env:PLAIN_KEY", "--credential", "webhookSecret=env:PLAIN_SECRET")
 	d := &resetting{pack: k, t: t, rows: openDatabase(t, database), merchant: made.Merchant.ID, random: moments(t)}
 	live, tries := newCrowd(t, made.Keys.Production.Secret, d.random, k.any), newCrowd(t, made.Keys.Sandbox.Secret, d.random, k.any)
+	live.thinks, tries.thinks = 500*time.Millisecond, 200*time.Millisecond // as clients that wait for each other
+	tries.ask = asksPaid
+	waitTries := tries.work(clients, endless)
 	var pix string
 	await(t, "a method in production", func() bool { pix = d.method(live); return pix != "" })
 	live.live = true
 	live.ask = func(c *crowd, random *rand.Rand) *asked { return c.pays(pix, random).perhaps(random) }
-	tries.ask = asksPaid
-	live.thinks, tries.thinks = 500*time.Millisecond, 200*time.Millisecond // as clients that wait for each other
-	waitLive, waitTries := live.work(clients, endless), tries.work(clients, endless)
-	tries.more("payments in the sandbox", 100)
+	waitLive := live.work(clients, endless)
+	await(t, "payments in the sandbox", func() bool { return tries.done() >= 2*some })
 	for range resets {
-		d.empty(tries)
+		d.empty()
+		tries.more("payments after a reset", some)
 	}
-	tries.more("payments in the sandbox after the last reset", 20)
+	tries.more("payments in the sandbox after the last reset", some)
 	live.enough.Store(true)
 	tries.enough.Store(true)
 	waitLive()
@@ -132,6 +134,11 @@ func (d *resetting) state() (version, sweptAt, doneAt int64) {
 
 // begun waits until a node has taken the lease on the first pass.
 func (d *resetting) begun(first int64) {
+	var due int64 // microseconds
+	if err := d.rows.QueryRow(`SELECT due_at FROM resets WHERE merchant = $1`, d.merchant).Scan(&due); err != nil {
+		d.t.Fatal(err)
+	}
+	time.Sleep(time.Until(time.UnixMicro(due)) - time.Second/2)   // the pass is not due
 	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) { // a pass over a small sandbox is short
 		if version, _, _ := d.state(); version > first {
 			return
@@ -144,7 +151,7 @@ func (d *resetting) begun(first int64) {
 
 // empty empties the sandbox. In its first pass a node is killed. If there are two, the other one is suspended just before that,
 // for longer than a lease.
-func (d *resetting) empty(tries *crowd) {
+func (d *resetting) empty() {
 	r := emptied{began: time.Now()}
 	d.user.does(d.t, "merchant", "empty-sandbox", d.merchant)
 	first, _, _ := d.state()
@@ -171,7 +178,6 @@ func (d *resetting) empty(tries *crowd) {
 	await(d.t, "the end of the reset", func() bool { _, _, done := d.state(); return done > 0 })
 	r.ended = time.Now()
 	d.resets = append(d.resets, r)
-	tries.more("payments after a reset", 50)
 }
 
 func (d *resetting) signal(s *server, signal syscall.Signal) {

@@ -121,17 +121,17 @@ func (r *rolling) replace() {
 //	go test ./cmd/cascada -run TestDrillRolling -v -full
 func TestDrillRolling(t *testing.T) {
 	t.Parallel()
-	versions, clients := 1, 4
+	versions, clients, thinks, some := 1, 4, 100*time.Millisecond, 20
 	if *full {
-		versions, clients = 2, 16
+		versions, clients, thinks, some = 2, 16, 20*time.Millisecond, 50
 	}
 	u := newUser(t).asPlain(t)
 	r := startRolling(t, dbtest.Postgres(t), u, 3)
 	front := balancer(t, r.at)
 	c := newCrowd(t, u.merchant(t, r.database).Keys.Sandbox.Secret, moments(t), func(*server) *server { return front })
-	c.ask, c.thinks = asksPaid, 20*time.Millisecond
+	c.ask, c.thinks = asksPaid, thinks
 	wait := c.work(clients, endless)
-	c.more("payments before the upgrade", 50)
+	c.more("payments before the upgrade", some)
 	began := time.Now()
 	files, newest := t.TempDir(), newestMigration(t)
 	for range versions {
@@ -139,13 +139,13 @@ func TestDrillRolling(t *testing.T) {
 		newest += 2
 		r.user = u.with(asNext + "=" + files)
 		r.replace()
-		c.more("payments after the upgrade", 50)
+		c.more("payments after the upgrade", some)
 		if *full { // older programs count as active for a while
 			await(t, "the contract migration", func() bool {
 				out, _, _ := r.user.run(t, "migrate", "--plan", "--database", r.database)
 				return strings.Contains(out, fmt.Sprintf("%[1]d of %[1]d", newest))
 			})
-			c.more("payments after the contract migration", 50)
+			c.more("payments after the contract migration", some)
 		}
 	}
 	longest := c.pause(began)

@@ -163,7 +163,7 @@ func (s *soak) tell(p bench.Progress) {
 //	go test ./cmd/cascada -run TestDrillSoak -v -full -timeout 90m
 func TestDrillSoak(t *testing.T) {
 	t.Parallel()
-	rate, lasts, every, tells, shops := 60.0, 3*time.Second, 100*time.Millisecond, time.Second, 3
+	rate, lasts, every, tells, shops := 30.0, 2*time.Second, 100*time.Millisecond, time.Second, 2
 	if *full {
 		rate, lasts, every, tells, shops = 300, 30*time.Minute, 5*time.Second, time.Minute, 10
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
 	"log/slog"
 	"runtime/debug"
@@ -44,7 +45,25 @@ func Commands() map[string]operators.Right {
 	return rights
 }
 
-func leaves() []*kong.Node {
-	parser, _ := newParser(new(settings.Resolver), slog.New(slog.DiscardHandler), adapters.All(), cli.NextVersion{})
-	return parser.Model.Leaves(false)
+func leaves() []*kong.Node { return parserOf(nil).Model.Leaves(false) }
+
+func parserOf(args []string) *kong.Kong {
+	parser, _ := newParser(args, new(settings.Resolver), slog.New(slog.DiscardHandler), adapters.All(), cli.NextVersion{})
+	return parser
+}
+
+// Help is what the program prints for a command and --help. The first is by the model of the whole command line, the second
+// by the one that has only this command.
+func Help() func(args ...string) (whole, own string) {
+	all := parserOf(nil)
+	return func(args ...string) (whole, own string) {
+		return helpOf(all, args), helpOf(parserOf(args), args)
+	}
+}
+
+func helpOf(parser *kong.Kong, args []string) string {
+	var out bytes.Buffer
+	parser.Stdout, parser.Exit = &out, func(int) {}
+	_, _ = parser.Parse(append(args, "--help")) // after the help it goes on, and misses arguments
+	return out.String()
 }

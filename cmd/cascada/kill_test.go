@@ -17,7 +17,7 @@ import (
 
 const (
 	killRounds  = 5
-	killClients = 8
+	killClients = 4
 	// killFailures is how many wrong payments are reported, and killStories how many of them
 	// with their story.
 	killFailures = 20

@@ -6,13 +6,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/cli/accounts"
 	"github.com/cascadapay/cascada/internal/cli/books"
 	"github.com/cascadapay/cascada/internal/cli/claims"
+	_ "github.com/cascadapay/cascada/internal/cli/heap" // sets how the heap grows
 	"github.com/cascadapay/cascada/internal/cli/merchants"
 	"github.com/cascadapay/cascada/internal/cli/payments"
 	"github.com/cascadapay/cascada/internal/cli/payouts"
@@ -77,24 +77,17 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// heapGrowth is how much a command's heap grows before it is collected, in percent: most commands end before that. serve
-// has its own (daemon).
-const heapGrowth = 400
-
 func main() { run(adapters.All(), cli.NextVersion{}) }
 
 // run runs the program. Accounts can be opened at the providers in adapters.
 func run(adapters cli.Registry, next cli.NextVersion) {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // otherwise the operator's settings apply
-		debug.SetGCPercent(heapGrowth)
-	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	args := os.Args[1:]
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
 	var file settings.Resolver
-	parser, _ := newParser(&file, log, adapters, next)
+	parser, _ := newParser(args, &file, log, adapters, next)
 	k, err := parser.Parse(args)
 	if err != nil { // standard output is only for results
 		parser.Stdout = parser.Stderr
@@ -107,8 +100,9 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 	k.FatalIfErrorf(cli.Shown(k.Run()))
 }
 
-// newParser returns the parser of the command line. Parsing fills file with the file of settings.
-func newParser(file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
+// newParser returns the parser of a command line. Parsing fills file with the file of settings. The model has only the command
+// that args name; nil: all.
+func newParser(args []string, file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
 	var c commands
 	return kong.Must(&c, kong.Name("cascada"),
 		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
@@ -120,5 +114,5 @@ that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "For a shop's developer, who has an address and an API key (also in the small program cascada-cli):"}}),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
-		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words())), &c
+		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words()), onlyNamed(args)), &c
 }

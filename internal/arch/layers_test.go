@@ -199,6 +199,7 @@ var layers = map[string]layer{
 	"internal/dbtest":                          {"", "databases for tests know no schema"},
 	"internal/bench/growth":                    {"", "what measures parsers for tests knows none"},
 	"internal/cli":                             {"message money pay/... provider app daemon printable", "what commands share knows none of them"},
+	"internal/cli/heap":                        {"", "it is initialized first, because it needs no other package"},
 	"internal/cli/shell":                       {"", "it asks the model of a command line, whatever the commands are"},
 	"internal/cli/settings":                    {"cli/settings/file", "a value is found by the name of its flag, whatever it sets"},
 	"internal/cli/books":                       {"cli message money pay pay/... pay/reconcile app app/... backup daemon printable", "a command parses flags, calls use cases and prints"},

@@ -203,6 +203,7 @@ func Main(m interface{ Run() int }, cleanup ...func()) {
 	GrowHeap()
 	code := m.Run()
 	server.stop()
+	pristine.stop()
 	for _, do := range cleanup {
 		do()
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,9 +35,33 @@ func alone(t testing.TB, in string, settings ...string) *Server {
 	s := &Server{t: t}
 	s.must(s.makeDir(in))
 	s.stopAtEnd()
-	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	s.must(s.initialize())
 	s.must(s.serve(settings...))
 	return s
+}
+
+// pristine has the data of a new server, and is never started.
+var pristine instance
+
+// initialized makes the data of pristine.
+var initialized = sync.OnceValue(func() error {
+	if err := pristine.makeDir(memory()); err != nil {
+		return err
+	}
+	return pristine.do("initdb", "-D", pristine.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C")
+})
+
+// initialize makes the data of a server. initdb runs once in a process: it takes a second of the processor.
+func (s *Server) initialize() error {
+	if err := initialized(); err != nil {
+		return err
+	}
+	copies := exec.Command("cp", "-a", pristine.data(), s.data())
+	copies.SysProcAttr = s.attr
+	if out, err := copies.CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", pristine.data(), err, out)
+	}
+	return nil
 }
 
 // Archiving starts a server that archives its WAL, so that it can be restored to a moment.
@@ -45,7 +71,7 @@ func Archiving(t testing.TB) *Server {
 	s.must(s.makeDir(memory()))
 	s.stopAtEnd()
 	s.mkdir(s.archive())
-	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	s.must(s.initialize())
 	s.must(s.serve("-c", "archive_mode=on", "-c", "archive_command=test ! -f "+s.archive()+"/%f && cp %p "+s.archive()+"/%f"))
 	return s
 }

@@ -27,7 +27,7 @@ func PgBackRest(t testing.TB) *Repository {
 	s.stopAtEnd()
 	r := &Repository{s, filepath.Join(s.dir, "pgbackrest")}
 	s.mkdir(r.dir)
-	s.must(s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8", "--locale=C"))
+	s.must(s.initialize())
 	r.keep(s)
 	r.serve()
 	r.Do("stanza-create")

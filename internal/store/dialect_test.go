@@ -11,7 +11,7 @@ import (
 // depends on, and that includes the one of LIMIT.
 func TestSQLitePlansByNoArgument(t *testing.T) {
 	for _, text := range engine.SQLite.Texts() {
-		if strings.Contains(text, "LIMIT $") {
+		if text := text(); strings.Contains(text, "LIMIT $") {
 			t.Errorf("a LIMIT has a plain argument: %s", text)
 		}
 	}

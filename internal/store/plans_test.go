@@ -43,7 +43,7 @@ func TestBatchesFindRowsByIndex(t *testing.T) {
 		if strings.Contains(query, "{lost ") || writes && rows {
 			texts = append(texts, s.b.Text(query))
 			asks[s.b.Text(query)] = strings.Contains(query, "{unless lost}")
-			if counted, ok := engine.CountedTexts()[s.b.Text(query)]; ok {
+			if counted := engine.Counted(s.b.Text(query)); counted != "" {
 				texts = append(texts, counted)
 				asks[counted] = strings.Contains(query, "{unless lost}")
 			}

@@ -30,11 +30,12 @@ type Base struct {
 
 // PrepareAll checks every statement of the package against the database.
 func (b *Base) PrepareAll(ctx context.Context) error {
-	for text, translated := range b.Texts {
+	for text := range b.Texts {
+		translated := b.Text(text)
 		if err := b.DB.Prepare(ctx, translated); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}
-		if counted, ok := engine.CountedTexts()[translated]; ok && b.DB.Dialect() == engine.PostgreSQL {
+		if counted := engine.Counted(translated); counted != "" && b.DB.Dialect() == engine.PostgreSQL {
 			if err := b.DB.Prepare(ctx, counted); err != nil {
 				return fmt.Errorf("%s, counted: %w", text, err)
 			}

@@ -71,7 +71,7 @@ type Checked struct {
 // checker runs a check in read-only snapshots. Each sees one moment of a bounded part of the database.
 type checker struct {
 	db    engine.Reads
-	texts map[string]string
+	texts engine.Texts
 	h     *seal.Hasher
 	key   []byte
 	now   time.Time // in the database's clock
@@ -101,11 +101,11 @@ func Live(ctx context.Context, b *base.Base, key []byte) ([]Broken, error) {
 
 var selectNow = engine.Statement(`SELECT {now}`)
 
-func check(ctx context.Context, db engine.Reads, texts map[string]string, key []byte, o Options) (Checked, error) {
+func check(ctx context.Context, db engine.Reads, texts engine.Texts, key []byte, o Options) (Checked, error) {
 	return newChecker(db, texts, key, o).check(ctx)
 }
 
-func newChecker(db engine.Reads, texts map[string]string, key []byte, o Options) *checker {
+func newChecker(db engine.Reads, texts engine.Texts, key []byte, o Options) *checker {
 	c := &checker{db: db, texts: texts, h: seal.New(key), key: key, tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
 		rowsAtOnce: partRows, pause: engine.SnapshotPause}
 	c.tell, c.began = o.Progress, time.Now()
@@ -174,11 +174,7 @@ func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask en
 	},
 		func(ask engine.Asking) error {
 			return read(func(text string, args []any, each func(engine.Row) error) error {
-				translated, ok := c.texts[text]
-				if !ok {
-					panic("store: a statement that is not listed in queries: " + text)
-				}
-				return ask(translated, args, each)
+				return ask(c.texts.Of(text), args, each)
 			})
 		})
 }

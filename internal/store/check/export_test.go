@@ -40,7 +40,7 @@ func Explain() []Explained {
 }
 
 // Fast is a check without pauses.
-func Fast(ctx context.Context, db engine.Reads, texts map[string]string) (Checked, error) {
+func Fast(ctx context.Context, db engine.Reads, texts engine.Texts) (Checked, error) {
 	c := newChecker(db, texts, nil, Options{})
 	c.pause = 0
 	return c.check(ctx)

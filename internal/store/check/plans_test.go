@@ -44,7 +44,7 @@ func plansOf(t *testing.T, db engine.DB, each func(text, plan string)) {
 	for _, q := range texts {
 		var plan []string
 		err := db.Snapshot(t.Context(), engine.ByIndex, func(ask engine.Asking) error {
-			return ask(explain+db.Dialect().Texts()[q.Text], q.Args, func(r engine.Row) error {
+			return ask(explain+db.Dialect().Texts().Of(q.Text), q.Args, func(r engine.Row) error {
 				into := make([]any, column+1)
 				for i := range into {
 					into[i] = new(any)

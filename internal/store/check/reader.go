@@ -22,12 +22,12 @@ import (
 // even the schema; the server may be a standby.
 type Reader struct {
 	db    engine.Readings
-	texts map[string]string
+	texts engine.Texts
 	key   []byte
 }
 
 // ReaderOn reads over connections that the caller closes. For tests.
-func ReaderOn(db engine.Readings, texts map[string]string, key []byte) *Reader {
+func ReaderOn(db engine.Readings, texts engine.Texts, key []byte) *Reader {
 	return &Reader{db: db, texts: texts, key: key}
 }
 

@@ -48,8 +48,9 @@ const (
 	PostgreSQL
 )
 
-// Texts has the text of every statement for an engine. The whole process shares it, and only reads it.
-type Texts map[string]string
+// Texts has the text of every statement for an engine. The whole process shares it. A text is made when it is first
+// needed: a command that reads one table would otherwise spend most of its time with the others.
+type Texts map[string]func() string
 
 // Of returns a statement's text. It panics if the text was not made with Statement: the test that prepares all
 // statements would miss it.
@@ -58,10 +59,10 @@ func (t Texts) Of(statement string) string {
 	if !ok {
 		panic("store: a text that is no statement: " + statement)
 	}
-	return text
+	return text()
 }
 
-// Texts returns every query's text for the engine, made once in a process.
+// Texts returns the statements' texts for the engine.
 func (d Dialect) Texts() Texts {
 	if d == PostgreSQL {
 		return postgresTexts()
@@ -70,14 +71,14 @@ func (d Dialect) Texts() Texts {
 }
 
 var (
-	sqliteTexts   = sync.OnceValue(func() map[string]string { return SQLite.translate(Statements) })
-	postgresTexts = sync.OnceValue(func() map[string]string { return PostgreSQL.translate(Statements) })
+	sqliteTexts   = sync.OnceValue(func() Texts { return SQLite.translate(Statements) })
+	postgresTexts = sync.OnceValue(func() Texts { return PostgreSQL.translate(Statements) })
 )
 
-func (d Dialect) translate(queries []string) map[string]string {
-	texts := make(map[string]string, len(queries))
+func (d Dialect) translate(queries []string) Texts {
+	texts := make(Texts, len(queries))
 	for _, text := range queries {
-		texts[text] = d.SQL(text)
+		texts[text] = sync.OnceValue(func() string { return d.SQL(text) })
 	}
 	return texts
 }

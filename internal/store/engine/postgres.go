@@ -294,17 +294,21 @@ func Drain(result pgx.Rows, each func(Row) error) error {
 	return result.Err()
 }
 
-// CountedTexts maps each statement that returns rows to one that fails unless it returns exactly the
-// number in its last argument.
-var CountedTexts = sync.OnceValue(func() map[string]string {
-	texts := map[string]string{}
-	for _, text := range postgresTexts() {
-		if strings.Contains(text, "RETURNING") {
-			texts[text] = counted(text)
-		}
+// Counted returns for the text of a statement that returns rows one that fails unless it returns exactly the number in
+// its last argument; "" if it returns none.
+func Counted(text string) string {
+	if !strings.Contains(text, "RETURNING") {
+		return ""
 	}
-	return texts
-})
+	made, known := countedTexts.Load(text)
+	if !known {
+		made, _ = countedTexts.LoadOrStore(text, counted(text))
+	}
+	return made.(string)
+}
+
+// countedTexts are those that were needed so far.
+var countedTexts sync.Map
 
 var argument = regexp.MustCompile(`\$(\d+)`)
 
@@ -333,7 +337,7 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 	}
 	for _, s := range steps {
 		if s.Want > 0 {
-			s = Step{Text: CountedTexts()[s.Text], Args: append(slices.Clip(s.Args), s.Want)}
+			s = Step{Text: Counted(s.Text), Args: append(slices.Clip(s.Args), s.Want)}
 		}
 		all = append(all, s)
 	}
