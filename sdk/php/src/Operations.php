@@ -26,6 +26,7 @@ use CascadaPay\Internal\Operation;
  * @phpstan-import-type Delivery from Types
  * @phpstan-import-type DeliveryDetail from Types
  * @phpstan-import-type DeliveryReplay from Types
+ * @phpstan-import-type EndedSession from Types
  * @phpstan-import-type Event from Types
  * @phpstan-import-type EventReplay from Types
  * @phpstan-import-type EventReplayRequest from Types
@@ -327,6 +328,24 @@ abstract class Operations extends Core
         ?callable $onReply = null,
     ): array {
         return $this->json(new Operation('DELETE', '/webhooks/{id}', reply: 'DeletedWebhook'), [$id], null, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
+    }
+
+    /**
+     * End a checkout session in which no method was chosen.
+     *
+     * @param (callable(Reply): void)|null $onReply
+     * @return EndedSession
+     * @throws CascadaException the service refused
+     * @throws ConnectionException no whole reply came
+     */
+    public function expireCheckoutSession(
+        string $token,
+        ?float $timeout = null,
+        ?int $retries = null,
+        ?string $shopId = null,
+        ?callable $onReply = null,
+    ): array {
+        return $this->json(new Operation('POST', '/checkout/sessions/{token}/expire', reply: 'EndedSession'), [$token], null, [], ['timeout' => $timeout, 'retries' => $retries, 'shopId' => $shopId, 'onReply' => $onReply]);
     }
 
     /**

@@ -167,6 +167,18 @@ class Operations(Core):
         """Delete a subscription."""
         return self._call(Operation("DELETE", "/webhooks/{id}", reply="DeletedWebhook"), [id], timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
+    def expire_checkout_session(
+        self,
+        token: str,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.EndedSession:
+        """End a checkout session in which no method was chosen."""
+        return self._call(Operation("POST", "/checkout/sessions/{token}/expire", reply="EndedSession"), [token], timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
+
     def export_payments(
         self,
         query: types.ExportPaymentsQuery | None = None,
@@ -1189,6 +1201,18 @@ class AsyncOperations(AsyncCore[Operations]):
     ) -> types.DeletedWebhook:
         """Delete a subscription."""
         return await self._run(lambda: self._sync.delete_webhook(id, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
+
+    async def expire_checkout_session(
+        self,
+        token: str,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+        shop_id: str | None = None,
+        on_reply: OnReply | None = None,
+    ) -> types.EndedSession:
+        """End a checkout session in which no method was chosen."""
+        return await self._run(lambda: self._sync.expire_checkout_session(token, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def export_payments(
         self,

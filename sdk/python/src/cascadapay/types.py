@@ -583,6 +583,7 @@ class EndedSession(TypedDict):
     merchantOrderId: str | None
     createdAt: str
     expiresAt: str
+    """When the token stopped working"""
 
 
 class EndpointAuthentication(TypedDict):

@@ -65,6 +65,11 @@ export class Operations extends Core {
     return this.json({ id: "deleteWebhook", method: "DELETE", path: "/webhooks/{id}", reply: "DeletedWebhook" }, { path: [id], options });
   }
 
+  /** End a checkout session in which no method was chosen. */
+  expireCheckoutSession(token: string, options: CallOptions = {}): Promise<api.EndedSession> {
+    return this.json({ id: "expireCheckoutSession", method: "POST", path: "/checkout/sessions/{token}/expire", reply: "EndedSession" }, { path: [token], options });
+  }
+
   /** Export payments as CSV: everything that the filter selects, newest first. */
   exportPayments(query: api.ExportPaymentsQuery = {}, options: CallOptions = {}): Promise<Download> {
     return this.file({ id: "exportPayments", method: "GET", path: "/payments/export" }, { path: [], query, options });

@@ -544,6 +544,7 @@ export interface EndedSession {
   country: string | null;
   merchantOrderId: string | null;
   createdAt: string;
+  /** When the token stopped working */
   expiresAt: string;
 }
 
