@@ -25,6 +25,15 @@ async function choose(session: Record<string, any>, method: string, of: Merchant
   return (await of.api.selectCheckoutMethod(token, { paymentMethodId: method, customer: { documentId: "52998224725" } })).transactionId;
 }
 
+/** Opens another checkout of the same payment session, as the service's page does for another try: it has no metadata. */
+async function anotherTry(session: Record<string, any>): Promise<Record<string, any>> {
+  const made = await world.shop.api.createCheckoutSession({
+    amount: session["data"].amount, currency: session["data"].currency, merchantOrderId: session["id"],
+    customer: { firstName: "Ana", lastName: "Souza", email: "ana@example.com", phone: "+5511912345678" },
+  });
+  return { ...session, data: { ...session["data"], checkout_url: made.checkoutUrl } };
+}
+
 async function paymentsOf(session: Record<string, any>, of: Merchant = world.shop): Promise<Payment[]> {
   return (await of.api.listPayments({ merchantOrderId: session["id"] })).data;
 }
@@ -280,9 +289,18 @@ test("the cart changes: what waits is called off, and a new session has the new 
   assert.equal((await cart.paidOrder()).paid, 50);
 });
 
-test("the checkout of a changed cart is paid all the same: the merchant is told of the money, and no order is paid by it", async () => {
+test("nobody chooses in the checkout of a changed cart", async () => {
   const cart = await shop.cart();
   const old = await cart.pay();
+  await shop.add(cart);
+  await assert.rejects(choose(old, "sbx_card"), { code: "checkout_session_not_found" });
+  await choose(await cart.pay(), "sbx_card");
+  assert.equal((await cart.paidOrder()).paid, 50);
+});
+
+test("another try of a changed cart is paid all the same: the merchant is told of the money, and no order is paid by it", async () => {
+  const cart = await shop.cart();
+  const old = await anotherTry(await cart.pay());
   await shop.add(cart);
   const next = await cart.pay();
   const id = await choose(old, "sbx_card");
@@ -305,16 +323,18 @@ test("a cart that is paid cannot change before its order is made", async () => {
   assert.deepEqual([order.total, order.paid], [25, 25]);
 });
 
-test("code of the shop changes a session's amount: a new checkout; the old one is paid: the merchant is told", async () => {
+test("code of the shop changes a session's amount: a new checkout, and the old one is ended; another try of it is paid: the merchant is told", async () => {
   const cart = await shop.cart();
   const session = await cart.pay();
+  const other = await anotherTry(session);
   const update = async (amount: number) => (await shop.call("POST", `/test/payment-sessions/${session["id"]}`, { amount }))["session"];
   const changed = await update(30);
   assert.deepEqual([changed.data.amount, changed.data.checkouts], ["30.00", 2]);
   assert.notEqual(changed.data.checkout_url, session["data"].checkout_url);
   const same = await update(30);
   assert.equal(same.data.checkout_url, changed.data.checkout_url);
-  const id = await choose(session, "sbx_card");
+  await assert.rejects(choose(session, "sbx_card"), { code: "checkout_session_not_found" });
+  const id = await choose(other, "sbx_card");
   await shop.told("Money without an order", id);
   assert.equal(await cart.order(), undefined);
   await refused(() => update(31));
@@ -323,10 +343,11 @@ test("code of the shop changes a session's amount: a new checkout; the old one i
 test("two checkouts of one session are paid: one order, and the merchant is told", async () => {
   const cart = await shop.cart();
   const session = await cart.pay();
+  const other = await anotherTry(session);
   const update = async (amount: number) => (await shop.call("POST", `/test/payment-sessions/${session["id"]}`, { amount }))["session"];
   await update(30);
   const third = await update(25);
-  await choose(session, "sbx_card");
+  await choose(other, "sbx_card");
   const order = await cart.paidOrder();
   const second = await choose(third, "sbx_card");
   await shop.told("Paid twice", second, order.id);

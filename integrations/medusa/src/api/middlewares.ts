@@ -57,7 +57,7 @@ async function refusePaid(req: MedusaRequest, _: MedusaResponse, next: MedusaNex
     }
   } catch (e) {
     if (!isUnknown(e)) return next(e);
-    return next(new MedusaError(MedusaError.Types.CONFLICT, `Cascada: it is not known whether this cart was paid: it cannot change now. Try again in a minute. (${words(e)})`));
+    return next(new MedusaError(MedusaError.Types.NOT_ALLOWED, `Cascada: it is not known whether this cart was paid: it cannot change now. Try again in a minute. (${words(e)})`));
   }
   next();
 }

@@ -14,15 +14,23 @@ export async function paymentsOf(client: Cascada, sessionId: string): Promise<Pa
   return list;
 }
 
-/** Calls off what waits for the shopper. A shopper who was faster has paid: that is no error here. */
-export async function endOpen(client: Cascada, sessionId: string): Promise<void> {
-  for (const payment of await paymentsOf(client, sessionId)) {
-    if (payment.status !== "pending") continue;
-    try {
-      await client.cancelPayment(payment.id);
-    } catch (e) {
-      if (!(e instanceof CascadaError) || e.code !== "conflict_state") throw e;
-    }
+/**
+ * Ends the checkout of a payment session, so that nobody chooses a method in it any more, and calls off the payments that wait. A
+ * shopper who was faster has paid: that is no error here.
+ */
+export async function endOpen(client: Cascada, of: { session_id: string; checkout_url: string }): Promise<void> {
+  const token = new URL(of.checkout_url).pathname.split("/").at(-1) ?? "";
+  await unless(["checkout_session_already_completed", "checkout_session_not_found"], client.expireCheckoutSession(token));
+  for (const payment of await paymentsOf(client, of.session_id)) {
+    if (payment.status === "pending") await unless(["conflict_state"], client.cancelPayment(payment.id));
+  }
+}
+
+async function unless(codes: string[], call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (e) {
+    if (!(e instanceof CascadaError) || !codes.includes(e.code)) throw e;
   }
 }
 

@@ -1,7 +1,9 @@
 import type { SubscriberArgs, SubscriberConfig } from "@medusajs/framework";
 import type { Logger } from "@medusajs/framework/types";
 import { ContainerRegistrationKeys } from "@medusajs/framework/utils";
+import type { Session } from "../lib/cart.js";
 import { clientOf, endOpen } from "../lib/client.js";
+import { readData } from "../lib/data.js";
 import { configured } from "../lib/providers.js";
 
 /**
@@ -13,14 +15,15 @@ export default async function orderCanceled({ event, container }: SubscriberArgs
   const query = container.resolve(ContainerRegistrationKeys.QUERY);
   const { data: orders } = await query.graph({
     entity: "order",
-    fields: ["id", "payment_collections.payment_sessions.id", "payment_collections.payment_sessions.provider_id"],
+    fields: ["id", "payment_collections.payment_sessions.id", "payment_collections.payment_sessions.provider_id", "payment_collections.payment_sessions.data"],
     filters: { id: event.data.id },
   });
-  const collections = (orders[0]?.payment_collections ?? []) as { payment_sessions?: { id: string; provider_id: string }[] }[];
+  const collections = (orders[0]?.payment_collections ?? []) as { payment_sessions?: Session[] }[];
   for (const session of collections.flatMap((c) => c.payment_sessions ?? [])) {
     const provider = providers.find((p) => p.providerId === session.provider_id);
-    if (!provider) continue;
-    await endOpen(clientOf(provider.options), session.id);
+    const data = readData(session.data);
+    if (!provider || !data) continue;
+    await endOpen(clientOf(provider.options), data);
     (container.resolve(ContainerRegistrationKeys.LOGGER) as Logger).info(`cascada: order ${event.data.id} was canceled: what waited of payment session ${session.id} is called off`);
   }
 }

@@ -53,7 +53,7 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
   }
 
   /**
-   * Opens another checkout for a changed amount. Payments that wait are called off before. If one was paid, the amount cannot
+   * Opens another checkout for a changed amount. The one before is ended, with the payments that wait. If one was paid, the amount cannot
    * change any more, and this is refused.
    */
   async updatePayment(input: UpdatePaymentInput): Promise<UpdatePaymentOutput> {
@@ -196,9 +196,9 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
     };
   }
 
-  /** Calls off the payments that wait. Refused if one was paid and not given back, or if it is not known. */
+  /** Ends the checkout and calls off the payments that wait. Refused if one was paid and not given back, or if it is not known. */
   private async end(data: SessionData, act: string): Promise<void> {
-    await this.ask(() => endOpen(this.client, data.session_id));
+    await this.ask(() => endOpen(this.client, data));
     const now = await this.ask(() => this.find(data));
     if (now.payment && (now.state === "paid" || now.state === "wrong_amount")) {
       throw refuse(`payment ${now.payment.id} of ${price(now.payment)} is paid: its session cannot be ${act} any more`);
