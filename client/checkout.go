@@ -136,9 +136,9 @@ func (c *Client) SelectMethod(ctx context.Context, token string, choice Choice) 
 	return made, err
 }
 
-// ExpireCheckout ends a session in which no method was chosen, such as one for a cart that has changed. Doing so twice changes
-// nothing. If a method was chosen it returns an *Error whose Details.ExistingTxID is the transaction, which CancelPayment may
-// cancel.
+// ExpireCheckout ends what a customer may still choose through a session, such as one for a cart that has changed: the session, or
+// another try after a transaction that was not paid. Doing so twice changes nothing. If a transaction waits or was paid it returns
+// an *Error whose Details.ExistingTxID is that one; CancelPayment ends it if it waits.
 func (c *Client) ExpireCheckout(ctx context.Context, sessionID string) (EndedCheckout, error) {
 	var s EndedCheckout
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/checkout/sessions/" + url.PathEscape(sessionID) + "/expire"}, &s)

@@ -214,7 +214,7 @@ func (a *API) sessionRoutes() {
 		Summary: "Choose the method of a checkout session, once", DefaultStatus: http.StatusCreated, Description: "The token is the credential.", Metadata: map[string]any{wire.OwnKey: wire.OwnIgnored, browserKey: true}},
 		open, a.selectMethod)
 	handle(a, huma.Operation{OperationID: "expireCheckoutSession", Method: http.MethodPost, Path: "/checkout/sessions/{token}/expire", Tags: tags,
-		Summary: "End a checkout session in which no method was chosen", Description: "Doing so twice changes nothing."}, toCharge, inShop(a, a.expireSession))
+		Summary: "End what a shopper may still choose in a checkout session", Description: "Doing so twice changes nothing."}, toCharge, inShop(a, a.expireSession))
 }
 
 // sessionRoute is part of the idempotency key in both modes.

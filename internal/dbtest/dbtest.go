@@ -72,7 +72,11 @@ func Only() string {
 	if OnlyFrom == "" {
 		return ""
 	}
-	return os.Getenv(OnlyFrom)
+	only := os.Getenv(OnlyFrom)
+	if only != "" && only != "sqlite" && only != "postgres" && only != "either" {
+		panic(OnlyFrom + " is " + only + ": want sqlite, postgres or either") // otherwise no test would run, and all would pass
+	}
+	return only
 }
 
 // once skips a test of one particular engine if another run has it.

@@ -78,7 +78,7 @@ var table = map[problem.Code]Shown{
 	problem.ShopNotFound:                    {404, KindInvalidRequest, "There is no such shop."},
 	problem.MerchantNotFound:                {404, KindInvalidRequest, "There is no such merchant."},
 	problem.TransactionNotFound:             {404, KindInvalidRequest, "There is no such transaction, or it is another merchant's."},
-	problem.CheckoutSessionNotFound:         {404, KindInvalidRequest, "The session's token is unknown, older than 24 hours, or its payment link was closed."},
+	problem.CheckoutSessionNotFound:         {404, KindInvalidRequest, "The session's token is unknown, older than 24 hours, or was ended by its shop, or its payment link was closed."},
 	problem.CheckoutSessionAlreadyCompleted: {409, KindConflict, "The session has created its transaction, which details.existingTxId names: send the shopper there."},
 	problem.SettlementNotFound:              {404, KindInvalidRequest, "There is no such settlement, or it is another merchant's."},
 	problem.ClaimNotFound:                   {404, KindInvalidRequest, "There is no such claim, or it is another merchant's."},

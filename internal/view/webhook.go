@@ -31,7 +31,7 @@ type Subscription struct {
 // CreatedSubscription is a subscription that was made just now.
 type CreatedSubscription struct {
 	Subscription
-	Secret string `json:"secret" doc:"Shown once, here and when it is rotated"`
+	Secret string `json:"secret" doc:"Shown here, to a repeat with the same Idempotency-Key, and when it is rotated"`
 }
 
 // EndpointAuthentication is what an endpoint asks of its callers, without the secret.

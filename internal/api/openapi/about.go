@@ -276,8 +276,9 @@ var abouts = map[string]about{
 		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
 	},
 	"POST /checkout/sessions/{token}/expire": {
-		text: "Ends a session in which no method was chosen, such as one for a cart that has changed: its page says so, and the event `checkout.session.expired` is sent. " +
-			"After a choice it is refused with `checkout_session_already_completed`: `details.existingTxId` is the payment, for `POST /payments/{id}/cancel`.",
+		text: "Ends what a shopper may still choose through a session, such as one for a cart that has changed: the session, or, if the payment that was chosen in it failed or expired, the session of another try. " +
+			"Its page says so, and the event `checkout.session.expired` is sent. While a payment waits for the shopper, or if it was paid, this is refused with `checkout_session_already_completed`: " +
+			"`details.existingTxId` is that payment; `POST /payments/{id}/cancel` ends it if it waits.",
 		codes: []problem.Code{problem.CheckoutSessionAlreadyCompleted},
 	},
 	"POST /webhooks": {

@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -42,30 +43,65 @@ func (ss *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Sess
 	return s, &p, err
 }
 
-// ExpireSession ends a shop's session in which no method was chosen (CHK-30), with the event: nobody pays through it any more. Ending one
+// ExpireSession ends what a shopper may still choose through a session of the shop, with the event (CHK-30): the session, or, if the
+// payment that was chosen in it was not paid, the session in which the shopper tries again. Nobody chooses in it any more. Ending it
 // again changes nothing.
 //
-// Errors: checkout_session_not_found, also for another shop's; checkout_session_already_completed with the payment, which may be
-// canceled.
-func (ss *Sessions) ExpireSession(ctx context.Context, scope merchants.Scope, token string, cause view.Cause) (s pay.Session, err error) {
-	err = base.Again(func() error {
-		if s, err = ss.named(ctx, token); err != nil {
+// Errors: checkout_session_not_found, also for another shop's; checkout_session_already_completed with the payment that waits for the
+// shopper or has money.
+func (ss *Sessions) ExpireSession(ctx context.Context, scope merchants.Scope, token string, cause view.Cause) (pay.Session, error) {
+	if err := ss.MayMoveMoney(); err != nil {
+		return pay.Session{}, err
+	}
+	s, err := ss.named(ctx, token)
+	if err != nil {
+		return s, base.OrRefuse(err, pay.NoSession())
+	}
+	if s.Scope != scope {
+		return s, pay.NoSession()
+	}
+	for range maxTries {
+		if s.Payment == "" {
+			if s, err = ss.endSession(ctx, s, cause); err != nil || s.Payment == "" {
+				return s, err
+			}
+		}
+		if s, err = ss.sessionAfter(ctx, s.Payment); err != nil {
+			return s, err
+		}
+	}
+	return s, pay.Chosen(s.Payment)
+}
+
+// endSession ends a session unless a method is chosen in it meanwhile, and returns it as it is then.
+func (ss *Sessions) endSession(ctx context.Context, s pay.Session, cause view.Cause) (pay.Session, error) {
+	err := base.Again(func() (err error) {
+		if s, err = ss.Store.Sessions().Get(ctx, s.Scope, s.ID); err != nil {
 			return base.OrRefuse(err, pay.NoSession())
 		}
-		switch {
-		case s.Scope != scope:
-			return pay.NoSession()
-		case s.Payment != "":
-			return pay.Chosen(s.Payment)
-		case s.Ended():
+		if s.Payment != "" || s.Ended() {
 			return nil
 		}
-		change := s.Expire(ss.TimeOf(scope))
-		if err := ss.Commit(ctx, change, cause); err != nil {
-			return err
+		change := s.Expire(ss.TimeOf(s.Scope))
+		if err = ss.Commit(ctx, change, cause); err == nil {
+			s = change.Sessions[0]
 		}
-		s = change.Sessions[0]
-		return nil
+		return err
 	})
 	return s, err
+}
+
+// sessionAfter is the session in which the shopper of a payment tries again. It is opened if there is none yet, so that it can be
+// ended.
+//
+// Errors: checkout_session_already_completed with the payment if there is nothing to try again, and those of RetryPayment.
+func (ss *Sessions) sessionAfter(ctx context.Context, payment string) (pay.Session, error) {
+	token, err := ss.RetryPayment(ctx, payment)
+	if refused, ok := errors.AsType[*problem.Error](err); ok && refused.Code == problem.ConflictState {
+		return pay.Session{}, pay.Chosen(payment)
+	}
+	if err != nil {
+		return pay.Session{}, err
+	}
+	return ss.named(ctx, token)
 }

@@ -150,6 +150,9 @@ func (e *Settlements) releases(ctx context.Context, scope merchants.Scope, reser
 	return list[:min(len(list), shown)], nil
 }
 
+// readsBetween is how often a balance is read again because a settlement was closed meanwhile.
+const readsBetween = 8
+
 // betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
 // meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
 func (e *Settlements) betweenSettlements(ctx context.Context, scope merchants.Scope, read func(open pay.Settlement) error) error {
@@ -166,7 +169,7 @@ func (e *Settlements) betweenSettlements(ctx context.Context, scope merchants.Sc
 			break
 		}
 		before := open
-		if open, err = look(); open.ID == before.ID && open.Version == before.Version || tries == base.Decisions {
+		if open, err = look(); open.ID == before.ID && open.Version == before.Version || tries == readsBetween {
 			break
 		}
 	}

@@ -31,7 +31,7 @@ type Payout struct {
 	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer (CNAB 240, pain.002, camt.054 or a table), and complete or fail the withdrawals in it. It is safe to import a file again."`
 	Limit    payoutLimitCmd    `cmd:"" help:"Show or change how much may be withdrawn per hour, per day and without approval; stop all withdrawals, or one merchant's."`
 	Float    payoutFloatCmd    `cmd:"" help:"Show your money at each payout account, in the ledger and as the provider reports it."`
-	TopUp    payoutTopUpCmd    `cmd:"" help:"Book money that you put into a payout account or took out of it. After the first entry the account pays out no more than it has."`
+	TopUp    payoutTopUpCmd    `cmd:"" name:"top-up" help:"Book money that you put into a payout account or took out of it. After the first entry the account pays out no more than it has."`
 	Dissolve payoutDissolveCmd `cmd:"" help:"Dissolve a batch whose file was never exported: its payouts wait for another batch."`
 }
 

@@ -42,6 +42,34 @@ func TestShopEndsASession(t *testing.T) {
 			t.Errorf("the session's events are %s, want one", list)
 		}
 
+		// A shopper who did not pay tries again in another session: that one is ended, whether it is open yet or not, unless he chose.
+		for _, next := range []string{"none", "open", "chosen"} {
+			token := o.Session(t, `{"amount":10.05,`+harness.Ana+`}`)
+			o.Shopper(token).Choose(t, harness.Choice("sbx_card")).Want(t, http.StatusPaymentRequired)
+			failed := o.Shopper(token).Read(t).Text(t, "completedTxId")
+			again := func() harness.Shopper {
+				token, err := s.App.Sessions.RetryPayment(t.Context(), failed)
+				harness.Must(t, err)
+				return o.Shopper(token)
+			}
+			var second string
+			if next != "none" {
+				again()
+			}
+			if next == "chosen" {
+				second = again().Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId")
+			}
+			r := o.Post(t, "/checkout/sessions/"+token+"/expire", "")
+			if next == "chosen" {
+				if r.Refused(t, chosen); r.Text(t, "error.details.existingTxId") != second {
+					t.Errorf("the refusal is %s, want %s in it", r, second)
+				}
+				continue
+			}
+			r.Want(t, http.StatusOK)
+			again().Choose(t, harness.Choice("sbx_cash")).Refused(t, gone)
+		}
+
 		used := o.Session(t, harness.CheckoutBody)
 		id := o.Shopper(used).Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId")
 		shot := o.Session(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)

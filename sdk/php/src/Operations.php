@@ -331,7 +331,7 @@ abstract class Operations extends Core
     }
 
     /**
-     * End a checkout session in which no method was chosen.
+     * End what a shopper may still choose in a checkout session.
      *
      * @param (callable(Reply): void)|null $onReply
      * @return EndedSession

@@ -176,7 +176,7 @@ class Operations(Core):
         shop_id: str | None = None,
         on_reply: OnReply | None = None,
     ) -> types.EndedSession:
-        """End a checkout session in which no method was chosen."""
+        """End what a shopper may still choose in a checkout session."""
         return self._call(Operation("POST", "/checkout/sessions/{token}/expire", reply="EndedSession"), [token], timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply)  # type: ignore[no-any-return]
 
     def export_payments(
@@ -1211,7 +1211,7 @@ class AsyncOperations(AsyncCore[Operations]):
         shop_id: str | None = None,
         on_reply: OnReply | None = None,
     ) -> types.EndedSession:
-        """End a checkout session in which no method was chosen."""
+        """End what a shopper may still choose in a checkout session."""
         return await self._run(lambda: self._sync.expire_checkout_session(token, timeout=timeout, retries=retries, shop_id=shop_id, on_reply=on_reply))
 
     async def export_payments(

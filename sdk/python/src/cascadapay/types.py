@@ -453,7 +453,7 @@ class CreatedWebhook(TypedDict):
     lastDeliveryAt: str | None
     """The last try"""
     secret: str
-    """Shown once, here and when it is rotated"""
+    """Shown here, to a repeat with the same Idempotency-Key, and when it is rotated"""
 
 
 class CurrencyLimit(TypedDict):

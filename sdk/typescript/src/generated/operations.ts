@@ -65,7 +65,7 @@ export class Operations extends Core {
     return this.json({ id: "deleteWebhook", method: "DELETE", path: "/webhooks/{id}", reply: "DeletedWebhook" }, { path: [id], options });
   }
 
-  /** End a checkout session in which no method was chosen. */
+  /** End what a shopper may still choose in a checkout session. */
   expireCheckoutSession(token: string, options: CallOptions = {}): Promise<api.EndedSession> {
     return this.json({ id: "expireCheckoutSession", method: "POST", path: "/checkout/sessions/{token}/expire", reply: "EndedSession" }, { path: [token], options });
   }

@@ -414,7 +414,7 @@ export interface CreatedWebhook {
   updatedAt: string;
   /** The last try */
   lastDeliveryAt: string | null;
-  /** Shown once, here and when it is rotated */
+  /** Shown here, to a repeat with the same Idempotency-Key, and when it is rotated */
   secret: string;
 }
 

@@ -53,7 +53,7 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
   }
 
   /**
-   * Opens another checkout for a changed amount. The one before is ended, with the payments that wait. If one was paid, the amount cannot
+   * Opens another checkout for a changed amount, and ends the one before, with the payments that wait. If one was paid, the amount cannot
    * change any more, and this is refused.
    */
   async updatePayment(input: UpdatePaymentInput): Promise<UpdatePaymentOutput> {
@@ -61,8 +61,10 @@ export default class CascadaProvider extends AbstractPaymentProvider<Options> {
     if (!data) throw refuse("the payment session has no checkout: make a new one");
     const amount = this.digits(input.amount, input.currency_code);
     if (decimal.equal(amount, data.amount) && input.currency_code.toUpperCase() === data.currency) return { data: { ...input.data, ...data } };
+    // First the new one, which nobody sees before this returns: if it is refused, the one before is as it was.
+    const next = await this.open(data.session_id, input, data);
     await this.end(data, "changed");
-    return { data: { ...input.data, ...(await this.open(data.session_id, input, data)) }, status: PaymentSessionStatus.PENDING };
+    return { data: { ...input.data, ...next }, status: PaymentSessionStatus.PENDING };
   }
 
   /** Called before a session is deleted, such as when the cart changes. Calls off what waits; refused if the shopper has paid. */
