@@ -78,7 +78,7 @@ demo: ## start the service and a demo shop that sells with it, on a temporary da
 	@GO='$(GO)' exec ./examples/demo.sh
 
 .PHONY: test
-test: tools lint build ## install what tests need, lint, and run everything, with the race detector
+test: tools lint build ## install what tests need, lint, and run everything
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec sdks conform worlds plain
 
 # In make test the first runs beside all others, which run one after another.

@@ -99,12 +99,17 @@ func (s Session) Open(now time.Time) (Session, Change, error) {
 		return Session{}, Change{}, err
 	}
 	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt, s.Reached = usd, 1, now, now, []SessionStep{SessionOpened}
-	s.DueAt = s.ExpiresAt()
+	s.DueAt = s.CreatedAt.Add(SessionLife)
 	return s, Change{Sessions: []Session{s}}, nil
 }
 
-// ExpiresAt is when the token stops being valid.
-func (s Session) ExpiresAt() time.Time { return s.CreatedAt.Add(SessionLife) }
+// ExpiresAt is when the token stops being valid: after SessionLife, or when the shop ended the session.
+func (s Session) ExpiresAt() time.Time {
+	if at := s.CreatedAt.Add(SessionLife); !s.Ended() || at.Before(s.UpdatedAt) {
+		return at
+	}
+	return s.UpdatedAt
+}
 
 // Status is the session's state.
 func (s Session) Status() SessionStatus {
@@ -223,10 +228,9 @@ func (s Session) written(now time.Time) Session {
 	return s
 }
 
-// SessionOf is the session of a payment that its shop made for hosted checkout with the method chosen
-// (one-shot mode). Its token is the payment's id, and it is completed from the start. It shows
-// nothing of the shopper and the purchase, because the id is no secret. It returns false for a
-// direct charge.
+// SessionOf is the session of a payment that its shop made for hosted checkout with the method chosen (one-shot mode). Its token is
+// the payment's id, and it is completed from the start. It shows nothing of the shopper and the purchase, because the id is no
+// secret. It returns false for a direct charge.
 func SessionOf(p Payment) (Session, bool) {
 	return Session{
 		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.Order.ID, ReturnURL: p.Page.ReturnURL,

@@ -88,13 +88,9 @@ type EndedSession struct {
 
 // NewEndedSession shows an expired session.
 func NewEndedSession(s pay.Session, token string) EndedSession {
-	ended := s.ExpiresAt()
-	if s.UpdatedAt.Before(ended) { // its shop ended it
-		ended = s.UpdatedAt
-	}
 	return EndedSession{
 		SessionID: token, Status: "expired", Amount: Money{s.Asked}, Currency: s.Asked.Currency, Country: text(s.Country),
-		MerchantOrderID: text(s.OrderID), CreatedAt: Time{s.CreatedAt}, ExpiresAt: Time{ended},
+		MerchantOrderID: text(s.OrderID), CreatedAt: Time{s.CreatedAt}, ExpiresAt: Time{s.ExpiresAt()},
 	}
 }
 
