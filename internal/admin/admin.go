@@ -1,41 +1,33 @@
 // Package admin is the operators' API: provider accounts, the decisions about a payment, the health of
 // accounts. It has its own listener and is never served on the public one.
 //
-// It decides nothing: a handler reads a request, calls one use case of internal/app in the name of the
+// It decides nothing: a handler of one of its rooms reads a request, calls one use case of internal/app in the name of the
 // token's operator, and shows the result.
 package admin
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"reflect"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/limit"
+	"github.com/cascadapay/cascada/internal/admin/accounts"
+	"github.com/cascadapay/cascada/internal/admin/books"
+	"github.com/cascadapay/cascada/internal/admin/call"
+	"github.com/cascadapay/cascada/internal/admin/claims"
+	"github.com/cascadapay/cascada/internal/admin/merchants"
+	"github.com/cascadapay/cascada/internal/admin/payments"
+	"github.com/cascadapay/cascada/internal/admin/payouts"
+	"github.com/cascadapay/cascada/internal/admin/people"
+	"github.com/cascadapay/cascada/internal/admin/settlements"
 	"github.com/cascadapay/cascada/internal/message"
-	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/operators"
-	"github.com/cascadapay/cascada/internal/pay/plans/planfile"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 	"github.com/cascadapay/cascada/internal/wire"
-	"github.com/cascadapay/cascada/internal/work"
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 // Base is the API's root.
-const Base = "/admin/v1"
-
-// maxBody bounds a request's body: an account's settings and its credentials, with keys and certificates.
-const maxBody = 256 << 10
+const Base = call.Root
 
 // Config is what an API needs.
 type Config struct {
@@ -48,51 +40,39 @@ type Config struct {
 	Bodies func(reply http.Header, r *http.Request, operator string) (leave func())
 }
 
-// API serves operators.
-type API struct {
-	Config
-	huma  huma.API
-	mux   *http.ServeMux
-	turns work.Turns    // of requests with the same Idempotency-Key
-	heavy *limit.Places // of operations that read much, by person
-}
-
 // New returns the API as a handler.
 func New(c Config) (http.Handler, error) {
-	wire.Adopt()
-	a := &API{Config: c, mux: http.NewServeMux(), heavy: limit.NewPlaces(heavyReads)}
-	config := huma.DefaultConfig("Cascada for operators", "1")
-	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
-	config.AllowAdditionalPropertiesByDefault = true // in replies; request bodies forbid additional properties
-	config.Formats = wire.Formats()
-	config.Servers = []*huma.Server{{URL: Base, Description: "This node."}}
-	a.huma = humago.NewWithPrefix(wire.Mux{ServeMux: a.mux, Refuse: func(w http.ResponseWriter, r *http.Request, err error) { wire.Write(w, r, c.Log, err) }}, Base, config)
-	a.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[planfile.Number](), reflect.TypeFor[float64]())
-	a.huma.UseMiddleware(a.admit)
-	a.routes()
-	if err := a.publish(); err != nil {
+	a := call.New(call.Config{Base: c.Uses.Base, Operators: c.Uses.Operators, Log: c.Log, Node: c.Node, Proxies: c.Proxies, Now: c.Now, Bodies: c.Bodies})
+	register(a, c.Uses)
+	if err := publish(a); err != nil {
 		return nil, err
 	}
-	a.mux.Handle("/", web.Unrouted(a.mux,
+	a.Mux.Handle("/", web.Unrouted(a.Mux,
 		func(w http.ResponseWriter, r *http.Request) {
 			wire.Write(w, r, c.Log, message.Refusal(problem.NotFound, "there is no such endpoint"))
 		},
 		func(w http.ResponseWriter, r *http.Request) {
 			wire.Write(w, r, c.Log, message.Refusal(problem.MethodNotAllowed, "this endpoint does not take "+r.Method))
 		}))
-	handler := web.Recover(web.Routed(a.mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
+	handler := web.Recover(web.Routed(a.Mux), c.Log, func(w http.ResponseWriter, r *http.Request) { wire.Write(w, r, c.Log, wire.Fault()) })
 	return private(handler), nil
 }
 
-// routes registers the operations of all nouns.
-func (a *API) routes() {
-	for _, of := range []func(){
-		a.accountRoutes, a.merchantRoutes, a.shopRoutes, a.keyRoutes, a.userRoutes, a.operatorRoutes, a.dualControlRoutes, a.planRoutes, a.readRoutes, a.rulingRoutes,
-		a.adjustmentRoutes, a.limitRoutes, a.withdrawalRoutes, a.batchRoutes, a.floatRoutes, a.claimRoutes, a.notificationRoutes, a.verificationRoutes,
-		a.settlementRoutes, a.ruleRoutes, a.rateRoutes, a.reconciliationRoutes, a.auditRoutes, a.checkRoutes, a.privacyRoutes,
-	} {
-		of()
-	}
+// register registers the operations of all rooms, with the use cases that they call.
+func register(a *call.API, u Uses) {
+	accounts.Register(a, accounts.Uses{
+		Base: u.Base, Accounts: u.Accounts, Adapters: u.Adapters, Lists: u.Lists, Providers: u.Providers, Rates: u.Rates, Reconciliation: u.Reconciliation, Rules: u.Rules,
+	})
+	books.Register(a, books.Uses{Base: u.Base, Checks: u.Checks, Lists: u.Lists, Settlements: u.Settlements, Stories: u.Stories})
+	claims.Register(a, claims.Uses{Claims: u.Claims, Lists: u.Lists, Notices: u.Notices})
+	merchants.Register(a, merchants.Uses{
+		Base: u.Base, Access: u.Access, Keys: u.Keys, Leaving: u.Leaving, Lists: u.Lists, Onboarding: u.Onboarding, Plans: u.Plans, Privacy: u.Privacy,
+		Sandbox: u.Sandbox, Verifications: u.Verifications,
+	})
+	payments.Register(a, u.Payments)
+	payouts.Register(a, payouts.Uses{Base: u.Base, Batches: u.Batches, Floats: u.Floats, Lists: u.Lists, Payouts: u.Payouts, Providers: u.Providers})
+	people.Register(a, people.Uses{Base: u.Base, Keys: u.Keys, Links: u.Links, Operators: u.Operators, People: u.People, Team: u.Team})
+	settlements.Register(a, settlements.Uses{Base: u.Base, Adjustments: u.Adjustments, Lists: u.Lists, Payouts: u.Payouts, Settlements: u.Settlements})
 }
 
 // private keeps replies out of caches and stops browsers from reading them as pages.
@@ -101,135 +81,4 @@ func private(next http.Handler) http.Handler {
 		web.Private(w.Header())
 		next.ServeHTTP(w, r)
 	})
-}
-
-type actorKey struct{}
-
-// codesKey is the metadata key of an operation's error codes.
-const codesKey = "codes"
-
-// rightKey is the metadata key of the right that an operation needs.
-const rightKey = "right"
-
-// handle registers an operation that needs a right (OPR-1), with its own error codes.
-func handle[I, O any](a *API, right operators.Right, op huma.Operation, codes []problem.Code, handler func(context.Context, audit.Actor, *I) (*O, error)) {
-	if op.MaxBodyBytes == 0 {
-		op.MaxBodyBytes = maxBody + 1 // huma refuses a body of this size
-	}
-	op.BodyReadTimeout = -1 // when huma reads the body, it has arrived: a time for it would end a slow request
-	op.Security = []map[string][]string{{scheme: {}}}
-	if op.Metadata == nil {
-		op.Metadata = map[string]any{}
-	}
-	op.Metadata[codesKey], op.Metadata[rightKey] = codes, right
-	op.Extensions = map[string]any{"x-right": right}
-	wire.BodyIn[I](&op)
-	missing := missingAt(op.Path)
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		by, _ := ctx.Value(actorKey{}).(audit.Actor)
-		out, err := handler(ctx, by, in)
-		switch {
-		case err == nil:
-			return out, nil
-		case base.Absent(err):
-			err = message.Refusal(missing, err.Error())
-		}
-		return nil, wire.Show(ctx, a.Log, err)
-	})
-}
-
-// missingAt is the code for an object that the path of an operation names and that does not exist.
-func missingAt(path string) problem.Code {
-	switch {
-	case strings.HasPrefix(path, "/payments/"):
-		return problem.TransactionNotFound
-	case strings.HasPrefix(path, "/withdrawals/"):
-		return problem.WithdrawalNotFound
-	case strings.HasPrefix(path, "/claims/"):
-		return problem.ClaimNotFound
-	case strings.HasPrefix(path, "/settlements/"):
-		return problem.SettlementNotFound
-	}
-	return problem.NotFound
-}
-
-// admit checks every request before its endpoint: the token and the content type. It waits for the body, whose own errors
-// are for its reader.
-func (a *API) admit(ctx huma.Context, next func(huma.Context)) {
-	r, w := humago.Unwrap(ctx)
-	refuse := func(err error) { wire.Write(w, r.WithContext(ctx.Context()), a.Log, err) }
-	right, _ := ctx.Operation().Metadata[rightKey].(operators.Right)
-	by, from, err := a.identify(r, right)
-	if err != nil {
-		refuse(err)
-		return
-	}
-	_, _, err = wire.CheckQuery(ctx.Operation(), r.URL.RawQuery, true, func(string) bool { return false }) // refuses misspelt names
-	if err == nil {
-		err = wire.CheckContentType(ctx.Operation(), r)
-	}
-	if err != nil {
-		refuse(err)
-		return
-	}
-	defer a.Bodies(w.Header(), r, by.ID)()
-	op := ctx.Operation()
-	late, broken := web.Arrive(w, r, web.Arrival{Most: op.MaxBodyBytes, Within: web.BodyWithin})
-	switch {
-	case broken != nil && op.RequestBody == nil: // nobody reads it
-		err = message.Refusal(problem.InvalidRequest, "the body did not arrive: send it again")
-	case broken == nil && late: // the token may have been removed meanwhile
-		by, from, err = a.identify(r, right)
-	}
-	if err != nil {
-		refuse(err)
-		return
-	}
-	if err = wire.NoCard(op, r); err == nil {
-		err = wire.NoBody(op, r)
-	}
-	leave := func() {}
-	if err == nil {
-		leave, err = a.enter(w.Header(), op, from.person)
-	}
-	if err != nil {
-		refuse(err)
-		return
-	}
-	defer leave()
-	help := wire.Help{Schemas: a.huma.OpenAPI().Components.Schemas}
-	if body := op.RequestBody; body != nil && body.Content["application/json"] != nil {
-		help.Body = body.Content["application/json"].Schema
-	}
-	err = a.once(ctx, from.owner, func(ctx huma.Context) { next(wire.WithHelp(huma.WithValue(ctx, actorKey{}, by), help)) })
-	if err != nil {
-		refuse(err)
-	}
-}
-
-// token is the token of a request.
-type token struct {
-	owner  string // whose keys of repeats its bearer has: a name that is given again gets another one
-	person string // who has it: a user of the console, or the operator of that name
-}
-
-// identify returns the caller, the address and the request's id, if the caller's role has a right.
-//
-// Errors: missing_credentials, invalid_token, forbidden.
-func (a *API) identify(r *http.Request, right operators.Right) (by audit.Actor, from token, err error) {
-	by = audit.Actor{Kind: audit.ByOperator, IP: web.Peer(r, a.Proxies).String(), Request: web.RequestID(r.Context())}
-	kind, text, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-	text = strings.TrimSpace(text)
-	if !strings.EqualFold(kind, "Bearer") || text == "" {
-		return by, from, message.Refusal(problem.MissingCredentials, "send Authorization: Bearer and an operator's token")
-	}
-	o, err := a.Uses.Operators.Authenticate(r.Context(), text)
-	if shown, ok := errors.AsType[*problem.Error](err); ok && message.ShownOf(shown.Code).Status == http.StatusUnauthorized {
-		a.Uses.Quiet.WarnSometimes(r.Context(), "the admin API refused a token", "", "address", by.IP, "code", string(shown.Code))
-	}
-	by.ID = o.Name
-	if err == nil {
-		err = o.Role.Check(right)
-	}
-	return by, token{o.Name + "@" + strconv.FormatInt(o.CreatedAt.UnixMicro(), 36), cmp.Or(o.Person, o.Name)}, err
 }

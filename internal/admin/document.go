@@ -9,14 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/admin/call"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 )
-
-// scheme names the credentials in the document.
-const scheme = "operator"
 
 const introduction = `What the operator of the service does to it while it runs: all that the commands can do.
 
@@ -53,13 +51,13 @@ var meanings = map[problem.Code]string{
 }
 
 // publish serves the OpenAPI document. The document holds no secret, and tools fetch it without a token.
-func (a *API) publish() error {
-	doc := a.huma.OpenAPI()
+func publish(a *call.API) error {
+	doc := a.Huma.OpenAPI()
 	doc.Info.Description = introduction
 	doc.Info.Contact = &huma.Contact{Name: "The operators of this service"}
 	doc.Info.License = &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		scheme: {Type: "http", Scheme: "bearer", Description: "An operator's token, from `cascada operator add`."},
+		call.Scheme: {Type: "http", Scheme: "bearer", Description: "An operator's token, from `cascada operator add`."},
 	}
 	doc.Tags = []*huma.Tag{
 		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
@@ -94,7 +92,7 @@ func (a *API) publish() error {
 	if err != nil {
 		return fmt.Errorf("openapi document: %w", err)
 	}
-	a.mux.HandleFunc("GET "+Base+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+	a.Mux.HandleFunc("GET "+Base+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // the client may have gone
 	})
@@ -138,8 +136,8 @@ func complete(doc *huma.OpenAPI, path string, op *huma.Operation) {
 		r.Headers["X-Request-Id"] = &huma.Param{
 			Description: "Names this request; the audit log has it, and an error's requestId is the same.", Schema: &huma.Schema{Type: huma.TypeString},
 		}
-		if is(op, onceKey) {
-			r.Headers[repeatHeader] = &huma.Param{Description: "true if the reply is that of an earlier request with the same key.", Schema: &huma.Schema{Type: huma.TypeString}}
+		if call.Is(op, call.OnceKey) {
+			r.Headers[call.RepeatHeader] = &huma.Param{Description: "true if the reply is that of an earlier request with the same key.", Schema: &huma.Schema{Type: huma.TypeString}}
 		}
 	}
 }
@@ -153,14 +151,14 @@ func codesOf(path string, op *huma.Operation) []problem.Code {
 		codes = append(codes, problem.InvalidJSON, problem.MissingField, problem.PayloadTooLarge, problem.ContentTypeRequired)
 	}
 	if strings.Contains(path, "{") && op.Method != http.MethodPut { // a PUT makes what is missing
-		codes = append(codes, missingAt(path))
+		codes = append(codes, call.MissingAt(path))
 	}
-	if is(op, onceKey) {
+	if call.Is(op, call.OnceKey) {
 		codes = append(codes, problem.IdempotencyConflict)
 	}
-	if is(op, heavyKey) {
+	if call.Is(op, call.HeavyKey) {
 		codes = append(codes, problem.RateLimited)
 	}
-	own, _ := op.Metadata[codesKey].([]problem.Code)
+	own, _ := op.Metadata[call.CodesKey].([]problem.Code)
 	return append(codes, own...)
 }

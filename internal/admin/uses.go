@@ -3,10 +3,10 @@ package admin
 import (
 	"context"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/leaving"
 	"github.com/cascadapay/cascada/internal/app/merchants"
@@ -34,7 +34,7 @@ type Uses struct {
 	Adapters       []provider.Adapter
 	Adjustments    *settlements.Adjustments
 	Batches        *payouts.Batches
-	Checks         *app.Checks
+	Checks         *books.Checks
 	Claims         *claims.Claims
 	Floats         *payouts.Floats
 	Keys           *auth.Keys

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/leaving"
@@ -155,7 +156,7 @@ type App struct {
 	Company        *people.CompanySignIn
 	Sandbox        *sandbox.Sandbox
 	Requests       *requests.Log
-	Checks         *Checks
+	Checks         *books.Checks
 
 	Config  Config
 	catalog *accounts.Catalog
@@ -214,7 +215,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base, a.Mails), auth.NewOperators(a.Base)
 	a.Requests = requests.New(a.Now())
-	a.Checks = newChecks(a.Base, address, c.Migrations)
+	a.Checks = books.NewChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
 	a.Webhooks = webhooks.New(a.Base, webhooks.Config{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,

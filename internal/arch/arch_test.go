@@ -32,7 +32,7 @@ var dependencies = map[string]string{
 	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada cmd/cascada-cli internal/cli internal/cli/settings internal/cli/shell",
-	"github.com/danielgtaylor/huma":         "internal/api internal/api/openapi internal/admin internal/view internal/wire",
+	"github.com/danielgtaylor/huma":         "internal/api internal/api/openapi internal/admin internal/admin/accounts internal/admin/books internal/admin/call internal/admin/claims internal/admin/merchants internal/admin/payments internal/admin/payouts internal/admin/people internal/admin/settlements internal/view internal/wire",
 	"github.com/go-json-experiment/json":    "internal/wire",
 	"github.com/golang-jwt/jwt":             "internal/app/auth",
 	"github.com/emersion/go-sasl":           "internal/mail internal/mail/mailtest",

@@ -18,7 +18,7 @@ var readers = map[string]string{
 	"internal/api/gate/bodies.go": "counts their bytes while they arrive",
 	"internal/api/strict.go":      "keeps a body that has arrived",
 	"internal/wire/wire.go":       "reads over a byte order mark while web.Arrive waits",
-	"internal/admin/call.go":      "reads a body that has arrived, for the key of a repeat",
+	"internal/admin/call/call.go": "reads a body that has arrived, for the key of a repeat",
 	"internal/wire/nobody.go":     "reads a body that has arrived and that nobody wants",
 }
 
@@ -106,7 +106,7 @@ var bounds = []struct{ says, file, code string }{
 	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "maxAnswer = payouts.MostAnswer + 1<<20"},
 	{"files 33 MiB, within 2 minutes", "internal/dashboard/console/payouts/batches.go", "answerWithin = 2 * time.Minute"},
 	{"files 33 MiB, within 2 minutes", "internal/pay/bankfile/answer.go", "MaxSize = 32 << 20"},
-	{"256 KiB, within 5 s", "internal/admin/admin.go", "const maxBody = 256 << 10"},
+	{"256 KiB, within 5 s", "internal/admin/call/api.go", "const maxBody = 256 << 10"},
 }
 
 // unmeasured are packages with a fuzz target whose parsers no test measures, and why.

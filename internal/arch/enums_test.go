@@ -44,12 +44,12 @@ func constants(t *testing.T) map[string]map[string]bool {
 
 // parts are the fields that have some of their type's values on purpose.
 var parts = map[string]string{
-	"internal/admin/resolution.go Outcome paid,not-charged":                                                  paymentWords,
-	"internal/admin/resolution.go Outcome paid,not-paid,returned":                                            withdrawalWords,
-	"internal/admin/resolution.go Origin provider,operator":                                                  bookedOrigins,
+	"internal/admin/payments/payments.go Outcome paid,not-charged":                                           paymentWords,
+	"internal/admin/payouts/resolution.go Outcome paid,not-paid,returned":                                    withdrawalWords,
+	"internal/admin/claims/resolution.go Origin provider,operator":                                           bookedOrigins,
 	"internal/cli/claims/claims.go Origin provider,operator":                                                 bookedOrigins,
-	"internal/admin/operators.go Right payouts,limits,adjustments,prices,credentials,manage,machine":         "the others never need two persons",
-	"internal/admin/verifications.go Outcome verified,rejected":                                              "an operator decides nothing else",
+	"internal/admin/people/operators.go Right payouts,limits,adjustments,prices,credentials,manage,machine":  "the others never need two persons",
+	"internal/admin/merchants/verifications.go Outcome verified,rejected":                                    "an operator decides nothing else",
 	"internal/admin/shape/operators.go Right payouts,limits,adjustments,prices,credentials,manage,machine":   "the others never need two persons",
 	"internal/admin/shape/resolution.go Provider approved,reversed,pending,declined,unknown,missing,expired": "the others are of calls that did not ask, or got no answer",
 	"internal/admin/shape/resolution.go Provider paid,rejected,accepted,unknown,missing":                     "the others are of calls that did not ask, or got no answer",
@@ -64,8 +64,8 @@ var parts = map[string]string{
 	"internal/view/webhook.go Status enabled,disabled":                                                       notDeleted,
 	"internal/view/webhook.go PreviousStatus failed,dead_letter":                                             "only a delivery that failed is sent again",
 	"internal/view/webhook.go NewStatus pending":                                                             "it waits then",
-	"internal/admin/adjustments.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other":      "a reversal names what it takes back",
-	"internal/cli/settlements/adjust.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other": "a reversal names what it takes back",
+	"internal/admin/settlements/adjustments.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other": "a reversal names what it takes back",
+	"internal/cli/settlements/adjust.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other":        "a reversal names what it takes back",
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay/operators"
 )
@@ -79,7 +80,7 @@ func operatorToken() (string, error) {
 }
 
 // Books opens the database of a command that only reads it.
-func (d DatabaseFlags) Books(ctx context.Context, log *slog.Logger) (*app.Books, error) {
+func (d DatabaseFlags) Books(ctx context.Context, log *slog.Logger) (*books.Books, error) {
 	return daemon.OpenBooks(ctx, d.OperatorConfig(log))
 }
 

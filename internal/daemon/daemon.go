@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
 	"github.com/cascadapay/cascada/internal/checkout"
@@ -177,7 +178,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 }
 
 // OpenBooks opens a database to check it: it starts and changes nothing.
-func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
+func OpenBooks(ctx context.Context, c Config) (*books.Books, error) {
 	masters, err := masterKeys(ctx, c)
 	if err != nil {
 		return nil, err
@@ -186,7 +187,7 @@ func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.OpenBooks(ctx, c.Database, secrets, c.Migrations)
+	return books.OpenBooks(ctx, c.Database, secrets, c.Migrations)
 }
 
 // Service is a running service.

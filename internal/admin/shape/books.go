@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
@@ -96,7 +96,7 @@ type PastCheck struct {
 const mostBroken = 200
 
 // NewBooksCheck shows the check on a node.
-func NewBooksCheck(node string, s app.CheckState, past []audit.Entry) BooksCheck {
+func NewBooksCheck(node string, s books.CheckState, past []audit.Entry) BooksCheck {
 	shown := BooksCheck{Node: node, Past: make([]PastCheck, 0, len(past))}
 	if s.Running {
 		now := s.Progress.Now
@@ -126,7 +126,7 @@ type SealHead struct {
 }
 
 // NewSealHead shows the newest block of a chain.
-func NewSealHead(h app.SealHead) SealHead {
+func NewSealHead(h books.SealHead) SealHead {
 	return SealHead{h.Merchant, merchants.EnvironmentOf(h.Live), h.N, h.Hash, view.Time{Time: h.At}, h.String()}
 }
 

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	appbooks "github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/printable"
 )
@@ -43,7 +43,7 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer b.Close()
-	o := app.CheckOptions{Full: c.Full}
+	o := appbooks.CheckOptions{Full: c.Full}
 	if c.State != "" {
 		if o.Since, err = c.proved(b); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // proved reads the result of an earlier check; nil if there is none.
-func (c *Check) proved(b *app.Books) (*app.CheckProof, error) {
+func (c *Check) proved(b *appbooks.Books) (*appbooks.CheckProof, error) {
 	content, err := os.ReadFile(c.State)
 	if errors.Is(err, fs.ErrNotExist) { // a check may take hours, so fail now if the file cannot be written
 		return nil, writable(c.State)
@@ -109,7 +109,7 @@ func writable(path string) error {
 }
 
 // keep writes the result of a check. It replaces the file completely or not at all.
-func (c *Check) keep(b *app.Books, p *app.CheckProof) error {
+func (c *Check) keep(b *appbooks.Books, p *appbooks.CheckProof) error {
 	content, err := b.SealProof(p)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func newProgress(to *os.File, asked bool) *progress {
 	return p
 }
 
-func (p *progress) tell(at app.Progress) {
+func (p *progress) tell(at appbooks.Progress) {
 	if p.every == 0 || at.Took < p.next {
 		return
 	}
@@ -194,7 +194,7 @@ func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // checkHeads proves that the chains continue from the heads in a file. It returns a message for
 // each chain that does not.
-func checkHeads(ctx context.Context, b *app.Books, path string) (broken []string, err error) {
+func checkHeads(ctx context.Context, b *appbooks.Books, path string) (broken []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -148,7 +148,7 @@ func TestTestClockDoesNotMoveTheAuditLogNorKeepRowsFromTheirSeal(t *testing.T) {
 			return due["seals"].IsZero()
 		})
 		heads := 0
-		books, err := app.OpenBooks(ctx, s.Database, s.Vault, nil)
+		books, err := books.OpenBooks(ctx, s.Database, s.Vault, nil)
 		harness.Must(t, err)
 		defer books.Close()
 		harness.Must(t, books.Heads(ctx, func(string) error { heads++; return nil }))

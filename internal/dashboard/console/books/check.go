@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
+	appbooks "github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/message"
@@ -27,7 +27,7 @@ type checkView struct {
 	Stopping bool
 	By       string
 	Began    time.Time
-	Progress app.CheckProgress
+	Progress appbooks.CheckProgress
 	Percent  int
 	Left     time.Duration // 0: not known
 	Last     bool          // one has ended on this node
@@ -126,7 +126,7 @@ func (b *pages) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // startCheck starts a check on this node.
 func (b *pages) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.Uses.Checks.Start(v.Actor(), app.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
+	if err := b.Uses.Checks.Start(v.Actor(), appbooks.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
 		return err
 	}
 	return b.Done(w, r, "check", "check_started")

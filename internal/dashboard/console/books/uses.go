@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
+	appbooks "github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
@@ -22,7 +22,7 @@ type Uses struct {
 	Providers      *accounts.Providers
 	Reconciliation *reconciliation.Reconciliation
 	Mails          *mails.Mails
-	Checks         *app.Checks
+	Checks         *appbooks.Checks
 }
 
 // Service is what the pages need of the whole service.
