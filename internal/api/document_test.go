@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/api/call"
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -35,19 +36,19 @@ func TestDocumentSaysWhatMayBeNullOrLeftOut(t *testing.T) {
 	if err := json.Unmarshal(text, &w.tree); err != nil {
 		t.Fatal(err)
 	}
-	paths, _ := dig(w.tree, "paths")
-	for path, item := range a.huma.OpenAPI().Paths {
+	paths, _ := call.Dig(w.tree, "paths")
+	for path, item := range a.Huma.OpenAPI().Paths {
 		for method, op := range map[string]*huma.Operation{"get": item.Get, "post": item.Post, "patch": item.Patch, "delete": item.Delete} {
 			if op == nil {
 				continue
 			}
 			for status, reply := range op.Responses {
 				media := reply.Content["application/json"]
-				node, ok := dig(paths, path, method, "responses", status, "content", "application/json", "schema")
+				node, ok := call.Dig(paths, path, method, "responses", status, "content", "application/json", "schema")
 				if !ok || media == nil || media.Schema == nil || media.Schema.Ref == "" || !strings.HasPrefix(status, "2") {
 					continue
 				}
-				w.walk(op.OperationID, a.huma.OpenAPI().Components.Schemas.TypeFromRef(media.Schema.Ref), node)
+				w.walk(op.OperationID, a.Huma.OpenAPI().Components.Schemas.TypeFromRef(media.Schema.Ref), node)
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (w *walker) walk(place string, of reflect.Type, node map[string]any) {
 		of = of.Elem()
 	}
 	node = w.target(node)
-	properties, ok := dig(node, "properties")
+	properties, ok := call.Dig(node, "properties")
 	if key := place + " " + of.String(); of.Kind() != reflect.Struct || !ok || w.seen[key] {
 		return
 	} else {
@@ -71,7 +72,7 @@ func (w *walker) walk(place string, of reflect.Type, node map[string]any) {
 	required, _ := node["required"].([]any)
 	for _, f := range reflect.VisibleFields(of) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		property, ok := dig(properties, name)
+		property, ok := call.Dig(properties, name)
 		if !ok {
 			continue
 		}
@@ -96,7 +97,7 @@ func (w *walker) target(node map[string]any) map[string]any {
 		items, isList := node["items"].(map[string]any)
 		switch {
 		case ref != "":
-			node, _ = dig(w.tree, "components", "schemas", ref[strings.LastIndex(ref, "/")+1:])
+			node, _ = call.Dig(w.tree, "components", "schemas", ref[strings.LastIndex(ref, "/")+1:])
 		case isList:
 			node = items
 		case len(either) == 2 && node["properties"] == nil:

@@ -3,36 +3,60 @@ package daemon
 import (
 	"github.com/cascadapay/cascada/internal/admin"
 	"github.com/cascadapay/cascada/internal/api"
+	"github.com/cascadapay/cascada/internal/api/auth"
+	"github.com/cascadapay/cascada/internal/api/call"
+	"github.com/cascadapay/cascada/internal/api/claims"
+	"github.com/cascadapay/cascada/internal/api/merchants"
+	apimethods "github.com/cascadapay/cascada/internal/api/methods"
+	"github.com/cascadapay/cascada/internal/api/notices"
+	"github.com/cascadapay/cascada/internal/api/payments"
+	"github.com/cascadapay/cascada/internal/api/payouts"
+	"github.com/cascadapay/cascada/internal/api/sandbox"
+	"github.com/cascadapay/cascada/internal/api/settlements"
+	"github.com/cascadapay/cascada/internal/api/verification"
+	"github.com/cascadapay/cascada/internal/api/webhooks"
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/methods"
 	"github.com/cascadapay/cascada/internal/app/overview"
+	"github.com/cascadapay/cascada/internal/app/rates"
+	appsandbox "github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/checkout"
 )
+
+// offered is what the merchants' API checks requests against.
+type offered struct {
+	*rates.Rates
+	*methods.Methods
+}
+
+// SimulatedActions are what a new payment may ask for, in a sandbox.
+func (offered) SimulatedActions() []string {
+	var names []string
+	for _, action := range appsandbox.HeaderActions() {
+		names = append(names, string(action))
+	}
+	return names
+}
 
 // APIUses are the use cases of a service that package api calls.
 func APIUses(a *app.App) api.Uses {
 	return api.Uses{
-		Base:          a.Base,
-		Access:        a.Access,
-		Onboarding:    a.Onboarding,
-		Rates:         a.Rates,
-		Methods:       a.Methods,
-		Cascade:       a.Cascade,
-		Payments:      a.Payments,
-		Sessions:      a.Sessions,
-		PaymentLinks:  a.PaymentLinks,
-		Claims:        a.Claims,
-		Notices:       a.Notices,
-		Webhooks:      a.Webhooks,
-		Events:        a.Events,
-		Replays:       a.Replays,
-		Settlements:   a.Settlements,
-		Wallets:       a.Wallets,
-		Payouts:       a.Payouts,
-		Verifications: a.Verifications,
-		Sandbox:       a.Sandbox,
-		Plans:         a.Plans,
-		Requests:      a.Requests,
-		RateLimits:    a.Config.FX.Limits,
+		Call:      call.Uses{Base: a.Base, Access: a.Access, Offer: offered{a.Rates, a.Methods}},
+		Auth:      auth.Uses{Base: a.Base, Access: a.Access},
+		Claims:    claims.Uses{Base: a.Base, Claims: a.Claims},
+		Merchants: merchants.Uses{Base: a.Base, Plans: a.Plans, Onboarding: a.Onboarding, Methods: a.Methods, Settlements: a.Settlements, Requests: a.Requests},
+		Methods:   apimethods.Uses{Base: a.Base, Plans: a.Plans, Rates: a.Rates, Methods: a.Methods},
+		Notices:   notices.Uses{Notices: a.Notices},
+		Payments: payments.Uses{
+			Base: a.Base, Cascade: a.Cascade, Payments: a.Payments, Sessions: a.Sessions, PaymentLinks: a.PaymentLinks,
+		},
+		Payouts: payouts.Uses{Wallets: a.Wallets, Payouts: a.Payouts},
+		Sandbox: sandbox.Uses{Base: a.Base, Sandbox: a.Sandbox},
+		Settlements: settlements.Uses{
+			Base: a.Base, Plans: a.Plans, Rates: a.Rates, RateLimits: a.Config.FX.Limits, Settlements: a.Settlements, Payouts: a.Payouts,
+		},
+		Verification: verification.Uses{Verifications: a.Verifications},
+		Webhooks:     webhooks.Uses{Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays},
 	}
 }
 
