@@ -88,9 +88,9 @@ const (
 	Reject      ClaimVerb = "reject"   // they decide: the merchant keeps the money
 	Withdraw    ClaimVerb = "withdraw" // the claimant gives up
 	Lapse       ClaimVerb = "lapse"    // the deadline for evidence has passed
-	// TakeBack is the operator's word that a refund which had been made came back. The claim stays
+	// ReturnRefund is the operator's word that a refund which had been made came back. The claim stays
 	// as it ended, so this is no move of its life: see Disposition.Returned.
-	TakeBack ClaimVerb = "take_back"
+	ReturnRefund ClaimVerb = "take_back"
 )
 
 // ClaimVerbs lists the verbs that move a claim.

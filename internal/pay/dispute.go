@@ -151,9 +151,9 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		Opened:   n.Ruling == "",
 		Inquiry:  o.inquiry,
 	}
-	taking := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
+	entry := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
-		taking.Attempt = o.attempt
+		entry.Attempt = o.attempt
 	}
 	back := int64(0)
 	if o.previous == nil {
@@ -163,12 +163,12 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		if o.previous.Status.Pays() {
 			back = p.disputeEntry(o.previous.ID).USD
 		}
-		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
+		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: entry.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
-	hold := max(0, min(o.usd-back, p.uncontested(taking.Inquiry)-back))
+	hold := max(0, min(o.usd-back, p.uncontested(entry.Inquiry)-back))
 	claim.Frozen = back + hold
-	taking.USD = claim.Frozen
-	p = p.withDispute(taking)
+	entry.USD = claim.Frozen
+	p = p.withDispute(entry)
 	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
@@ -200,18 +200,18 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // It takes more than is frozen if a refund that was under way when the dispute came was refused
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from, taking := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
+	from, entry := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
 	if c.Case.Inquiry != "" {
-		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
+		entry.Attempt, entry.Inquiry = c.Attempt, c.Case.Inquiry
 	}
 	if to.Pays() {
-		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Inquiry)))
-		taking.Short = c.USD - taking.USD
+		entry.USD = min(c.USD, max(0, c.Frozen+p.uncontested(entry.Inquiry)))
+		entry.Short = c.USD - entry.USD
 	}
-	p = p.gone(taking, now)
-	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
+	p = p.gone(entry, now)
+	owed, frozen := entry.USD, min(c.Frozen, entry.USD)
 	kept := c.Frozen - frozen
-	p = p.withDispute(taking)
+	p = p.withDispute(entry)
 	p, more := p.payShort(c.suffix(), now)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(

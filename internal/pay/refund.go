@@ -390,7 +390,7 @@ func (c Claim) bookReturn(p Payment, id, note string, now time.Time) (Claim, Cha
 // Errors: conflict_state unless the claim's money went to the shopper and has not come back.
 func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, error) {
 	if c.Kind == ChargebackClaim || !c.Status.Pays() || c.Calling() || c.Call.Returned != "" {
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(ReturnRefund)},
 			Reason: onlyGivenBackTaken}
 	}
 	next, change := c.bookReturn(p, id, d.Note, d.At)

@@ -148,14 +148,14 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Taxed: terms.Taxed, Conversion: into,
 		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
 	}
-	taken := out.transfer("out", ledger.WithdrawalOpened, now,
+	opened := out.transfer("out", ledger.WithdrawalOpened, now,
 		ledger.Posting{Account: ledger.Available, Amount: -out.Amount},
 		ledger.Posting{Account: ledger.InTransit, Amount: out.Amount},
 	)
-	taken.Memo = out.agreed(w)
+	opened.Memo = out.agreed(w)
 	return out, Change{
 		Withdrawals: []Withdrawal{out},
-		Transfers:   []ledger.Transfer{taken},
+		Transfers:   []ledger.Transfer{opened},
 		Floors:      []ledger.Floor{{Merchant: w.Merchant, Live: w.Live, Account: ledger.Available}},
 	}, nil
 }
@@ -173,7 +173,7 @@ func (w Withdrawal) agreed(to Wallet) string {
 // Differs says how a withdrawal differs from what the ledger has of it before its money leaves: "" if it does not. booked are the
 // withdrawal's transfers.
 func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
-	taken, gone := int64(0), int64(0)
+	paid, gone := int64(0), int64(0)
 	for _, t := range booked {
 		if t.Merchant != w.Merchant || t.Live != w.Live {
 			if _, own := WithdrawalOf(t); own {
@@ -185,7 +185,7 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 			switch {
 			case p.Account != ledger.InTransit:
 			case t.Kind == ledger.WithdrawalOpened:
-				taken += p.Amount
+				paid += p.Amount
 			default:
 				gone += p.Amount
 			}
@@ -195,8 +195,8 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 		}
 	}
 	switch {
-	case taken != w.Amount:
-		return fmt.Sprintf("it is of %d cents, and the ledger took %d", w.Amount, taken)
+	case paid != w.Amount:
+		return fmt.Sprintf("it is of %d cents, and the ledger took %d", w.Amount, paid)
 	case gone != 0:
 		return "its money has left already"
 	case w.Wallet != to.ID || w.Scope != to.Scope:

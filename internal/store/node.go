@@ -65,7 +65,7 @@ var (
 ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`)
 
 	// A node whose lease has expired is gone for good: it continues under another name.
-	takeNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
+	endNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
 WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`)
 
 	selectLapsed = engine.Statement(`SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`)
@@ -299,7 +299,7 @@ func (s *core) ReleaseOrphans(ctx context.Context, due time.Time) (int, error) {
 	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
-	err = s.b.DB.Lease(ctx, s.b.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
+	err = s.b.DB.Lease(ctx, s.b.Text(endNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
 		s.b.Log.Warn("a node is gone: its calls are queried", "node", other)
@@ -308,19 +308,19 @@ func (s *core) ReleaseOrphans(ctx context.Context, due time.Time) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("take over: %w", err)
 	}
-	taken := 0
+	released := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.b.DB.Lease(ctx, s.b.Text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
-			return taken, fmt.Errorf("take over: %w", err)
+		if err := s.b.DB.Lease(ctx, s.b.Text(text), []any{table.Micros(due)}, func(engine.Row) error { released++; return nil }); err != nil {
+			return released, fmt.Errorf("take over: %w", err)
 		}
 	}
 	if err := s.b.DB.Lease(ctx, s.b.Text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
-		return taken, fmt.Errorf("drop nodes: %w", err)
+		return released, fmt.Errorf("drop nodes: %w", err)
 	}
 	if err := s.b.DB.Lease(ctx, s.b.Text(dropCommitters), nil, nil); err != nil {
-		return taken, fmt.Errorf("drop committers: %w", err)
+		return released, fmt.Errorf("drop committers: %w", err)
 	}
-	return taken, nil
+	return released, nil
 }
 
 // leave ends this node's lease. It has no work left.

@@ -132,20 +132,20 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal, 
 	if err != nil {
 		return err
 	}
-	kind, rules := tenantTest, g.test
+	kind, buckets := tenantTest, g.test
 	if p.Live {
-		kind, rules = tenantLive, g.live
+		kind, buckets = tenantLive, g.live
 	}
-	rule, known := rules[tier]
+	bucket, known := buckets[tier]
 	if !known {
-		rule = rules[merchants.Starter]
+		bucket = buckets[merchants.Starter]
 	}
 	owner := limit.Key{Kind: kind, Owner: p.Merchant}
 	if p.Kind == merchants.Publishable { // anybody may have it, and must not stop the merchant's own requests
 		kind = publicKey
-		owner, rule = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
+		owner, bucket = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
 	}
-	s := g.limits.Limiter.Spend(owner, rule, g.now())
+	s := g.limits.Limiter.Spend(owner, bucket, g.now())
 	tell(reply, s)
 	if !s.OK {
 		g.refusals.add(kind)
@@ -323,9 +323,9 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 // caller leaves once the failure is counted.
 //
 // Errors: rate_limited if the address is over its limit.
-func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Bucket) (leave func(), err error) {
+func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, bucket limit.Bucket) (leave func(), err error) {
 	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
-		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
+		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, bucket, g.now())
 		if !s.OK {
 			return 0
 		}
@@ -335,7 +335,7 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 		return nil, err
 	}
 	if !ok {
-		if err := g.ofAddress(reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
+		if err := g.ofAddress(reply, kind, address, bucket, g.limits.Limiter.Peek); err != nil {
 			return nil, err
 		}
 		g.refusals.add(kind)
@@ -346,8 +346,8 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 
 // ofAddress queries the bucket of an unknown caller. The reply shows the bucket's state only when it is
 // empty.
-func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Bucket, ask func(limit.Key, limit.Bucket, time.Time) limit.State) error {
-	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, bucket limit.Bucket, ask func(limit.Key, limit.Bucket, time.Time) limit.State) error {
+	s := ask(limit.Key{Kind: kind, Owner: owner}, bucket, g.now())
 	if s.OK {
 		return nil
 	}

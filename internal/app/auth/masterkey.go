@@ -175,7 +175,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := sc.Store.Wallets().After(ctx, after, resealBatch)
+		list, err := sc.Store.Wallets().After(ctx, after, encryptBatch)
 		for _, w := range list {
 			of := encryptedIn{{w.Secret(), &w.Encrypted}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
@@ -194,7 +194,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := sc.Store.Subscriptions().After(ctx, after, resealBatch)
+		list, err := sc.Store.Subscriptions().After(ctx, after, encryptBatch)
 		for _, sub := range list {
 			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}, {webhooks.AuthenticationOf(sub.ID, sub.URL), &sub.Authentication.Encrypted}}
 			if err := of.each(do, func() error {
@@ -240,7 +240,7 @@ func pages(read func(after string) (next string, err error)) error {
 }
 
 func next(last string, rows int) string {
-	if rows < resealBatch {
+	if rows < encryptBatch {
 		return ""
 	}
 	return last

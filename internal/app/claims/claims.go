@@ -164,7 +164,7 @@ const (
 )
 
 // Verbs are the verbs of the outcomes.
-var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.TakeBack}
+var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.ReturnRefund}
 
 // Resolve applies the operator's decision on a claim: approve, reject, withdraw, ask for
 // evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A
@@ -190,7 +190,7 @@ func (rf *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pa
 			return next, change, err
 		})
 	}
-	if v == pay.TakeBack {
+	if v == pay.ReturnRefund {
 		return rf.bookReturn(ctx, c, note, said)
 	}
 	if r.Keep != "" {

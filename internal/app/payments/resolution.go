@@ -50,7 +50,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(node.At) {
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
-	ruled, err := base.Decide(func() (pay.Payment, error) {
+	resolved, err := base.Decide(func() (pay.Payment, error) {
 		read, err := in.Store.Payments().Any(ctx, r.ID)
 		if err != nil {
 			return read, err
@@ -69,7 +69,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 	if err != nil {
 		return p, o.Kind, err
 	}
-	return ruled, o.Kind, nil
+	return resolved, o.Kind, nil
 }
 
 func known(from pay.Status, w pay.Word) error {

@@ -61,10 +61,10 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Sc
 	}
 	var added pay.Wallet
 	err := base.Again(func() error {
-		taken, err := d.Store.Wallets().For(ctx, scope, fingerprint)
+		same, err := d.Store.Wallets().For(ctx, scope, fingerprint)
 		if err == nil {
-			return &problem.Error{Code: problem.ConflictState, Param: "destination", Reason: destinationKnown.With(taken.ID),
-				Details: problem.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
+			return &problem.Error{Code: problem.ConflictState, Param: "destination", Reason: destinationKnown.With(same.ID),
+				Details: problem.Details{Reason: "duplicate_destination", From: string(same.Status), Action: "create"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err

@@ -52,7 +52,7 @@ func (f *Frame) NewPages(files fs.FS, items ...Item) (*Pages, error) {
 	}
 	r := &Pages{frame: f, files: files, texts: own, names: map[string][]string{}}
 	for key := range own[languages[0]] { // the others have the same keys
-		if _, taken := f.texts[languages[0]][key]; taken {
+		if _, known := f.texts[languages[0]][key]; known {
 			return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
 		}
 	}

@@ -292,15 +292,15 @@ func RailIn(list []string, rail string) bool {
 }
 
 // Accepting selects the accounts that accept an amount over a rail. passed says why the others do not.
-func (list Accounts) Accepting(rail Rail, local money.Amount) (taking Accounts, passed []string) {
+func (list Accounts) Accepting(rail Rail, local money.Amount) (accepting Accounts, passed []string) {
 	for _, a := range list {
 		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.Check(local) != nil {
 			passed = append(passed, a.ID+": takes "+l.String())
 			continue
 		}
-		taking = append(taking, a)
+		accepting = append(accepting, a)
 	}
-	return taking, passed
+	return accepting, passed
 }
 
 // Narrow limits a rail to the range from the smallest to the largest payment that one of its

@@ -320,7 +320,7 @@ func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
 	// Of two refunds with one amount, a completed one comes before an open one.
 	for _, paid := range []bool{true, false} {
 		for _, c := range list {
-			if _, taken := m.seen[c.Reference()]; !taken && c.Local == l.Amount && c.Status.Pays() == paid {
+			if _, listed := m.seen[c.Reference()]; !listed && c.Local == l.Amount && c.Status.Pays() == paid {
 				m.pair(l, sale, c)
 				return
 			}
@@ -361,7 +361,7 @@ func (m *Matcher) Lines() (waiting bool) {
 
 func (m *Matcher) odd(u refundLine) {
 	for _, c := range u.sale.refundsAt(u.taker) {
-		if _, taken := m.seen[c.Reference()]; !taken && !(c.Status.Terminal() && !c.Status.Pays()) {
+		if _, listed := m.seen[c.Reference()]; !listed && !(c.Status.Terminal() && !c.Status.Pays()) {
 			m.pair(u.line, u.sale, c)
 			return
 		}
@@ -447,8 +447,8 @@ var ours = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}-[0-9]{1,3}$`)
 // End reports the lines that have no explanation.
 func (m *Matcher) End() {
 	for _, l := range m.waiting {
-		fault := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
-		if fault == "" {
+		discrepancy := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
+		if discrepancy == "" {
 			continue // it was explained
 		}
 		reference := l.Reference
@@ -459,7 +459,7 @@ func (m *Matcher) End() {
 			m.Totals.Foreign++
 			continue
 		}
-		told := Finding{Discrepancy: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
+		told := Finding{Discrepancy: discrepancy, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
 			Note: "nothing is known about it here"}
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor

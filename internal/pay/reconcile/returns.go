@@ -64,7 +64,7 @@ func partsOf(w pay.Withdrawal) []money.Amount {
 // fits returns the first part with an amount that no line has yet; below zero if there is none.
 func (c *comeback) fits(amount money.Amount) int {
 	for i, part := range c.parts {
-		if _, taken := c.seen[i]; !taken && (part == amount || part.Currency == "") {
+		if _, listed := c.seen[i]; !listed && (part == amount || part.Currency == "") {
 			return i
 		}
 	}

@@ -57,9 +57,9 @@ func (r *Rules) Choose(p *pay.Payment, rail accounts.Rail, serving accounts.Acco
 		c := Choice{Rule: r.complete(of.Rule), Name: of.Name, Accounts: serving}
 		if of.limits() {
 			c.Accounts, c.Passed = of.listed(serving, "rule "+of.Name+" does not list it")
-			taking, _ := c.Accounts.Accepting(rail, p.Price.Local)
+			accepting, _ := c.Accounts.Accepting(rail, p.Price.Local)
 			again := of.When.Attempt == LaterTry || len(of.When.CardCountries) > 0 // it never decides a first attempt
-			if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !again || !p.Attempts.Tried(a.ID) }) {
+			if !slices.ContainsFunc(accepting, func(a accounts.Account) bool { return !again || !p.Attempts.Tried(a.ID) }) {
 				unable = append(unable, "rule "+of.Name+": none of its accounts takes this payment")
 				continue
 			}
@@ -69,7 +69,7 @@ func (r *Rules) Choose(p *pay.Payment, rail accounts.Rail, serving accounts.Acco
 	}
 	c := r.ofRail(rail.Key, serving)
 	if c.Rule.limits() {
-		if taking, _ := c.Accounts.Accepting(rail, p.Price.Local); len(taking) == 0 { // the catalog has the limits of the rules' accounts too
+		if accepting, _ := c.Accounts.Accepting(rail, p.Price.Local); len(accepting) == 0 { // the catalog has the limits of the rules' accounts too
 			c = r.ofRail(rail.Key, nil) // its list has no effect
 			c.Accounts = r.Possible(p.Merchant, p.Shop, rail.Key, serving)
 		}

@@ -155,10 +155,10 @@ func (h *Health) fails(account string, rail accounts.Rail, now time.Time) bool {
 // routes returns where a payment may be tried next, and the name of the rule with conditions that decides so.
 func (h *Health) routes(rules *Rules, serving accounts.Accounts, p *pay.Payment, rail accounts.Rail, now time.Time) ([]pay.Route, string) {
 	choice := rules.Choose(p, rail, serving)
-	taking, small := choice.Accounts.Accepting(rail, p.Price.Local)
+	accepting, small := choice.Accounts.Accepting(rail, p.Price.Local)
 	band := Band(p.Price.Amount)
-	candidates := make([]Candidate, 0, len(taking))
-	for _, account := range taking {
+	candidates := make([]Candidate, 0, len(accepting))
+	for _, account := range accepting {
 		if p.Attempts.Tried(account.ID) { // it cannot be chosen again; an account that fails may be all that is left
 			continue
 		}

@@ -179,8 +179,8 @@ func (db *Postgres) Ping(ctx context.Context) error {
 	return Down(conn.Ping(ctx))
 }
 
-// takeRoom makes some hundred pages and drops them at once.
-const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
+// fillRoom makes some hundred pages and drops them at once.
+const fillRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
 
 // insufficientPrivilege is the code for a missing right: here, to create temporary tables.
 const insufficientPrivilege = "42501"
@@ -195,7 +195,7 @@ func (db *Postgres) HasRoom(ctx context.Context) error {
 		return err
 	}
 	defer conn.Release()
-	_, err = conn.Exec(ctx, takeRoom, pgx.QueryExecModeSimpleProtocol)
+	_, err = conn.Exec(ctx, fillRoom, pgx.QueryExecModeSimpleProtocol)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
 		return nil
 	}

@@ -86,7 +86,7 @@ const (
 
 var (
 	selectFacts = engine.Statement(`SELECT at, id, doc FROM facts WHERE (at, id) > ($2, $3) ORDER BY at, id LIMIT $1`)
-	takeFacts   = engine.Standalone(`
+	deleteFacts = engine.Standalone(`
 DELETE FROM facts
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
 RETURNING id`)
@@ -331,11 +331,11 @@ func (r *Rollups) write(ctx context.Context, at recount, s added, rows []factRow
 	d := r.b.DB.Dialect()
 	steps := []engine.Step{{Text: r.b.Text(moveRecount), Args: []any{at.version, s.next}, Want: 1}}
 	if len(rows) > 0 {
-		taken := engine.NewRows(d, factColumns, len(rows))
+		counted := engine.NewRows(d, factColumns, len(rows))
 		for _, row := range rows {
-			taken.Number(row.at).Text(row.id).Next()
+			counted.Number(row.at).Text(row.id).Next()
 		}
-		steps = append(steps, engine.Step{Text: r.b.Text(takeFacts), Args: taken.Args(), Want: len(rows)})
+		steps = append(steps, engine.Step{Text: r.b.Text(deleteFacts), Args: counted.Args(), Want: len(rows)})
 	}
 	if sums := s.totals(); len(sums) > 0 {
 		totals := engine.NewRows(d, rollupColumns, len(sums))

@@ -90,17 +90,17 @@ var LaterKinds = func() string {
 var (
 	unsettledCaptures = engine.Statement(`
 SELECT ` + strings.ReplaceAll(ReserveDay, "c.", "t.") + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Collected + `
 GROUP BY 1`)
 	unsettledReserve = engine.Statement(`
 SELECT ` + ReserveDay + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Collected + `
 GROUP BY 1`)
 	givenBack = engine.Statement(`
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Collected + `
   AND ` + ReserveDay + ` = $4`)
 )
 

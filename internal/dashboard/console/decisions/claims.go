@@ -65,8 +65,8 @@ func (u *pages) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 		_, err := c.After(verb)
 		stuck := c.Kind == pay.Inquiry && c.Calling() && verb != pay.Withdraw // its refund is under way, and its provider may not tell
 		unfounded := c.Kind == pay.Inquiry && verb == pay.Withdraw && !c.Calling() && !c.Status.Terminal() && strings.HasPrefix(c.Reason, "another amount")
-		cameBack := verb == pay.TakeBack && c.Kind != pay.ChargebackClaim && c.Status.Pays() && c.Call.Returned == ""
-		if verb != pay.TakeBack && (err == nil || stuck || unfounded) || cameBack {
+		cameBack := verb == pay.ReturnRefund && c.Kind != pay.ChargebackClaim && c.Status.Pays() && c.Call.Returned == ""
+		if verb != pay.ReturnRefund && (err == nil || stuck || unfounded) || cameBack {
 			list = append(list, frame.Option{Value: string(word.outcome), Label: u.Room.Text(v, word.text)})
 		}
 	}

@@ -28,11 +28,11 @@ type Report struct {
 type Sums struct {
 	Payments  int64
 	Elsewhere int64 // payments that begin at a different account than by the rules in force
-	Known     struct{ Payments, Taken, Replayed int64 }
+	Known     struct{ Payments, Accepted, Replayed int64 }
 	Estimated struct {
-		Payments, Taken   int64 // Accepted: really
-		Replayed          float64
-		low, high, spread float64 // spread: the variance of chance
+		Payments, Accepted int64 // Accepted: really
+		Replayed           float64
+		low, high, spread  float64 // spread: the variance of chance
 	}
 	Failovers Pair
 	Tries     Pair // of all payments
@@ -118,12 +118,12 @@ func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
 	}
 	if way.known {
 		s.Known.Payments++
-		s.Known.Taken += really
+		s.Known.Accepted += really
 		s.Known.Replayed += int64(math.Round(way.likely))
 	} else {
 		e := &s.Estimated
 		e.Payments++
-		e.Taken += really
+		e.Accepted += really
 		e.Replayed += way.likely
 		e.low, e.high, e.spread = e.low+way.low, e.high+way.high, e.spread+way.variance
 	}
@@ -136,7 +136,7 @@ func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
 }
 
 // Real is how many payments a provider really accepted.
-func (s Sums) Real() int64 { return s.Known.Taken + s.Estimated.Taken }
+func (s Sums) Real() int64 { return s.Known.Accepted + s.Estimated.Accepted }
 
 // Replayed is how many it would have accepted.
 func (s Sums) Replayed() float64 { return float64(s.Known.Replayed) + s.Estimated.Replayed }
