@@ -18,8 +18,8 @@ import (
 type Amount string
 
 // UnmarshalJSON keeps the text.
-func (a *Amount) UnmarshalJSON(text []byte) error {
-	*a = Amount(text)
+func (amo *Amount) UnmarshalJSON(text []byte) error {
+	*amo = Amount(text)
 	return nil
 }
 
@@ -30,8 +30,8 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 
 // in parses an amount of a currency. Whether it is too much is told here only for dollars, beside a request's other issues:
 // its value in USD is known after conversion (pay.Worth).
-func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
-	text := string(a)
+func (amo Amount) in(path string, c money.Currency) (money.Amount, error) {
+	text := string(amo)
 	if text == "" || text == "null" {
 		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
 	}
@@ -39,7 +39,7 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	switch {
 	case !isNumber(text):
 		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
-	case c == money.USD && (amount.Minor > accounts.MaxAmount || err != nil && a.rough() > accounts.MaxAmount/100):
+	case c == money.USD && (amount.Minor > accounts.MaxAmount || err != nil && amo.rough() > accounts.MaxAmount/100):
 		return amount, wire.Coded(problem.AmountAboveMaximum, path, message.Text(accounts.AboveMaximum.With(accounts.MaxAmountText)))
 	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
 		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", accounts.MaxAmountText, c))
@@ -52,8 +52,8 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 // rough is about how much the number is, for a refusal alone: where the currency is not known yet, or where the text is no
 // amount of it. It is infinite beyond float64, and zero for a text that is no number. Money is parsed as such, once its
 // currency is known.
-func (a Amount) rough() float64 {
-	n, _ := strconv.ParseFloat(string(a), 64)
+func (amo Amount) rough() float64 {
+	n, _ := strconv.ParseFloat(string(amo), 64)
 	return n
 }
 

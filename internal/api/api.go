@@ -171,11 +171,11 @@ const (
 )
 
 // right is the right that an endpoint requires, "" for none.
-func (n access) right() merchants.Right {
-	if n == open || n == anyKey || n == secretKey || n == orNone {
+func (ac access) right() merchants.Right {
+	if ac == open || ac == anyKey || ac == secretKey || ac == orNone {
 		return ""
 	}
-	return merchants.Right(n)
+	return merchants.Right(ac)
 }
 
 // Keys of an operation's metadata.

@@ -134,13 +134,13 @@ type createIn struct {
 }
 
 // Resolve checks the headers.
-func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
-	issues = checkKey(in.IdempotencyKey)
-	if in.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.SimulatedAction(in.Simulate)) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, sandbox.HeaderActions())))
+func (c *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
+	issues = checkKey(c.IdempotencyKey)
+	if c.Simulate != "" && !slices.Contains(sandbox.HeaderActions(), sandbox.SimulatedAction(c.Simulate)) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", c.Simulate, sandbox.HeaderActions())))
 	}
 	// Huma skips resolvers inside a part that has its own.
-	return append(issues, in.StrictHeader.Resolve(ctx)...)
+	return append(issues, c.StrictHeader.Resolve(ctx)...)
 }
 
 type createOut struct {
@@ -157,16 +157,16 @@ type Catalog struct {
 
 // Resolve reads the country and looks up the method. A type that embeds this one and has its own Resolve
 // calls it.
-func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
-	if in.Country != "" {
-		country, ok := geo.Parse(in.Country)
+func (ca *Catalog) Resolve(ctx huma.Context) (issues []error) {
+	if ca.Country != "" {
+		country, ok := geo.Parse(ca.Country)
 		if !ok {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", in.Country)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", countryIssue("country", ca.Country)))
 		}
-		in.alpha3 = country.Alpha3
+		ca.alpha3 = country.Alpha3
 	}
-	if in.Method != "" {
-		if err := offerOf(ctx).CheckSlug(in.Method); err != nil {
+	if ca.Method != "" {
+		if err := offerOf(ctx).CheckSlug(ca.Method); err != nil {
 			issues = append(issues, asFieldIssue(err))
 		}
 	}
@@ -187,17 +187,17 @@ type Filter struct {
 }
 
 // Resolve reads the filter. A type that embeds this one and has its own Resolve calls it.
-func (in *Filter) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Catalog.Resolve(ctx)
-	in.filter = lists.PaymentFilter{
-		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
+func (f *Filter) Resolve(ctx huma.Context) (issues []error) {
+	issues = f.Catalog.Resolve(ctx)
+	f.filter = lists.PaymentFilter{
+		Status: pay.Status(f.Status), Rail: f.PaymentMethodID, Method: f.Method, Country: f.alpha3, OrderID: f.MerchantOrderID, Email: f.Email,
 	}
-	if in.Email != "" && !isEmail(in.Email) {
+	if f.Email != "" && !isEmail(f.Email) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "email", "email"+emailIssue))
 	}
-	issues = append(issues, in.price(ctx)...)
-	issues = append(issues, in.Span.Resolve(ctx)...)
-	in.filter.Span = in.Time()
+	issues = append(issues, f.price(ctx)...)
+	issues = append(issues, f.Span.Resolve(ctx)...)
+	f.filter.Span = f.Time()
 	return issues
 }
 
@@ -222,23 +222,23 @@ func checkCursor(param, after string) []error {
 }
 
 // price reads the amount and its currency.
-func (in *Filter) price(ctx huma.Context) []error {
-	if in.Amount == "" && in.Currency == "" {
+func (f *Filter) price(ctx huma.Context) []error {
+	if f.Amount == "" && f.Currency == "" {
 		return nil
 	}
-	c, err := currency(ctx, "currency", "currency", cmp.Or(in.Currency, string(money.USD)))
+	c, err := currency(ctx, "currency", "currency", cmp.Or(f.Currency, string(money.USD)))
 	if err != nil {
 		return []error{err}
 	}
 	if err := offerOf(ctx).CheckCurrency(c); err != nil {
 		return []error{asFieldIssue(err)}
 	}
-	if in.Amount == "" {
+	if f.Amount == "" {
 		return []error{wire.Coded(problem.InvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
 	}
-	in.filter.Amount, err = money.Parse(in.Amount, c)
-	if err != nil || !in.filter.Amount.IsPositive() {
-		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(in.Amount))}
+	f.filter.Amount, err = money.Parse(f.Amount, c)
+	if err != nil || !f.filter.Amount.IsPositive() {
+		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+written(c)+"; you sent "+clip(f.Amount))}
 	}
 	return nil
 }
@@ -334,14 +334,14 @@ func (a *API) orderPayment(ctx context.Context, call Call, route string, in Crea
 }
 
 // sandboxOnly refuses the sandbox's headers in production.
-func (in CreateHeader) sandboxOnly(call Call) error {
+func (c CreateHeader) sandboxOnly(call Call) error {
 	switch {
 	case !call.Live:
 		return nil
-	case in.Simulate != "":
+	case c.Simulate != "":
 		return merchants.NoSimulation("Sandbox-Simulate")
 	}
-	return in.StrictHeader.sandboxOnly(call)
+	return c.StrictHeader.sandboxOnly(call)
 }
 
 // repeated is the value of the replay header.
@@ -352,12 +352,12 @@ func repeated(replayed bool) string {
 	return ""
 }
 
-func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
-	if in.IdempotencyKey == "" {
+func (c CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
+	if c.IdempotencyKey == "" {
 		return base.Idempotency{}
 	}
-	i := onceFor(route, in.IdempotencyKey, raw, in.Simulate+in.Strict)
-	i.Headers = func(hash string) []string { return in.differ(hash, raw) }
+	i := onceFor(route, c.IdempotencyKey, raw, c.Simulate+c.Strict)
+	i.Headers = func(hash string) []string { return c.differ(hash, raw) }
 	return i
 }
 
@@ -367,16 +367,16 @@ func onceFor(route, key string, body []byte, headers string) base.Idempotency {
 }
 
 // differ lists the headers that explain why a request with the same body has another hash.
-func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
+func (c CreateHeader) differ(hash string, raw []byte) (headers []string) {
 	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if bodyHash(raw, string(simulate)+strict) != hash {
 				continue
 			}
-			if string(simulate) != in.Simulate {
+			if string(simulate) != c.Simulate {
 				headers = append(headers, "Sandbox-Simulate")
 			}
-			if strict != in.Strict {
+			if strict != c.Strict {
 				headers = append(headers, "Sandbox-Strict")
 			}
 			return headers

@@ -43,11 +43,11 @@ const (
 )
 
 // number reads an own number in its plain form; false for a text that is none, or that is too long.
-func (a Amount) number() (string, bool) {
-	if !isNumber(string(a)) || len(a) > longestOwn {
+func (amo Amount) number() (string, bool) {
+	if !isNumber(string(amo)) || len(amo) > longestOwn {
 		return "", false
 	}
-	plain := string(wire.Shortest([]byte(a)))
+	plain := string(wire.Shortest([]byte(amo)))
 	return plain, len(plain) <= longestOwn
 }
 

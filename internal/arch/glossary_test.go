@@ -78,8 +78,8 @@ var avoided = []avoidance{
 	{row: "reconcile: asking a provider about one payment", name: regexp.MustCompile(`(?i)^reconcile`), own: []string{
 		"internal/pay/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness", "cmd/cascada"}},
 	{row: "desk: a provider account with its client; who writes letters; pages of the console", name: regexp.MustCompile(`^(?i:desks?)$|^desk[A-Z]|Desk`)},
-	{row: "take, told, said, heard, look, note, mine, met, given, company, room: the whole name of a function or a type", whole: true,
-		name: regexp.MustCompile(`(?i)^(take|told|said|heard|look|note|mine|met|given|company|room)$`)},
+	{row: "take, tell, told, say, said, hear, heard, look, note, mine, met, given, company, room: the whole name of a function or a type", whole: true,
+		name: regexp.MustCompile(`(?i)^(take|tell|told|say|said|hear|heard|look|note|mine|met|given|company|room)$`)},
 	{row: "left, kept, asked: the whole name of a function or a type", whole: true, name: regexp.MustCompile(`(?i)^(left|kept|asked)$`)},
 	{row: "circuit: an endpoint's", name: regexp.MustCompile(`(?i)^circuits?$`), where: []string{"internal/pay/webhooks", "internal/app/webhooks", "internal/store/webhooks"}},
 	{row: "account: a merchant's money", name: regexp.MustCompile(`(?i)account`), holds: "Balances"},

@@ -146,7 +146,7 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal, 
 		owner, bucket = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
 	}
 	s := g.limits.Limiter.Spend(owner, bucket, g.now())
-	tell(reply, s)
+	writeLimits(reply, s)
 	if !s.OK {
 		g.refusals.add(kind)
 		return limited("too many requests: wait as long as Retry-After says, and back off with jitter")
@@ -170,7 +170,7 @@ func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
 	}
 	s := g.limits.Limiter.Spend(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
 	if !s.OK {
-		tell(reply, s)
+		writeLimits(reply, s)
 		g.refusals.add(kind)
 		return limited("this payment is read too often: rely on webhooks, and poll no faster than every 5 seconds")
 	}
@@ -351,7 +351,7 @@ func (g *Gate) ofAddress(reply http.Header, kind, owner string, bucket limit.Buc
 	if s.OK {
 		return nil
 	}
-	tell(reply, s)
+	writeLimits(reply, s)
 	g.refusals.add(kind)
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
@@ -366,9 +366,9 @@ func (g *Gate) Address(r *http.Request) string {
 	return web.Subscriber(peer)
 }
 
-// tell writes a bucket's state. Header names keep their documented spelling, not that of net/http; case
+// writeLimits writes a bucket's state. Header names keep their documented spelling, not that of net/http; case
 // does not matter.
-func tell(reply http.Header, s limit.State) {
+func writeLimits(reply http.Header, s limit.State) {
 	v := []string{strconv.Itoa(s.Limit), strconv.Itoa(s.Left), wholeSeconds(s.Full)}
 	reply["RateLimit-Limit"], reply["RateLimit-Remaining"], reply["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	if !s.OK {

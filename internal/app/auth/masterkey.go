@@ -255,14 +255,14 @@ type column struct {
 // encryptedIn are the encrypted columns of a row.
 type encryptedIn []column
 
-func (s encryptedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
-	s = slices.DeleteFunc(s, func(c column) bool { return len(*c.of) == 0 })
-	texts := make([]text, 0, len(s))
-	for _, c := range s {
+func (e encryptedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
+	e = slices.DeleteFunc(e, func(c column) bool { return len(*c.of) == 0 })
+	texts := make([]text, 0, len(e))
+	for _, c := range e {
 		texts = append(texts, text{c.about, *c.of})
 	}
 	return do(texts, func(fresh [][]byte) error {
-		for i, c := range s {
+		for i, c := range e {
 			*c.of = fresh[i]
 		}
 		return write()

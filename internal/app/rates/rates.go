@@ -259,7 +259,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		if ctx.Err() == nil {
 			rs.Log.WarnContext(ctx, "the exchange rates could not be read; the present rates stay in use", "error", err)
 		}
-		return nil // it is due again in a minute
+		return nil // the feed is due again in a minute
 	}
 	ours := rs.currencies()
 	readings = slices.DeleteFunc(readings, func(r rates.Reading) bool { return !ours[r.Currency] })

@@ -43,7 +43,7 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
 	e := Explanation{Payment: p, Rail: ru.providers.Catalog.ByID[p.Way.RailID], Band: routing.Band(p.Price.Amount), Watched: ru.Operator == "", At: ru.Now()}
-	e.Retry = ru.providers.Routes(p).Tells(p, appaccounts.KeepsPage(ru.providers, p), ru.TimeOf(p.Scope))
+	e.Retry = ru.providers.Routes(p).Describe(p, appaccounts.KeepsPage(ru.providers, p), ru.TimeOf(p.Scope))
 	list, err := ru.providers.Accounts(ctx, false)
 	if err != nil {
 		return e, err

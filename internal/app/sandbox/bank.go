@@ -49,7 +49,7 @@ func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause
 	}
 	for _, plan := range Plans(p) {
 		if strconv.Itoa(plan.Count) == count {
-			next, _, err := sb.Tell(ctx, p, sandbox.Notification{
+			next, _, err := sb.Notify(ctx, p, sandbox.Notification{
 				Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
 				Installments: plan.Count, Total: plan.Total.Decimal(), Interest: string(plan.By),
 			}, Paid.unmoved(p), cause)
@@ -89,7 +89,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, simulated BankAction, 
 			return p, err
 		}
 		less := money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)
-		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
+		next, _, err := sb.Notify(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
 	if count != "" && plays[simulated] == Paid {
@@ -108,7 +108,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, simulated BankAction, 
 	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || simulated != BankLate {
 		return p, err
 	}
-	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
+	p, _, err = sb.Notify(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
 }
 
@@ -141,11 +141,11 @@ func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, simulated BankActio
 	if attempt, _ := p.Attempts.Current(); p.Script.Challenge == p.Reference(attempt.Order) {
 		n.Reason = string(decline.Abandoned)
 	}
-	next, _, err := sb.Tell(ctx, p, n, Expired.unmoved(p), cause)
+	next, _, err := sb.Notify(ctx, p, n, Expired.unmoved(p), cause)
 	if err != nil || simulated != BankLate {
 		return next, err
 	}
-	next, _, err = sb.Tell(ctx, next, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
+	next, _, err = sb.Notify(ctx, next, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return next, err
 }
 
@@ -180,12 +180,12 @@ func (sb *Sandbox) refuseCard(ctx context.Context, p pay.Payment, reason decline
 	if err := Failed.allows(p); err != nil {
 		return p, err
 	}
-	if p.Script.Challenge != "" { // it is answered
+	if p.Script.Challenge != "" { // the challenge is answered
 		var err error
 		if p, err = sb.challenge(ctx, p, ""); err != nil {
 			return p, err
 		}
 	}
-	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
+	next, _, err := sb.Notify(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
 	return next, err
 }

@@ -101,7 +101,7 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, simulated SimulatedA
 	default:
 		return p, nil, fmt.Errorf("simulate %q: no such action", simulated)
 	}
-	next, events, err = sb.Tell(ctx, p, n, simulated.unmoved(p), cause)
+	next, events, err = sb.Notify(ctx, p, n, simulated.unmoved(p), cause)
 	if err == nil && len(events) == 0 {
 		// The payment was changed between our read and the notice.
 		err = simulated.allows(next)
@@ -109,10 +109,10 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, simulated SimulatedA
 	return next, events, err
 }
 
-// Tell makes the simulated provider of a payment notify us. The notification is handled like a real
+// Notify makes the simulated provider of a payment notify us. The notification is handled like a real
 // one: it is signed, and read by the provider's own code. may can refuse it because of the
 // payment's present state; nil refuses nothing.
-func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+func (sb *Sandbox) Notify(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Attempts.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {

@@ -100,7 +100,7 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 	sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		w.subs.Forget(subscription)
-		return true // it closed meanwhile
+		return true // the circuit closed meanwhile
 	}
 	if err == nil {
 		next, ok := sub.Probe(w.TimeOf(sub.Scope))

@@ -119,8 +119,8 @@ func try(id string, at int64, o pay.Outcome, code string) []decline.Try {
 }
 
 // at is when PayU processed the transaction, in microseconds; 0 if it does not say so.
-func (t response) at() int64 {
-	ms, err := strconv.ParseInt(string(t.OperationDate), 10, 64)
+func (r response) at() int64 {
+	ms, err := strconv.ParseInt(string(r.OperationDate), 10, 64)
 	if err != nil || ms < 0 || ms > 1<<50 {
 		return 0
 	}

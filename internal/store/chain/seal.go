@@ -73,10 +73,10 @@ func SealedOf(id string) Sealed {
 }
 
 // Hash returns the hash of one row.
-func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
-	h.Row(t.Name)
-	for _, c := range t.order {
-		switch name := t.Columns[c].Name; t.Columns[c].Kind {
+func (se Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
+	h.Row(se.Name)
+	for _, c := range se.order {
+		switch name := se.Columns[c].Name; se.Columns[c].Kind {
 		case "TEXT":
 			h.Text(name, r.Of[c].Texts[at])
 		case "BIGINT":
@@ -189,7 +189,7 @@ const (
 type Sealer struct {
 	Key     []byte // seals rows; set before anything is written
 	b       *base.Base
-	alone   chan struct{}             // full while somebody seals; owns heights
+	alone   chan struct{}             // full while a goroutine seals; it owns heights
 	heights map[books.Purse]seal.Head // of the chains, as last seen
 	hashers sync.Pool                 // of *seal.Hasher
 	last    atomic.Int64              // time of this process's last block, in microseconds
@@ -222,7 +222,7 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	sealed := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
 	for _, m := range marks {
 		if err := m.Read(h, waiting); err != nil {
-			// The mark stays, so that Check can name it: somebody wanted it sealed.
+			// The mark stays, so that Check can name it: a commit, or an intruder, wrote it to be sealed.
 			s.b.Log.Error("rows that the service did not write wait to be sealed", "error", err)
 			continue
 		}

@@ -82,7 +82,7 @@ var answers = map[string]Answer{
 	"schema_version.*":   {Free, "the service and the check do not start with another version"},
 }
 
-// AnswerOf returns what finds a changed value of a column; false if nobody has said so.
+// AnswerOf returns what finds a changed value of a column; false if the table below has none.
 func AnswerOf(of, column string) (Answer, bool) {
 	for _, t := range []chain.Sealed{chain.SealedTransfers, chain.SealedAudit} {
 		if t.Name == of {

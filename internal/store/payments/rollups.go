@@ -207,8 +207,8 @@ func newAdded(next string) added {
 }
 
 // of returns the total of a class.
-func (s *added) of(class string) (*classTotal, error) {
-	if t, known := s.classes[class]; known {
+func (a *added) of(class string) (*classTotal, error) {
+	if t, known := a.classes[class]; known {
 		return t, nil
 	}
 	c, err := analytics.ParseClass(class)
@@ -216,13 +216,13 @@ func (s *added) of(class string) (*classTotal, error) {
 		return nil, err
 	}
 	t := &classTotal{Class: c}
-	s.classes[class] = t
+	a.classes[class] = t
 	return t, nil
 }
 
 // count adds one fact.
-func (s *added) count(f analytics.Fact) error {
-	t, err := s.of(string(f.AppendText(nil)))
+func (a *added) count(f analytics.Fact) error {
+	t, err := a.of(string(f.AppendText(nil)))
 	if err == nil {
 		t.Total = t.Plus(analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
 	}
@@ -230,9 +230,9 @@ func (s *added) count(f analytics.Fact) error {
 }
 
 // totals adds everything up along each dimension.
-func (s *added) totals() analytics.Totals {
+func (a *added) totals() analytics.Totals {
 	totals := analytics.Totals{}
-	for _, t := range s.classes {
+	for _, t := range a.classes {
 		if t.N > 0 {
 			totals.Add(t.Class, t.Total)
 		}
@@ -278,18 +278,18 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 }
 
 // addRows counts facts, except of payments that the recount counts. It returns the rows that it could read.
-func (s *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
+func (a *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
 	var facts []factLine
 	for _, row := range rows {
 		var err error
-		if facts, err = s.read(facts[:0], row.doc); err != nil {
+		if facts, err = a.read(facts[:0], row.doc); err != nil {
 			unread(row, err)
 			continue
 		}
 		read = append(read, row)
 		for _, f := range facts {
 			payment := f.of.Outcome != "" || f.of.Step == analytics.Bought
-			if id, _, _ := strings.Cut(f.id, "/"); payment && (id < s.next || s.known[id]) {
+			if id, _, _ := strings.Cut(f.id, "/"); payment && (id < a.next || a.known[id]) {
 				continue
 			}
 			f.of.Total = f.of.Plus(f.one)
@@ -306,7 +306,7 @@ type factLine struct {
 }
 
 // read appends the facts of a row.
-func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
+func (a *added) read(facts []factLine, doc string) ([]factLine, error) {
 	for line := range strings.SplitSeq(doc, "\n") {
 		id, rest, _ := strings.Cut(line, " ")
 		amount, rest, _ := strings.Cut(rest, " ")
@@ -319,7 +319,7 @@ func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
 		if f.one.Fees, err = strconv.ParseInt(fees, 10, 64); err != nil {
 			return nil, fmt.Errorf("fees of %q: %w", line, err)
 		}
-		if f.of, err = s.of(class); err != nil {
+		if f.of, err = a.of(class); err != nil {
 			return nil, err
 		}
 		facts = append(facts, f)

@@ -121,7 +121,7 @@ func read(key, value *yaml.Node, known []string) (s Setting, problem string) {
 	case yaml.MappingNode:
 		s.IsList = true
 		for i := 0; i+1 < len(value.Content); i += 2 {
-			s.Pairs = append(s.Pairs, [2]string{textOf(value.Content[i]), take(value.Content[i+1])})
+			s.Pairs = append(s.Pairs, [2]string{textOf(value.Content[i]), textOf(value.Content[i+1])})
 		}
 	default:
 		s.Word = textOf(value)
