@@ -13,7 +13,7 @@ import (
 // money. One that the payment won stays listed, with nothing taken.
 type DisputeEntry struct {
 	Claim   string      `json:"claim"`
-	Status  ClaimStatus `json:"status,omitempty"`  // of the claim
+	Status  ClaimStatus `json:"status"`            // of the claim
 	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units
 	USD     int64       `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
 	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
@@ -26,7 +26,7 @@ type DisputeEntry struct {
 
 // Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
 // about.
-func (t DisputeEntry) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
+func (en DisputeEntry) Disputed(p Price) money.Amount { return money.New(en.Local, p.Local.Currency) }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
@@ -144,7 +144,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		Account:  n.Account,
 		ID:       n.DisputeID,
 		Round:    o.round,
-		Instance: max(1, n.Instance),
+		Instance: n.Instance,
 		Stage:    n.Stage,
 		Minor:    n.Outcome.Local.Minor,
 		Currency: string(n.Outcome.Local.Currency),

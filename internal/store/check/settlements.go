@@ -55,7 +55,7 @@ WHERE t.id IS NULL OR s.id IS NULL OR t.merchant <> l.merchant OR t.live <> l.li
   OR t.claim <> l.claim OR t.amount_local <> l.amount_local OR t.currency_local <> l.currency_local`},
 	{"a settlement collects no payment before it is due", `
 SELECT l.id, 'in ' || l.settlement FROM settlement_lines AS l JOIN transfers AS t ON t.id = l.id JOIN settlements AS s ON s.id = l.settlement
-WHERE {part l.id} AND l.type = 'charge' AND t.settles_at > coalesce(CAST({json s.doc matured} AS BIGINT), t.settles_at)`},
+WHERE {part l.id} AND l.type = 'charge' AND t.settles_at > coalesce(CAST({json s.doc matured} AS BIGINT), 0)`},
 })
 
 func booked(account string) string {
