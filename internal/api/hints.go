@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/near"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/printable"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -72,9 +73,10 @@ const (
 	urlIssue = "returnUrl must be an absolute http or https URL, such as https://shop.example/thanks"
 	// returnIssue is urlIssue where a shop may have apps too.
 	returnIssue = urlIssue + ", or the address of an app whose scheme the shop registered, such as com.example.shop://thanks"
-	keyIssue    = "Idempotency-Key must have 1 to 255 printable characters: send a UUID, for one"
 	emailIssue  = " must be an e-mail address, such as ana@example.com"
 )
+
+var keyIssue = fmt.Sprintf("Idempotency-Key must have 1 to %d printable characters: send a UUID, for one", pay.MaxIdempotencyKey)
 
 // send says which credentials an endpoint wants, and what was sent instead.
 func send(header http.Header) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -72,7 +73,7 @@ func keyOf(header http.Header) error {
 
 // checkKey checks the value of that header, for every request that takes one.
 func checkKey(key string) []error {
-	if len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+	if len(key) <= pay.MaxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return nil
 	}
 	return []error{wire.Coded(problem.InvalidRequest, keyHeader, keyIssue)}
@@ -132,27 +133,27 @@ type StrictHeader struct {
 }
 
 // Resolve checks the header.
-func (in *StrictHeader) Resolve(huma.Context) []error {
-	if in.Strict == "" || in.Strict == "true" || in.Strict == "false" {
+func (s *StrictHeader) Resolve(huma.Context) []error {
+	if s.Strict == "" || s.Strict == "true" || s.Strict == "false" {
 		return nil
 	}
 	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
 // strict is the header's value, nil if absent.
-func (in StrictHeader) strict() *bool {
-	if in.Strict == "" {
+func (s StrictHeader) strict() *bool {
+	if s.Strict == "" {
 		return nil
 	}
-	strict := in.Strict == "true"
+	strict := s.Strict == "true"
 	return &strict
 }
 
 // sandboxOnly refuses the header in production.
 //
 // Errors: production_key_refused.
-func (in StrictHeader) sandboxOnly(call Call) error {
-	if call.Live && in.Strict != "" {
+func (s StrictHeader) sandboxOnly(call Call) error {
+	if call.Live && s.Strict != "" {
 		return message.FieldRefusal(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil
