@@ -73,7 +73,7 @@ func (r Receiver) Read(header http.Header, body []byte) (Event, error) {
 // After any answer but 204 the service tries again. Its Delivery.LastResponseSnippet
 // shows why a delivery was refused, but never the error of take. The service waits
 // for 10 seconds: if the work takes longer, let take store the event, and do it later.
-func (r Receiver) Handle(take func(context.Context, Event) error) http.Handler {
+func (r Receiver) Handle(apply func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEvent))
 		if err != nil {
@@ -93,7 +93,7 @@ func (r Receiver) Handle(take func(context.Context, Event) error) http.Handler {
 			http.Error(w, err.Error(), status)
 			return
 		}
-		if take(request.Context(), e) != nil {
+		if apply(request.Context(), e) != nil {
 			http.Error(w, "the event was not taken", http.StatusInternalServerError)
 			return
 		}

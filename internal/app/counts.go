@@ -29,20 +29,20 @@ func newCounts() *counts {
 }
 
 // passed counts the results in a change.
-func (t *counts) passed(c *pay.Change) {
+func (co *counts) passed(c *pay.Change) {
 	if len(c.Payments) == 0 && len(c.Deliveries) == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	co.mu.Lock()
+	defer co.mu.Unlock()
 	for i := range c.Payments {
 		if p := &c.Payments[i]; p.Status != p.Stored {
-			t.payments[PaymentCount{p.Way.RailID, merchants.EnvironmentOf(p.Live), p.Status}]++
+			co.payments[PaymentCount{p.Way.RailID, merchants.EnvironmentOf(p.Live), p.Status}]++
 		}
 	}
 	for i := range c.Deliveries {
 		if d := &c.Deliveries[i]; d.Status == webhooks.DeadLetter && d.Stored != webhooks.DeadLetter {
-			t.dead[merchants.EnvironmentOf(d.Live)]++
+			co.dead[merchants.EnvironmentOf(d.Live)]++
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // A newcomer can remember only so much: the files of a package, and the methods of a type.
@@ -24,7 +25,10 @@ func receiver(f *ast.FuncDecl) string {
 	if pointer, ok := of.(*ast.StarExpr); ok {
 		of = pointer.X
 	}
-	if generic, ok := of.(*ast.IndexExpr); ok {
+	switch generic := of.(type) {
+	case *ast.IndexExpr:
+		of = generic.X
+	case *ast.IndexListExpr:
 		of = generic.X
 	}
 	name, ok := of.(*ast.Ident)
@@ -79,23 +83,46 @@ func TestPackagesAndTypesStaySmall(t *testing.T) {
 	check("exported methods", methods, methodLimit)
 }
 
-// A type has one name for its receiver, so that a reader knows what a short name stands for.
+// A type has one name for its receiver, made of letters of the type's name, so that a reader knows what a short name stands for.
+// Tests, what they stand on and generated code are free to choose the letters.
 func TestReceiversHaveOneName(t *testing.T) {
 	first := map[string]string{} // receivers by type
+	free := []string{"internal/view", "internal/e2e", "client"}
 	for _, s := range sources(t, true) {
 		for _, d := range s.file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || len(f.Recv.List[0].Names) == 0 {
+			if !ok || f.Recv == nil || len(f.Recv.List[0].Names) == 0 || f.Recv.List[0].Names[0].Name == "_" {
 				continue
 			}
 			name, of := f.Recv.List[0].Names[0].Name, s.dir+"."+s.file.Name.Name+"."+receiver(f)
 			if before, known := first[of]; !known {
 				first[of] = name
-			} else if name != before && name != "_" {
+			} else if name != before {
 				t.Errorf("%s: the receiver of %s is %s here and %s elsewhere", s.at(f), of, name, before)
+			}
+			if !strings.HasSuffix(s.path, "_test.go") && !below(s.dir, free) && !isShort(name, receiver(f)) {
+				t.Errorf("%s: the receiver of %s is %s: want letters of its name, in their order, from the beginning of a word", s.at(f), of, name)
 			}
 		}
 	}
+}
+
+// isShort reports whether short has letters of a name in their order, and begins as one of its words does.
+func isShort(short, name string) bool {
+	rest := strings.ToLower(name)
+	for _, letter := range strings.ToLower(short) {
+		_, after, found := strings.Cut(rest, string(letter))
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	for at, letter := range name {
+		if (at == 0 || unicode.IsUpper(letter)) && strings.EqualFold(string(letter), short[:1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // A name does not repeat that of its package, which its readers see before it: payments.New, claims.Table.

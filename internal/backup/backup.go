@@ -80,14 +80,14 @@ func Encrypt(ctx context.Context, in io.Reader, path string, to []age.Recipient)
 			_, err := io.Copy(out, in)
 			return err
 		}
-		sealed, err := age.Encrypt(out, to...)
+		encrypted, err := age.Encrypt(out, to...)
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(sealed, in); err != nil {
+		if _, err := io.Copy(encrypted, in); err != nil {
 			return err
 		}
-		return sealed.Close()
+		return encrypted.Close()
 	})
 }
 

@@ -228,7 +228,7 @@ func load(ctx context.Context, c Config, shops []*shop, s *sink) (*measured, err
 	if c.Progress != nil {
 		p := &progress{began: began, sink: s}
 		m.progress = p
-		defer p.tell(c)()
+		defer p.print(c)()
 	}
 	var working sync.WaitGroup
 	for i := range c.Connections {

@@ -53,8 +53,8 @@ func (p *progress) failed() {
 	p.errors++
 }
 
-// tell reports progress until stop is called; stop waits for its end.
-func (p *progress) tell(c Config) (stop func()) {
+// print reports progress until stop is called; stop waits for its end.
+func (p *progress) print(c Config) (stop func()) {
 	over := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() {

@@ -161,31 +161,31 @@ func header(line []byte, name string) ([]byte, bool) {
 }
 
 // readBody shows the body where it lies in the reader's buffer.
-func (p *reply) readBody(r *bufio.Reader, length int) error {
+func (re *reply) readBody(r *bufio.Reader, length int) error {
 	shown, err := r.Peek(min(length, r.Size()))
 	if err != nil {
 		return err
 	}
-	p.body = shown
-	p.size += length
+	re.body = shown
+	re.size += length
 	if length <= r.Size() {
 		_, err = r.Discard(length) // leaves the bytes where they are
 		return err
 	}
-	p.body = bytes.Clone(shown)
+	re.body = bytes.Clone(shown)
 	_, err = r.Discard(length)
 	return err
 }
 
 // readChunks gathers the body in scratch, up to its capacity.
-func (p *reply) readChunks(r *bufio.Reader, scratch []byte) error {
-	p.body = scratch[:0]
+func (re *reply) readChunks(r *bufio.Reader, scratch []byte) error {
+	re.body = scratch[:0]
 	for total := 0; ; {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
 			return err
 		}
-		p.size += len(line)
+		re.size += len(line)
 		digits, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(";"))
 		length, err := strconv.ParseUint(string(digits), 16, 31)
 		if total += int(length); err != nil || total > maxBody {
@@ -194,19 +194,19 @@ func (p *reply) readChunks(r *bufio.Reader, scratch []byte) error {
 		if length == 0 {
 			// We send no TE header, so there are no trailers.
 			end, err := r.ReadSlice('\n')
-			p.size += len(end)
+			re.size += len(end)
 			return err
 		}
-		n := min(int(length), cap(p.body)-len(p.body))
-		kept := p.body[len(p.body) : len(p.body)+n]
+		n := min(int(length), cap(re.body)-len(re.body))
+		kept := re.body[len(re.body) : len(re.body)+n]
 		if _, err := io.ReadFull(r, kept); err != nil {
 			return err
 		}
-		p.body = p.body[:len(p.body)+n]
+		re.body = re.body[:len(re.body)+n]
 		if _, err := r.Discard(int(length) - n + len("\r\n")); err != nil {
 			return err
 		}
-		p.size += int(length) + len("\r\n")
+		re.size += int(length) + len("\r\n")
 	}
 }
 

@@ -21,10 +21,10 @@ type AccountFlags struct {
 }
 
 // Over returns the use cases over an existing database, with the clients of its provider accounts.
-func (d AccountFlags) Over(ctx context.Context, log *slog.Logger, adapters Registry) (*app.App, error) {
-	c := d.OperatorConfig(log)
-	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
-	return d.OpenAs(ctx, c)
+func (a AccountFlags) Over(ctx context.Context, log *slog.Logger, adapters Registry) (*app.App, error) {
+	c := a.OperatorConfig(log)
+	c.PublicURL, c.Adapters = strings.TrimSuffix(string(a.PublicURL), "/"), adapters
+	return a.OpenAs(ctx, c)
 }
 
 // PublicURL is the URL that the service's links begin with.

@@ -16,8 +16,8 @@ import (
 type AtMost int
 
 // Validate is called by kong.
-func (n AtMost) Validate() error {
-	if n < 1 {
+func (a AtMost) Validate() error {
+	if a < 1 {
 		return errors.New("want at least 1")
 	}
 	return nil

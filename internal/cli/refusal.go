@@ -15,5 +15,5 @@ type shown struct {
 	text string
 }
 
-func (e *shown) Error() string { return e.text }
-func (e *shown) Unwrap() error { return e.error }
+func (s *shown) Error() string { return s.text }
+func (s *shown) Unwrap() error { return s.error }

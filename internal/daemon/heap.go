@@ -38,7 +38,7 @@ func paceHeap(budget, most int64, log *slog.Logger) {
 	}
 	runtime.GC() // what growHeap made room for is free
 	debug.SetMemoryLimit(min(budget, most))
-	taken := []runtimemetrics.Sample{
+	samples := []runtimemetrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/memory/classes/total:bytes"},
 		{Name: "/memory/classes/heap/released:bytes"},
@@ -47,9 +47,9 @@ func paceHeap(budget, most int64, log *slog.Logger) {
 	}
 	var collected func(struct{})
 	collected = func(struct{}) {
-		runtimemetrics.Read(taken)
-		besides := taken[1].Value.Uint64() - taken[2].Value.Uint64() - taken[3].Value.Uint64() - taken[4].Value.Uint64()
-		debug.SetMemoryLimit(min(max(budget, needed(taken[0].Value.Uint64(), besides)), most))
+		runtimemetrics.Read(samples)
+		besides := samples[1].Value.Uint64() - samples[2].Value.Uint64() - samples[3].Value.Uint64() - samples[4].Value.Uint64()
+		debug.SetMemoryLimit(min(max(budget, needed(samples[0].Value.Uint64(), besides)), most))
 		runtime.AddCleanup(new([64]byte), collected, struct{}{})
 	}
 	collected(struct{}{})

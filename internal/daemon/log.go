@@ -12,7 +12,7 @@ import (
 type ofRequests struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (h ofRequests) Handle(ctx context.Context, line slog.Record) error {
+func (o ofRequests) Handle(ctx context.Context, line slog.Record) error {
 	if id := web.RequestID(ctx); id != "" {
 		line.AddAttrs(slog.String("request", id))
 		if theirs := web.CallerID(ctx); theirs != "" {
@@ -22,13 +22,13 @@ func (h ofRequests) Handle(ctx context.Context, line slog.Record) error {
 	if id := trace.ID(ctx); id != "" {
 		line.AddAttrs(slog.String("trace_id", id))
 	}
-	return h.Handler.Handle(ctx, line)
+	return o.Handler.Handle(ctx, line)
 }
 
 // WithAttrs implements slog.Handler.
-func (h ofRequests) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return ofRequests{h.Handler.WithAttrs(attrs)}
+func (o ofRequests) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return ofRequests{o.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup implements slog.Handler.
-func (h ofRequests) WithGroup(name string) slog.Handler { return ofRequests{h.Handler.WithGroup(name)} }
+func (o ofRequests) WithGroup(name string) slog.Handler { return ofRequests{o.Handler.WithGroup(name)} }

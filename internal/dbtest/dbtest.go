@@ -233,13 +233,13 @@ type instance struct {
 	keeper    *keeper // nil without Keep
 }
 
-func (s *instance) dsn(database string) string {
-	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", database, s.dir)
+func (i *instance) dsn(database string) string {
+	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", database, i.dir)
 }
 
 // exec runs a statement that creates or drops a database.
-func (s *instance) exec(ctx context.Context, statement string) error {
-	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+func (i *instance) exec(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, i.dsn("postgres"))
 	if err != nil {
 		return err
 	}
@@ -250,71 +250,71 @@ func (s *instance) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
-func (s *instance) start() (err error) {
-	if err := s.makeDir(memory()); err != nil {
+func (i *instance) start() (err error) {
+	if err := i.makeDir(memory()); err != nil {
 		return err
 	}
 	// The databases use a language's collation, as most real ones do: nothing may depend on
 	// it.
-	err = s.do("initdb", "-D", s.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
+	err = i.do("initdb", "-D", i.data(), "-U", "app", "-A", "trust", "--no-sync", "--no-instructions", "-E", "UTF8",
 		"--locale=C", "--locale-provider=icu", "--icu-locale=en-US")
 	if err != nil {
 		return err
 	}
 	// Nobody follows this server (Pair has a standby). A test runs most statements once or twice on a connection: it is
 	// cheaper to plan them once.
-	return s.serve("-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "plan_cache_mode=force_generic_plan")
+	return i.serve("-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "plan_cache_mode=force_generic_plan")
 }
 
 // makeDir makes the server's directory.
-func (s *instance) makeDir(in string) (err error) {
-	if s.bin, err = binaries(); err != nil {
+func (i *instance) makeDir(in string) (err error) {
+	if i.bin, err = binaries(); err != nil {
 		return err
 	}
 	// Not t.TempDir: only root may read its parent, and a socket's path is limited to 107
 	// bytes.
-	if s.dir, err = os.MkdirTemp(in, "cascada-pg"); err != nil {
+	if i.dir, err = os.MkdirTemp(in, "cascada-pg"); err != nil {
 		return err
 	}
-	s.attr, err = s.unprivileged()
+	i.attr, err = i.unprivileged()
 	return err
 }
 
-func (s *instance) data() string { return filepath.Join(s.dir, "data") }
+func (i *instance) data() string { return filepath.Join(i.dir, "data") }
 
 // command returns a command that runs a program of PostgreSQL.
-func (s *instance) command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, name), args...)
-	c.Dir, c.SysProcAttr = s.dir, s.attr
+func (i *instance) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(i.bin, name), args...)
+	c.Dir, c.SysProcAttr = i.dir, i.attr
 	c.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
 	return c
 }
 
 // do runs a program of PostgreSQL.
-func (s *instance) do(name string, args ...string) error {
-	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+func (i *instance) do(name string, args ...string) error {
+	if out, err := i.command(name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
 	return nil
 }
 
 // serve starts the server on its data.
-func (s *instance) serve(settings ...string) error {
-	log, err := os.Create(filepath.Join(s.dir, "log"))
+func (i *instance) serve(settings ...string) error {
+	log, err := os.Create(filepath.Join(i.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.process = s.command("postgres", append([]string{
-		"-D", s.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + s.dir,
+	i.process = i.command("postgres", append([]string{
+		"-D", i.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + i.dir,
 		"-c", "fsync=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_wal_size=128MB",
 	}, settings...)...)
-	s.process.Stdout, s.process.Stderr = log, log
-	if err := launch(s.process); err != nil {
+	i.process.Stdout, i.process.Stderr = log, log
+	if err := launch(i.process); err != nil {
 		return err
 	}
-	return s.awaitReady()
+	return i.awaitReady()
 }
 
 // launch starts a program that dies with the test process.
@@ -329,11 +329,11 @@ func launch(program *exec.Cmd) error {
 	return <-started
 }
 
-func (s *instance) awaitReady() error {
+func (i *instance) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for {
-		conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+		conn, err := pgx.Connect(ctx, i.dsn("postgres"))
 		if err == nil {
 			return conn.Close(ctx)
 		}
@@ -346,7 +346,7 @@ func (s *instance) awaitReady() error {
 
 // unprivileged makes root run the server as the user postgres, because PostgreSQL refuses
 // root.
-func (s *instance) unprivileged() (*syscall.SysProcAttr, error) {
+func (i *instance) unprivileged() (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Geteuid() != 0 {
 		return attr, nil
@@ -364,16 +364,16 @@ func (s *instance) unprivileged() (*syscall.SysProcAttr, error) {
 		return nil, err
 	}
 	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return attr, os.Chown(s.dir, uid, gid)
+	return attr, os.Chown(i.dir, uid, gid)
 }
 
-func (s *instance) stop() {
-	if s.process != nil && s.process.Process != nil {
-		_ = s.process.Process.Signal(syscall.SIGQUIT)
-		_ = s.process.Wait()
+func (i *instance) stop() {
+	if i.process != nil && i.process.Process != nil {
+		_ = i.process.Process.Signal(syscall.SIGQUIT)
+		_ = i.process.Wait()
 	}
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
+	if i.dir != "" {
+		_ = os.RemoveAll(i.dir)
 	}
 }
 

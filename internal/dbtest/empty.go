@@ -35,8 +35,8 @@ const schemaChanged = `EXISTS (SELECT FROM dbtest.changes)
 // function returns false if the database is not as it was; otherwise all tables have the rows that they have
 // now. Its session leaves out triggers and foreign keys. The function does not set that itself: PostgreSQL would plan it
 // anew at each call.
-func (s *instance) keep(ctx context.Context, database string) (err error) {
-	conn, err := pgx.Connect(ctx, s.dsn(database))
+func (i *instance) keep(ctx context.Context, database string) (err error) {
+	conn, err := pgx.Connect(ctx, i.dsn(database))
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,6 @@ func (s *instance) keep(ctx context.Context, database string) (err error) {
 	if err != nil {
 		return err
 	}
-	s.keeper, err = newKeeper(s)
+	i.keeper, err = newKeeper(i)
 	return err
 }

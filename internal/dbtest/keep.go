@@ -156,32 +156,32 @@ const lockTimeout = "55P03"
 
 // empty empties the database, and reports whether it is as it was. A lock that a test left, or a test that ended all
 // sessions, is not an error.
-func (d *spare) empty(ctx context.Context) (same bool, err error) {
-	err = d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same)
-	if e, answered := errors.AsType[*pgconn.PgError](err); d.admin.IsClosed() || answered && e.Code == lockTimeout {
+func (sp *spare) empty(ctx context.Context) (same bool, err error) {
+	err = sp.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same)
+	if e, answered := errors.AsType[*pgconn.PgError](err); sp.admin.IsClosed() || answered && e.Code == lockTimeout {
 		return false, nil
 	}
 	return same, err
 }
 
 // quiet refuses new clients, waits for the end of all clients, and reports whether they have ended.
-func (d *spare) quiet() bool {
+func (sp *spare) quiet() bool {
 	late := false
 	timer := time.AfterFunc(keepGrace, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
 		late = true
-		d.ended.Broadcast()
+		sp.ended.Broadcast()
 	})
 	defer timer.Stop()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_ = d.listener.Close() // a local socket
-	d.listener = nil
-	for d.clients > 0 && !late {
-		d.ended.Wait()
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	_ = sp.listener.Close() // a local socket
+	sp.listener = nil
+	for sp.clients > 0 && !late {
+		sp.ended.Wait()
 	}
-	return d.clients == 0
+	return sp.clients == 0
 }
 
 // cancelRequest is what a first message has in place of a version if it asks to cancel another session's
@@ -256,55 +256,55 @@ func parameters(hello []byte) string {
 
 // open returns the first session at rest with the client's parameters, or a new one. A session may serve a reader after a
 // committer: PostgreSQL keeps the plans that it made with the settings of the one that asked first.
-func (d *spare) open(server *instance, hello []byte, by net.Listener) (*session, error) {
+func (sp *spare) open(server *instance, hello []byte, by net.Listener) (*session, error) {
 	as := parameters(hello)
-	d.mu.Lock()
-	if d.listener != by {
-		d.mu.Unlock()
+	sp.mu.Lock()
+	if sp.listener != by {
+		sp.mu.Unlock()
 		return nil, errEnded
 	}
-	d.clients++
-	for _, s := range d.sessions {
+	sp.clients++
+	for _, s := range sp.sessions {
 		if s.resting && s.parameters == as && !s.ended() {
 			s.resting = false
-			d.mu.Unlock()
+			sp.mu.Unlock()
 			return s, nil
 		}
 	}
-	d.mu.Unlock()
+	sp.mu.Unlock()
 	s, err := dialSession(server, hello)
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
 	if err != nil {
-		d.clients--
-		d.ended.Broadcast()
+		sp.clients--
+		sp.ended.Broadcast()
 		return nil, err
 	}
-	d.sessions = append(d.sessions, s)
+	sp.sessions = append(sp.sessions, s)
 	go func() {
 		s.read()
-		d.forget(s)
+		sp.forget(s)
 	}()
 	return s, nil
 }
 
 // done ends a client's use of a session. It rests, or ends when PostgreSQL has done what the client sent: until then
 // the database is not emptied.
-func (d *spare) done(s *session, rest bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if rest = rest && d.resting() < restLimit; !rest {
-		d.mu.Unlock()
+func (sp *spare) done(s *session, rest bool) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if rest = rest && sp.resting() < restLimit; !rest {
+		sp.mu.Unlock()
 		s.end()
-		d.mu.Lock()
+		sp.mu.Lock()
 	}
 	s.resting = rest
-	d.clients--
-	d.ended.Broadcast()
+	sp.clients--
+	sp.ended.Broadcast()
 }
 
-func (d *spare) resting() (n int) {
-	for _, s := range d.sessions {
+func (sp *spare) resting() (n int) {
+	for _, s := range sp.sessions {
 		if s.resting {
 			n++
 		}
@@ -313,10 +313,10 @@ func (d *spare) resting() (n int) {
 }
 
 // forget removes a session that has ended.
-func (d *spare) forget(s *session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })
+func (sp *spare) forget(s *session) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.sessions = slices.DeleteFunc(sp.sessions, func(other *session) bool { return other == s })
 }
 
 var errEnded = errors.New("the client's test has ended")

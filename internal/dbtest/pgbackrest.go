@@ -36,9 +36,9 @@ func PgBackRest(t testing.TB) *Repository {
 }
 
 // keep writes the settings for a server.
-func (r *Repository) keep(s *Server) {
-	r.Server = s
-	s.must(os.WriteFile(r.config(), fmt.Appendf(nil, `[global]
+func (re *Repository) keep(s *Server) {
+	re.Server = s
+	s.must(os.WriteFile(re.config(), fmt.Appendf(nil, `[global]
 repo1-path=%[1]s/repo
 repo1-cipher-type=aes-256-cbc
 repo1-cipher-pass=only-for-this-drill
@@ -52,39 +52,39 @@ log-level-file=off
 pg1-path=%[2]s
 pg1-socket-path=%[3]s
 pg1-user=app
-`, r.dir, s.data(), s.dir), 0o644))
+`, re.dir, s.data(), s.dir), 0o644))
 }
 
-func (r *Repository) config() string { return filepath.Join(r.dir, "pgbackrest.conf") }
+func (re *Repository) config() string { return filepath.Join(re.dir, "pgbackrest.conf") }
 
 // serve starts the server, with archiving.
-func (r *Repository) serve() {
-	r.t.Helper()
-	r.must(r.Server.serve("-c", "archive_mode=on", "-c", "archive_command=pgbackrest --config="+r.config()+" --stanza=cascada archive-push %p"))
+func (re *Repository) serve() {
+	re.t.Helper()
+	re.must(re.Server.serve("-c", "archive_mode=on", "-c", "archive_command=pgbackrest --config="+re.config()+" --stanza=cascada archive-push %p"))
 }
 
 // Do runs a pgBackRest command, as the server's user.
-func (r *Repository) Do(args ...string) {
-	r.t.Helper()
-	c := exec.Command("pgbackrest", append([]string{"--config=" + r.config(), "--stanza=cascada"}, args...)...)
-	c.Dir, c.SysProcAttr, c.Env = r.dir, r.attr, []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
+func (re *Repository) Do(args ...string) {
+	re.t.Helper()
+	c := exec.Command("pgbackrest", append([]string{"--config=" + re.config(), "--stanza=cascada"}, args...)...)
+	c.Dir, c.SysProcAttr, c.Env = re.dir, re.attr, []string{"LC_ALL=C", "PATH=/usr/bin:/bin", "TZ=UTC"}
 	if out, err := c.CombinedOutput(); err != nil {
-		r.t.Fatalf("pgbackrest %v: %v: %s", args, err, out)
+		re.t.Fatalf("pgbackrest %v: %v: %s", args, err, out)
 	}
 }
 
 // Restore replaces the old server, which is lost, by a new one in its state at a moment. The
 // repository continues with the new one.
-func (r *Repository) Restore(to time.Time) {
-	r.t.Helper()
-	next := &Server{t: r.t}
+func (re *Repository) Restore(to time.Time) {
+	re.t.Helper()
+	next := &Server{t: re.t}
 	next.must(next.makeDir(memory()))
 	next.stopAtEnd()
-	r.keep(next)
-	r.mkdir(next.data())
-	r.Do("restore", "--type=time", "--target="+to.UTC().Format("2006-01-02 15:04:05.999999+00"), "--target-action=promote")
-	r.serve()
-	for r.query("SELECT pg_is_in_recovery()") {
+	re.keep(next)
+	re.mkdir(next.data())
+	re.Do("restore", "--type=time", "--target="+to.UTC().Format("2006-01-02 15:04:05.999999+00"), "--target-action=promote")
+	re.serve()
+	for re.query("SELECT pg_is_in_recovery()") {
 		time.Sleep(10 * time.Millisecond)
 	}
 }

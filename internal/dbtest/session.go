@@ -48,9 +48,9 @@ type refusal []byte
 func (r refusal) Error() string { return fmt.Sprintf("PostgreSQL refuses a session: %q", []byte(r)) }
 
 // ended reports whether the session has ended.
-func (s *session) ended() bool {
+func (se *session) ended() bool {
 	select {
-	case <-s.over:
+	case <-se.over:
 		return true
 	default:
 		return false
@@ -58,9 +58,9 @@ func (s *session) ended() bool {
 }
 
 // end ends the session. First PostgreSQL does what it was sent.
-func (s *session) end() {
-	_ = s.conn.CloseWrite() // if it fails, the session has ended
-	<-s.over
+func (se *session) end() {
+	_ = se.conn.CloseWrite() // if it fails, the session has ended
+	<-se.over
 }
 
 // dialSession opens a session.
@@ -119,28 +119,28 @@ const restGrace = 5 * time.Second
 
 // carry carries a client's messages to the server until the client ends, and reports whether the session is
 // at rest for the next one.
-func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
-	s.mu.Lock()
-	s.client = bufio.NewWriterSize(client, 1<<14)
-	_, _ = s.client.Write(s.reply)
-	_ = s.client.Flush() // if it fails, the client has gone, and reading from it ends
-	s.mu.Unlock()
+func (se *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
+	se.mu.Lock()
+	se.client = bufio.NewWriterSize(client, 1<<14)
+	_, _ = se.client.Write(se.reply)
+	_ = se.client.Flush() // if it fails, the client has gone, and reading from it ends
+	se.mu.Unlock()
 	gone := make(chan struct{})
 	defer close(gone)
 	go func() {
 		select {
-		case <-s.over:
+		case <-se.over:
 			_ = client.Close()
 		case <-gone:
 		}
 	}()
-	out := bufio.NewWriterSize(s.conn, 1<<14)
+	out := bufio.NewWriterSize(se.conn, 1<<14)
 	for {
 		kind, message, err := readMessage(in)
 		if err != nil || kind == 'X' {
 			break
 		}
-		if _, err := out.Write(s.rewrite(kind, message)); err != nil {
+		if _, err := out.Write(se.rewrite(kind, message)); err != nil {
 			break
 		}
 		if in.Buffered() == 0 && out.Flush() != nil {
@@ -148,22 +148,22 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 		}
 	}
 	_ = out.Flush() // if it fails, the session has ended
-	return s.rest()
+	return se.rest()
 }
 
 // rewrite records a client's message, and returns what is sent in its place.
-func (s *session) rewrite(kind byte, message []byte) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.writing {
-		s.sent, s.writing = append(s.sent, &batch{prepares: map[string]string{}}), true
+func (se *session) rewrite(kind byte, message []byte) []byte {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if !se.writing {
+		se.sent, se.writing = append(se.sent, &batch{prepares: map[string]string{}}), true
 	}
-	b := s.sent[len(s.sent)-1]
-	s.spoiled = s.spoiled || (kind == 'P' || kind == 'Q') && hidden.Match(message)
+	b := se.sent[len(se.sent)-1]
+	se.spoiled = se.spoiled || (kind == 'P' || kind == 'Q') && hidden.Match(message)
 	switch kind {
 	case 'P':
 		if name := texts(message[5:])[0]; name != "" {
-			if s.prepared[name] == string(message) {
+			if se.prepared[name] == string(message) {
 				b.closes = append(b.closes, true)
 				return closeNothing
 			}
@@ -172,10 +172,10 @@ func (s *session) rewrite(kind byte, message []byte) []byte {
 	case 'C':
 		b.closes = append(b.closes, false)
 		if message[5] == 'S' {
-			s.remove(b, string(message[6:len(message)-1]))
+			se.remove(b, string(message[6:len(message)-1]))
 		}
 	case 'Q', 'S', 'F':
-		s.writing = false
+		se.writing = false
 	}
 	return message
 }
@@ -184,102 +184,102 @@ func (s *session) rewrite(kind byte, message []byte) []byte {
 var hidden = regexp.MustCompile(`(?i)\b(PREPARE|DEALLOCATE|DISCARD)\b`)
 
 // remove notes that a batch removes a statement.
-func (s *session) remove(b *batch, name string) {
+func (se *session) remove(b *batch, name string) {
 	b.removes = true
-	delete(s.prepared, name)
-	for _, sent := range s.sent {
+	delete(se.prepared, name)
+	for _, sent := range se.sent {
 		delete(sent.prepares, name)
 	}
 }
 
 // rest resets what the client set, if the client ended between two transactions.
-func (s *session) rest() bool {
-	s.mu.Lock()
-	s.client = nil
-	if !s.idle || s.spoiled || len(s.sent) > 0 {
-		s.mu.Unlock()
+func (se *session) rest() bool {
+	se.mu.Lock()
+	se.client = nil
+	if !se.idle || se.spoiled || len(se.sent) > 0 {
+		se.mu.Unlock()
 		return false
 	}
-	s.sent, s.rested = append(s.sent, &batch{}), make(chan struct{})
-	rested := s.rested
-	s.mu.Unlock()
+	se.sent, se.rested = append(se.sent, &batch{}), make(chan struct{})
+	rested := se.rested
+	se.mu.Unlock()
 	message := append([]byte("Q\x00\x00\x00\x00"+reset), 0)
 	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-1))
-	if _, err := s.conn.Write(message); err != nil {
+	if _, err := se.conn.Write(message); err != nil {
 		return false
 	}
 	late := time.NewTimer(restGrace)
 	defer late.Stop()
 	select {
 	case <-rested:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return !s.spoiled
-	case <-s.over:
+		se.mu.Lock()
+		defer se.mu.Unlock()
+		return !se.spoiled
+	case <-se.over:
 	case <-late.C:
 	}
 	return false
 }
 
 // read carries the server's messages to the client of the moment until the session ends.
-func (s *session) read() {
-	defer close(s.over)
-	defer s.conn.Close()
+func (se *session) read() {
+	defer close(se.over)
+	defer se.conn.Close()
 	for {
-		kind, message, err := readMessage(s.in)
+		kind, message, err := readMessage(se.in)
 		if err != nil {
 			return
 		}
-		s.observe(kind, message)
+		se.observe(kind, message)
 	}
 }
 
-func (s *session) observe(kind byte, message []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (se *session) observe(kind byte, message []byte) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
 	switch kind {
 	case '3':
-		if len(s.sent) > 0 && len(s.sent[0].closes) > 0 {
-			if s.sent[0].closes[0] {
+		if len(se.sent) > 0 && len(se.sent[0].closes) > 0 {
+			if se.sent[0].closes[0] {
 				message = parsed
 			}
-			s.sent[0].closes = s.sent[0].closes[1:]
+			se.sent[0].closes = se.sent[0].closes[1:]
 		}
 	case 'E':
-		if len(s.sent) > 0 {
-			s.sent[0].failed = true
+		if len(se.sent) > 0 {
+			se.sent[0].failed = true
 		}
 	case 'Z':
-		s.ready(message[5] == 'I')
+		se.ready(message[5] == 'I')
 	}
-	if s.client == nil {
+	if se.client == nil {
 		return
 	}
-	_, _ = s.client.Write(message)
-	if s.in.Buffered() == 0 {
-		_ = s.client.Flush() // if it fails, the client has gone
+	_, _ = se.client.Write(message)
+	if se.in.Buffered() == 0 {
+		_ = se.client.Flush() // if it fails, the client has gone
 	}
 }
 
 // ready ends the batch that the server has answered.
-func (s *session) ready(idle bool) {
-	s.idle = idle
-	if len(s.sent) == 0 {
-		s.spoiled = true
+func (se *session) ready(idle bool) {
+	se.idle = idle
+	if len(se.sent) == 0 {
+		se.spoiled = true
 		return
 	}
-	b := s.sent[0]
-	s.sent = s.sent[1:]
+	b := se.sent[0]
+	se.sent = se.sent[1:]
 	switch {
 	case !b.failed:
 		for name, message := range b.prepares {
-			s.prepared[name] = message
+			se.prepared[name] = message
 		}
 	case len(b.prepares) > 0 || b.removes: // only what came before the mistake was done, and where it was is not known
-		s.spoiled = true
+		se.spoiled = true
 	}
-	if s.client == nil && s.rested != nil {
-		close(s.rested)
-		s.rested, s.spoiled = nil, s.spoiled || b.failed
+	if se.client == nil && se.rested != nil {
+		close(se.rested)
+		se.rested, se.spoiled = nil, se.spoiled || b.failed
 	}
 }

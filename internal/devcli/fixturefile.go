@@ -185,11 +185,11 @@ type references struct {
 }
 
 // value is what a reference stands for.
-func (k references) value(name string) (any, error) {
+func (r references) value(name string) (any, error) {
 	first, rest, _ := strings.Cut(name, ".")
 	switch first {
 	case "run":
-		return k.run, nil
+		return r.run, nil
 	case "env":
 		text, set := os.LookupEnv(rest)
 		if !set {
@@ -197,7 +197,7 @@ func (k references) value(name string) (any, error) {
 		}
 		return text, nil
 	}
-	reply, known := k.replies[first]
+	reply, known := r.replies[first]
 	if !known {
 		return nil, fmt.Errorf("${%s}: the reply to %q was not JSON", name, first)
 	}
@@ -252,45 +252,45 @@ func plainText(value any) string {
 }
 
 // replace replaces the references in a text.
-func (k references) replace(text string, write func(string) string) (out string, err error) {
+func (r references) replace(text string, write func(string) string) (out string, err error) {
 	out = reference.ReplaceAllStringFunc(text, func(found string) string {
-		value, wrong := k.value(found[2 : len(found)-1])
+		value, wrong := r.value(found[2 : len(found)-1])
 		err = errors.Join(err, wrong)
 		return write(plainText(value))
 	})
 	return out, err
 }
 
-func (k references) inText(text string) (string, error) {
-	return k.replace(text, func(s string) string { return s })
+func (r references) inText(text string) (string, error) {
+	return r.replace(text, func(s string) string { return s })
 }
 
 // inPath replaces references in a path. What they stand for cannot lead elsewhere.
-func (k references) inPath(path string) (string, error) {
+func (r references) inPath(path string) (string, error) {
 	before, query, has := strings.Cut(path, "?")
-	before, err := k.replace(before, url.PathEscape)
+	before, err := r.replace(before, url.PathEscape)
 	if has {
 		var wrong error
-		query, wrong = k.replace(query, url.QueryEscape)
+		query, wrong = r.replace(query, url.QueryEscape)
 		before, err = before+"?"+query, errors.Join(err, wrong)
 	}
 	return before, err
 }
 
 // inValue returns a value as JSON. Numbers keep their digits.
-func (k references) inValue(n *yaml.Node) ([]byte, error) {
+func (r references) inValue(n *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
-	err := k.write(&out, n)
+	err := r.write(&out, n)
 	return out.Bytes(), err
 }
 
 // number is a number as JSON writes it.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-func (k references) write(out *bytes.Buffer, n *yaml.Node) error {
+func (r references) write(out *bytes.Buffer, n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.ScalarNode:
-		return k.scalar(out, n)
+		return r.scalar(out, n)
 	case yaml.MappingNode:
 		out.WriteByte('{')
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -299,7 +299,7 @@ func (k references) write(out *bytes.Buffer, n *yaml.Node) error {
 			}
 			out.Write(quoted(n.Content[i].Value))
 			out.WriteByte(':')
-			if err := k.write(out, n.Content[i+1]); err != nil {
+			if err := r.write(out, n.Content[i+1]); err != nil {
 				return err
 			}
 		}
@@ -311,7 +311,7 @@ func (k references) write(out *bytes.Buffer, n *yaml.Node) error {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			if err := k.write(out, below); err != nil {
+			if err := r.write(out, below); err != nil {
 				return err
 			}
 		}
@@ -329,7 +329,7 @@ func quoted(text string) []byte {
 	return out
 }
 
-func (k references) scalar(out *bytes.Buffer, n *yaml.Node) error {
+func (r references) scalar(out *bytes.Buffer, n *yaml.Node) error {
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
 		out.WriteString("null")
@@ -339,7 +339,7 @@ func (k references) scalar(out *bytes.Buffer, n *yaml.Node) error {
 		out.WriteString(n.Value)
 	default:
 		if m := reference.FindStringSubmatch(n.Value); m != nil && m[0] == n.Value { // alone: it keeps its type
-			value, err := k.value(m[1])
+			value, err := r.value(m[1])
 			if err != nil {
 				return err
 			}
@@ -347,7 +347,7 @@ func (k references) scalar(out *bytes.Buffer, n *yaml.Node) error {
 			out.Write(text)
 			return err
 		}
-		text, err := k.inText(n.Value)
+		text, err := r.inText(n.Value)
 		if err != nil {
 			return err
 		}

@@ -167,21 +167,21 @@ type LinkList struct {
 }
 
 // Run lists links.
-func (c LinkList) Run(ctx context.Context) error {
-	a, err := c.open()
+func (ll LinkList) Run(ctx context.Context) error {
+	a, err := ll.open()
 	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
-	if c.Status != "" {
-		query.Set("status", c.Status)
+	query := url.Values{"limit": {strconv.Itoa(ll.Limit)}}
+	if ll.Status != "" {
+		query.Set("status", ll.Status)
 	}
 	var page struct{ Data []json.RawMessage }
 	if err := a.get(ctx, "/payment-links", query, &page); err != nil {
 		return err
 	}
 	for _, raw := range page.Data {
-		if c.JSON {
+		if ll.JSON {
 			if err := printJSON(raw); err != nil {
 				return err
 			}
@@ -204,12 +204,12 @@ type LinkShow struct {
 }
 
 // Run prints a link.
-func (c LinkShow) Run(ctx context.Context) error {
-	a, err := c.open()
+func (ls LinkShow) Run(ctx context.Context) error {
+	a, err := ls.open()
 	if err != nil {
 		return err
 	}
-	return showLink(ctx, a, call{method: http.MethodGet, path: "/payment-links/" + url.PathEscape(c.ID)}, c.JSON, func(l paymentLink) {
+	return showLink(ctx, a, call{method: http.MethodGet, path: "/payment-links/" + url.PathEscape(ls.ID)}, ls.JSON, func(l paymentLink) {
 		printLine(stdout, "%s", l)
 		printLine(stdout, "%s", l.URL)
 	})
@@ -240,18 +240,18 @@ type LinkReopen struct {
 }
 
 // Run opens a link again.
-func (c LinkReopen) Run(ctx context.Context) error {
-	a, err := c.open()
+func (lr LinkReopen) Run(ctx context.Context) error {
+	a, err := lr.open()
 	if err != nil {
 		return err
 	}
 	body := map[string]string{"status": "open"}
-	if c.Expires != "" {
-		if body["expiresAt"], err = moment(ctx, a, c.Expires); err != nil {
+	if lr.Expires != "" {
+		if body["expiresAt"], err = moment(ctx, a, lr.Expires); err != nil {
 			return err
 		}
 	}
-	return patchLink(ctx, a, c.ID, body, c.JSON)
+	return patchLink(ctx, a, lr.ID, body, lr.JSON)
 }
 
 func patchLink(ctx context.Context, a *api, id string, body map[string]string, asJSON bool) error {

@@ -40,15 +40,15 @@ type State struct {
 }
 
 // spend is the algorithm. full is the time until the bucket is full again, before and after.
-func (r Bucket) spend(full time.Duration) (time.Duration, State) {
-	room := time.Duration(r.Burst) * r.Every
-	s := State{OK: true, Limit: r.Burst}
-	if wait := full + r.Every - room; wait > 0 {
+func (b Bucket) spend(full time.Duration) (time.Duration, State) {
+	room := time.Duration(b.Burst) * b.Every
+	s := State{OK: true, Limit: b.Burst}
+	if wait := full + b.Every - room; wait > 0 {
 		s.OK, s.Retry = false, wait
 	} else {
-		full += r.Every
+		full += b.Every
 	}
 	s.Full = full
-	s.Left = int(max(0, room-full) / r.Every)
+	s.Left = int(max(0, room-full) / b.Every)
 	return full, s
 }

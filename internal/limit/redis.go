@@ -81,25 +81,25 @@ func (r *Redis) Up() bool { return !r.down.Load() }
 
 // Spend takes a token from a bucket, if there is one. now is the time for the local buckets,
 // which are used while Redis does not answer.
-func (r *Redis) Spend(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, true) }
+func (r *Redis) Spend(k Key, bucket Bucket, now time.Time) State { return r.ask(k, bucket, now, true) }
 
 // Peek reports what Spend would return, and takes nothing.
-func (r *Redis) Peek(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, false) }
+func (r *Redis) Peek(k Key, bucket Bucket, now time.Time) State { return r.ask(k, bucket, now, false) }
 
-func (r *Redis) ask(k Key, rule Bucket, now time.Time, keep bool) State {
+func (r *Redis) ask(k Key, bucket Bucket, now time.Time, keep bool) State {
 	if !r.down.Load() {
-		s, err := r.run(k, rule, keep)
+		s, err := r.run(k, bucket, keep)
 		if err == nil {
 			return s
 		}
 		r.lose(err)
 	}
-	return r.local.ask(k, rule, now, keep)
+	return r.local.ask(k, bucket, now, keep)
 }
 
 // run asks Redis.
-func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
-	rule.Every = max(rule.Every.Truncate(time.Microsecond), time.Microsecond)
+func (r *Redis) run(k Key, bucket Bucket, keep bool) (State, error) {
+	bucket.Every = max(bucket.Every.Truncate(time.Microsecond), time.Microsecond)
 	// Not the request's context: a client that disconnects is not a failure of Redis. The
 	// connection's own timeouts bound the call.
 	ctx, cancel := context.WithTimeout(context.Background(), redisTimeout)
@@ -108,7 +108,7 @@ func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	got, err := redis.Int64s(script.Do(conn, keyPrefix+k.Kind+":"+k.Owner+":"+k.Object, rule.Every.Microseconds(), rule.Burst, keep))
+	got, err := redis.Int64s(script.Do(conn, keyPrefix+k.Kind+":"+k.Owner+":"+k.Object, bucket.Every.Microseconds(), bucket.Burst, keep))
 	if err = errors.Join(err, conn.Close()); err != nil { // it returns to the pool
 		return State{}, err
 	}
@@ -117,9 +117,9 @@ func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	}
 	full := time.Duration(got[1]) * time.Microsecond
 	if got[0] == 1 {
-		full -= rule.Every // as it was before
+		full -= bucket.Every // as it was before
 	}
-	_, s := rule.spend(full)
+	_, s := bucket.spend(full)
 	s.OK = got[0] == 1
 	return s, nil
 }

@@ -109,12 +109,12 @@ type limitedConn struct {
 }
 
 // Read implements net.Conn.
-func (h *limitedConn) Read(p []byte) (int, error) {
-	if h.left <= 0 {
+func (l *limitedConn) Read(p []byte) (int, error) {
+	if l.left <= 0 {
 		return 0, errors.New("the server sends too much")
 	}
-	n, err := h.Conn.Read(p[:min(len(p), h.left)])
-	h.left -= n
+	n, err := l.Conn.Read(p[:min(len(p), l.left)])
+	l.left -= n
 	return n, err
 }
 

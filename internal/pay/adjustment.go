@@ -134,35 +134,35 @@ func AdjustmentOf(t ledger.Transfer) (id string, ok bool) {
 }
 
 // Same reports whether two adjustments say the same, whoever made them.
-func (a Adjustment) Same(b Adjustment) bool {
-	return a.Scope == b.Scope && a.Amount == b.Amount && a.Reason == b.Reason && a.Note == b.Note && a.About == b.About &&
-		a.Reference == b.Reference && a.Reverses == b.Reverses && a.Negative == b.Negative
+func (adj Adjustment) Same(b Adjustment) bool {
+	return adj.Scope == b.Scope && adj.Amount == b.Amount && adj.Reason == b.Reason && adj.Note == b.Note && adj.About == b.About &&
+		adj.Reference == b.Reference && adj.Reverses == b.Reverses && adj.Negative == b.Negative
 }
 
 // check returns an error for an adjustment that says too little, or what its reason does not.
 //
 // Errors: missing_field, invalid_request, amount_invalid.
-func (a Adjustment) check() error {
+func (adj Adjustment) check() error {
 	at := slices.IndexFunc(reasonSigns, func(r struct {
 		reason AdjustmentReason
 		sign   int64
 	}) bool {
-		return r.reason == a.Reason
+		return r.reason == adj.Reason
 	})
 	switch {
-	case at < 0 || (a.Reason == ForReversal) != (a.Reverses != ""):
+	case at < 0 || (adj.Reason == ForReversal) != (adj.Reverses != ""):
 		return problem.Field(problem.InvalidRequest, "reason", unknownAdjustmentReason.With(joined(AdjustmentReasons())))
-	case a.Amount == 0 || a.Amount > MaxAdjustment || a.Amount < -MaxAdjustment:
+	case adj.Amount == 0 || adj.Amount > MaxAdjustment || adj.Amount < -MaxAdjustment:
 		return problem.Field(problem.AmountInvalid, "amount", adjustmentAmountWrong.With(money.New(MaxAdjustment, money.USD)))
-	case a.Amount*reasonSigns[at].sign < 0 && a.Amount > 0:
-		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustTake.With(a.Reason))
-	case a.Amount*reasonSigns[at].sign < 0:
-		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustGive.With(a.Reason))
-	case strings.TrimSpace(a.Note) == "":
+	case adj.Amount*reasonSigns[at].sign < 0 && adj.Amount > 0:
+		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustTake.With(adj.Reason))
+	case adj.Amount*reasonSigns[at].sign < 0:
+		return problem.Field(problem.AmountInvalid, "amount", adjustmentMustGive.With(adj.Reason))
+	case strings.TrimSpace(adj.Note) == "":
 		return problem.Field(problem.MissingField, "note", adjustmentNeedsNote)
-	case strings.TrimSpace(a.Reference) == "":
+	case strings.TrimSpace(adj.Reference) == "":
 		return problem.Field(problem.MissingField, "reference", adjustmentNeedsReference)
-	case a.Negative && a.Amount > 0:
+	case adj.Negative && adj.Amount > 0:
 		return problem.Field(problem.InvalidRequest, "allowNegative", adjustmentNeedsNoLeave)
 	}
 	return nil
@@ -184,103 +184,103 @@ func joined[T ~string](list []T) string {
 // is the same.
 //
 // Errors: missing_field, invalid_request, amount_invalid, balance_insufficient.
-func (a Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
-	if err := a.check(); err != nil {
-		return a, Change{}, err
+func (adj Adjustment) Make(above int64, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
+	if err := adj.check(); err != nil {
+		return adj, Change{}, err
 	}
-	a.CreatedAt, a.DecidedBy = now, ""
-	if have := have[ledger.Available]; a.exceeds(have) {
-		return a, Change{}, problem.Beyond("amount", adjustmentBeyondBalance, -a.Amount, have)
+	adj.CreatedAt, adj.DecidedBy = now, ""
+	if have := have[ledger.Available]; adj.exceeds(have) {
+		return adj, Change{}, problem.Beyond("amount", adjustmentBeyondBalance, -adj.Amount, have)
 	}
-	if above != 0 && max(a.Amount, -a.Amount) > above {
-		return a.move(AdjustmentPending, now)
+	if above != 0 && max(adj.Amount, -adj.Amount) > above {
+		return adj.move(AdjustmentPending, now)
 	}
-	return a.apply(shops, now)
+	return adj.apply(shops, now)
 }
 
 // Approve applies an adjustment that waits for a second operator.
 //
 // Errors: conflict_state if it does not wait, or, with the reason same_operator, for the operator who made it;
 // balance_insufficient.
-func (a Adjustment) Approve(operator string, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
-	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("approve", adjustmentNotToApprove)
+func (adj Adjustment) Approve(operator string, have ledger.Balances, shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
+	if adj.Status != AdjustmentPending {
+		return adj, Change{}, adj.conflict("approve", adjustmentNotToApprove)
 	}
-	if samePerson(operator, a.MadeBy) {
-		err := a.conflict("approve", adjustmentBySamePerson)
+	if samePerson(operator, adj.MadeBy) {
+		err := adj.conflict("approve", adjustmentBySamePerson)
 		err.Details.Reason = "same_operator"
-		return a, Change{}, err
+		return adj, Change{}, err
 	}
-	if have := have[ledger.Available]; a.exceeds(have) {
-		return a, Change{}, problem.Beyond("amount", adjustmentNowBeyondBalance, -a.Amount, have)
+	if have := have[ledger.Available]; adj.exceeds(have) {
+		return adj, Change{}, problem.Beyond("amount", adjustmentNowBeyondBalance, -adj.Amount, have)
 	}
-	a.DecidedBy = operator
-	return a.apply(shops, now)
+	adj.DecidedBy = operator
+	return adj.apply(shops, now)
 }
 
 // exceeds reports whether the adjustment takes more than is available, without leave to do so.
-func (a Adjustment) exceeds(available int64) bool {
-	return a.Amount < 0 && available+a.Amount < 0 && !a.Negative
+func (adj Adjustment) exceeds(available int64) bool {
+	return adj.Amount < 0 && available+adj.Amount < 0 && !adj.Negative
 }
 
 // Reject ends an adjustment that waits for a second operator. Whoever made it may do that too.
 //
 // Errors: conflict_state.
-func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, error) {
-	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("reject", adjustmentNotToReject)
+func (adj Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, error) {
+	if adj.Status != AdjustmentPending {
+		return adj, Change{}, adj.conflict("reject", adjustmentNotToReject)
 	}
-	a.DecidedBy = operator
-	return a.move(AdjustmentRejected, now)
+	adj.DecidedBy = operator
+	return adj.move(AdjustmentRejected, now)
 }
 
 // Reversal is the adjustment that takes an applied one back: its exact opposite. It is made as any other. rejected is how many others
 // were rejected.
 //
 // Errors: conflict_state if it is not applied, or is a reversal itself.
-func (a Adjustment) Reversal(note, operator string, negative bool, rejected int) (Adjustment, error) {
+func (adj Adjustment) Reversal(note, operator string, negative bool, rejected int) (Adjustment, error) {
 	switch {
-	case a.Status != AdjustmentApplied:
-		return a, a.conflict("reverse", adjustmentNotApplied)
-	case a.Reverses != "":
-		return a, a.conflict("reverse", adjustmentIsReversal)
+	case adj.Status != AdjustmentApplied:
+		return adj, adj.conflict("reverse", adjustmentNotApplied)
+	case adj.Reverses != "":
+		return adj, adj.conflict("reverse", adjustmentIsReversal)
 	}
 	return Adjustment{
-		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID, rejected),
-		Reverses: a.ID, Negative: negative, MadeBy: operator,
+		Scope: adj.Scope, Amount: -adj.Amount, Reason: ForReversal, Note: note, About: adj.About, Reference: ReversalReference(adj.ID, rejected),
+		Reverses: adj.ID, Negative: negative, MadeBy: operator,
 	}, nil
 }
 
 // apply moves the money and makes an event for each of the merchant's shops.
-func (a Adjustment) apply(shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
-	a, change, err := a.move(AdjustmentApplied, now)
+func (adj Adjustment) apply(shops []merchants.Shop, now time.Time) (Adjustment, Change, error) {
+	adj, change, err := adj.move(AdjustmentApplied, now)
 	change.Transfers = []ledger.Transfer{{
-		ID: AdjustmentTransfer(a.ID), Merchant: a.Merchant, Live: a.Live, Kind: ledger.Adjusted, Local: money.New(a.Amount, money.USD), At: now,
-		Postings: []ledger.Posting{{Account: ledger.Available, Amount: a.Amount}, {Account: ledger.Adjustments, Amount: -a.Amount}},
+		ID: AdjustmentTransfer(adj.ID), Merchant: adj.Merchant, Live: adj.Live, Kind: ledger.Adjusted, Local: money.New(adj.Amount, money.USD), At: now,
+		Postings: []ledger.Posting{{Account: ledger.Available, Amount: adj.Amount}, {Account: ledger.Adjustments, Amount: -adj.Amount}},
 	}}
-	if a.Amount < 0 && !a.Negative {
-		change.Floors = []ledger.Floor{{Merchant: a.Merchant, Live: a.Live, Account: ledger.Available}}
+	if adj.Amount < 0 && !adj.Negative {
+		change.Floors = []ledger.Floor{{Merchant: adj.Merchant, Live: adj.Live, Account: ledger.Available}}
 	}
-	suffix, snapshot := strings.TrimPrefix(a.ID, AdjustmentPrefix), a
+	suffix, snapshot := strings.TrimPrefix(adj.ID, AdjustmentPrefix), adj
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
 			ID:   webhooks.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
-			Type: webhooks.BalanceAdjusted, Scope: merchants.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
-			Object: a.ID, Sequence: 1, At: now, Adjustment: &snapshot,
+			Type: webhooks.BalanceAdjusted, Scope: merchants.Scope{Merchant: adj.Merchant, Shop: shop.ID, Live: adj.Live},
+			Object: adj.ID, Sequence: 1, At: now, Adjustment: &snapshot,
 		})
 	}
-	return a, change, err
+	return adj, change, err
 }
 
-func (a Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change, error) {
-	a.Version++
-	a.Status, a.UpdatedAt = to, now
-	return a, Change{Adjustments: []Adjustment{a}}, nil
+func (adj Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change, error) {
+	adj.Version++
+	adj.Status, adj.UpdatedAt = to, now
+	return adj, Change{Adjustments: []Adjustment{adj}}, nil
 }
 
 // conflict is the error of an action that the status does not allow. message has a place for it.
-func (a Adjustment) conflict(action string, why problem.Of1) *problem.Error {
-	return &problem.Error{Code: problem.ConflictState, Reason: why.With(a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
+func (adj Adjustment) conflict(action string, why problem.Of1) *problem.Error {
+	return &problem.Error{Code: problem.ConflictState, Reason: why.With(adj.Status), Details: problem.Details{From: string(adj.Status), Action: action}}
 }
 
 // samePerson reports whether two operators are one person: their names do not differ, or only in letter case, in spaces around

@@ -344,28 +344,28 @@ const (
 )
 
 // begin records the intent of one more call.
-func (f Flight) begin(c Caller) Flight {
+func (fl Flight) begin(c Caller) Flight {
 	if !c.At.IsZero() {
-		f.Until = max(f.Until, c.At.Add(callTime).UnixMicro())
+		fl.Until = max(fl.Until, c.At.Add(callTime).UnixMicro())
 	}
-	f.Calls++
-	return f
+	fl.Calls++
+	return fl
 }
 
 // MayStart reports whether the call that was begun last may still leave, at a time of the
 // database's clock. After that time other nodes rely on it not having left.
-func (f Flight) MayStart(now time.Time) bool {
-	return now.UnixMicro() <= f.Until-(callTime-callStart).Microseconds()
+func (fl Flight) MayStart(now time.Time) bool {
+	return now.UnixMicro() <= fl.Until-(callTime-callStart).Microseconds()
 }
 
 // OnItsWay reports whether a call may still arrive at its provider, at a time of the database's
 // clock.
-func (f Flight) OnItsWay(now time.Time) bool { return now.UnixMicro() < f.Until }
+func (fl Flight) OnItsWay(now time.Time) bool { return now.UnixMicro() < fl.Until }
 
 // ProvedByCall returns what the answer to a call proves. If the call was made twice, one may be refused
 // and the other accepted, so a refusal proves nothing.
-func (f Flight) ProvedByCall(o Outcome) Outcome {
-	if o.Kind == Approved || o.Kind == Reversed || o.Kind == Awaiting || f.Calls <= 1 {
+func (fl Flight) ProvedByCall(o Outcome) Outcome {
+	if o.Kind == Approved || o.Kind == Reversed || o.Kind == Awaiting || fl.Calls <= 1 {
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
@@ -374,9 +374,9 @@ func (f Flight) ProvedByCall(o Outcome) Outcome {
 // ProvedByQuery returns what a query or a notification proves, at a time of the database's clock.
 // "Missing" is proof only if no call can still arrive: the provider does not see a call that is
 // under way.
-func (f Flight) ProvedByQuery(o Outcome, asked time.Time) Outcome {
+func (fl Flight) ProvedByQuery(o Outcome, asked time.Time) Outcome {
 	switch {
-	case !f.OnItsWay(asked), o.Kind == Approved, o.Kind == Reversed, o.Kind == Awaiting, o.Kind != Missing && f.Calls <= 1:
+	case !fl.OnItsWay(asked), o.Kind == Approved, o.Kind == Reversed, o.Kind == Awaiting, o.Kind != Missing && fl.Calls <= 1:
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}
@@ -384,15 +384,15 @@ func (f Flight) ProvedByQuery(o Outcome, asked time.Time) Outcome {
 
 // ProvedByNotice returns what a provider's notification proves, at a time of the database's clock. If the
 // call was made twice, it may be about either call.
-func (f Flight) ProvedByNotice(o Outcome, at time.Time) Outcome {
-	return f.ProvedByCall(f.ProvedByQuery(o, at))
+func (fl Flight) ProvedByNotice(o Outcome, at time.Time) Outcome {
+	return fl.ProvedByCall(fl.ProvedByQuery(o, at))
 }
 
 // PayoutProvedByQuery is ProvedByQuery for a payout.
-func (f Flight) PayoutProvedByQuery(o PayoutOutcome, asked time.Time) PayoutOutcome {
+func (fl Flight) PayoutProvedByQuery(o PayoutOutcome, asked time.Time) PayoutOutcome {
 	switch {
-	case !f.OnItsWay(asked), o.Kind == PayoutPaid, o.Kind == PayoutAccepted, o.Kind == PayoutReturned,
-		(o.Kind == PayoutRejected || o.Kind == PayoutUnavailable) && f.Calls <= 1:
+	case !fl.OnItsWay(asked), o.Kind == PayoutPaid, o.Kind == PayoutAccepted, o.Kind == PayoutReturned,
+		(o.Kind == PayoutRejected || o.Kind == PayoutUnavailable) && fl.Calls <= 1:
 		return o
 	}
 	return PayoutOutcome{Kind: PayoutUnknown, ProviderRef: o.ProviderRef, Code: o.Code, Message: o.Message}

@@ -38,8 +38,8 @@ type Budget struct {
 const sweepEvery = 5 * time.Minute
 
 // next returns the first route that has not been tried.
-func (c Cascade) next(done Attempts) (Route, bool) {
-	for _, r := range c.Routes {
+func (ca Cascade) next(done Attempts) (Route, bool) {
+	for _, r := range ca.Routes {
 		if !done.Tried(r.Provider) {
 			return r, true
 		}
@@ -369,25 +369,25 @@ func (s Script) Plays(p Payment, now time.Time) (Payment, Change) {
 }
 
 // Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
-func (c Cascade) Stays(p Payment, now time.Time) string {
+func (ca Cascade) Stays(p Payment, now time.Time) string {
 	last, _ := p.Attempts.lastTry()
 	retries := p.Attempts.retries()
-	_, more := c.next(p.Attempts)
+	_, more := ca.next(p.Attempts)
 	switch {
 	case !last.Reason.Meaning().Again: // whatever the rules say
 		return fmt.Sprintf("the shopper cannot try again after %s", last.Reason)
-	case c.Retry.Times == 0:
+	case ca.Retry.Times == 0:
 		return "retry: the rules allow none"
-	case c.Retry.Reasons == nil && !last.Soft:
+	case ca.Retry.Reasons == nil && !last.Soft:
 		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
-	case c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
+	case ca.Retry.Reasons != nil && !slices.Contains(ca.Retry.Reasons, last.Reason):
 		return fmt.Sprintf("retry: the rules allow none after %s", last.Reason)
-	case retries >= c.Retry.Times:
-		return fmt.Sprintf("retry: %d of %d retries were used", retries, c.Retry.Times)
-	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
-		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
-	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
-		return fmt.Sprintf("budget: at most %d attempts", c.Budget.Attempts)
+	case retries >= ca.Retry.Times:
+		return fmt.Sprintf("retry: %d of %d retries were used", retries, ca.Retry.Times)
+	case ca.Retry.Within > 0 && now.Sub(p.Times.Created) >= ca.Retry.Within:
+		return fmt.Sprintf("retry: no later than %s after the payment was made", ca.Retry.Within)
+	case ca.Budget.Attempts > 0 && len(p.Attempts) >= ca.Budget.Attempts:
+		return fmt.Sprintf("budget: at most %d attempts", ca.Budget.Attempts)
 	case !more:
 		return "no other account takes this payment"
 	}

@@ -107,6 +107,9 @@ type Once struct {
 // time is not executed again (IDEM-8).
 const OnceKept = 7 * 24 * time.Hour
 
+// MaxIdempotencyKey is the longest key of a request, in characters.
+const MaxIdempotencyKey = 255
+
 // Event is something that happened to an object. It is sent to the merchant's endpoints. Its id is
 // made from the object's id and the sequence, so the same event never gets two ids.
 type Event struct {
@@ -132,7 +135,7 @@ type Event struct {
 	Adjustment *Adjustment // of balance.adjusted
 
 	Payload []byte // the body that is sent; made before the commit
-	// Write makes Payload, if the commit finds that somebody wants the event (webhooks.EventType.Optional). nil if Payload is made.
+	// Write makes Payload, if the commit finds that an endpoint subscribes to the event (webhooks.EventType.Optional). nil if Payload is made.
 	Write func() ([]byte, error)
 }
 
@@ -249,10 +252,10 @@ type KeptNotice struct {
 }
 
 // Closes reports whether r records that the operator has dealt with the other notice.
-func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == other.Closing() }
+func (k KeptNotice) Closes(other KeptNotice) bool { return k.ID == other.Closing() }
 
 // Closing is the id of the record that the operator has dealt with r.
-func (r KeptNotice) Closing() string { return closing + r.ID }
+func (k KeptNotice) Closing() string { return closing + k.ID }
 
 // closing begins the id of a record that the operator has dealt with a notice.
 const closing = "/closed/"
@@ -275,17 +278,17 @@ const (
 // Its record has an id that no account's notice can have.
 //
 // It returns an error if the notice does not need the operator.
-func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
-	if r.Verdict != Mismatched {
-		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
+func (k KeptNotice) Close(note string, now time.Time) (Change, error) {
+	if k.Verdict != Mismatched {
+		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", k.ID, k.Verdict)
 	}
 	return Change{Notices: []KeptNotice{{
-		ID: r.Closing(), Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+		ID: k.Closing(), Account: k.Account, Payment: k.Payment, Verdict: Closed, Body: []byte(note), At: now,
 	}}}, nil
 }
 
 func (n Notice) stored(payment string, verdict Verdict, now time.Time) KeptNotice {
-	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
+	if n.Unread && verdict == Ignored { // the notice may be about other money than it seems to be, or about money that moved
 		verdict = Mismatched
 	}
 	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}

@@ -93,27 +93,27 @@ func NoSession() error {
 // the times.
 //
 // Errors: amount_invalid, amount_above_maximum.
-func (s Session) Open(now time.Time) (Session, Change, error) {
-	usd, err := Worth(s.Asked, s.Rate)
+func (se Session) Open(now time.Time) (Session, Change, error) {
+	usd, err := Worth(se.Asked, se.Rate)
 	if err != nil {
 		return Session{}, Change{}, err
 	}
-	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt, s.Reached = usd, 1, now, now, []SessionStep{SessionOpened}
-	s.DueAt = s.CreatedAt.Add(SessionLife)
-	return s, Change{Sessions: []Session{s}}, nil
+	se.Amount, se.Version, se.CreatedAt, se.UpdatedAt, se.Reached = usd, 1, now, now, []SessionStep{SessionOpened}
+	se.DueAt = se.CreatedAt.Add(SessionLife)
+	return se, Change{Sessions: []Session{se}}, nil
 }
 
 // ExpiresAt is when the token stops being valid: after SessionLife, or when the shop ended the session.
-func (s Session) ExpiresAt() time.Time {
-	if at := s.CreatedAt.Add(SessionLife); !s.Ended() || at.Before(s.UpdatedAt) {
+func (se Session) ExpiresAt() time.Time {
+	if at := se.CreatedAt.Add(SessionLife); !se.Ended() || at.Before(se.UpdatedAt) {
 		return at
 	}
-	return s.UpdatedAt
+	return se.UpdatedAt
 }
 
 // Status is the session's state.
-func (s Session) Status() SessionStatus {
-	if s.Payment != "" {
+func (se Session) Status() SessionStatus {
+	if se.Payment != "" {
 		return SessionPending
 	}
 	return AwaitingMethod
@@ -122,8 +122,8 @@ func (s Session) Status() SessionStatus {
 // Resolve returns an error if the token is not valid any more.
 //
 // Errors: checkout_session_not_found.
-func (s Session) Resolve(now time.Time) error {
-	if s.Ended() || !now.Before(s.ExpiresAt()) {
+func (se Session) Resolve(now time.Time) error {
+	if se.Ended() || !now.Before(se.ExpiresAt()) {
 		return NoSession()
 	}
 	return nil
@@ -131,27 +131,27 @@ func (s Session) Resolve(now time.Time) error {
 
 // Visit records the customer's address, and reports whether it is new. Once a method is chosen, the
 // address that the provider got is kept.
-func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
-	if s.Payment != "" || ip == "" || ip == s.IP {
-		return s, Change{}, false
+func (se Session) Visit(ip string, now time.Time) (Session, Change, bool) {
+	if se.Payment != "" || ip == "" || ip == se.IP {
+		return se, Change{}, false
 	}
-	first := s.IP == ""
-	s.IP = ip
-	if s = s.written(now); first {
-		s.Reached = []SessionStep{SessionVisited}
+	first := se.IP == ""
+	se.IP = ip
+	if se = se.written(now); first {
+		se.Reached = []SessionStep{SessionVisited}
 	}
-	return s, Change{Sessions: []Session{s}}, true
+	return se, Change{Sessions: []Session{se}}, true
 }
 
 // Choosable returns an error if a method may not be chosen.
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed.
-func (s Session) Choosable(now time.Time) error {
-	if err := s.Resolve(now); err != nil {
+func (se Session) Choosable(now time.Time) error {
+	if err := se.Resolve(now); err != nil {
 		return err
 	}
-	if s.Payment != "" {
-		return Chosen(s.Payment)
+	if se.Payment != "" {
+		return Chosen(se.Payment)
 	}
 	return nil
 }
@@ -163,10 +163,10 @@ func Chosen(payment string) error {
 
 // Buyer is the shopper for the payment's provider. Fields that the customer typed replace the
 // shop's, unless they are empty.
-func (s Session) Buyer(typed Buyer) Buyer {
+func (se Session) Buyer(typed Buyer) Buyer {
 	return Buyer{
-		Email: s.Customer.Email, Name: strings.TrimSpace(s.Customer.FirstName + " " + s.Customer.LastName),
-		Phone: s.Customer.Phone, Document: s.Customer.Document, IP: s.IP,
+		Email: se.Customer.Email, Name: strings.TrimSpace(se.Customer.FirstName + " " + se.Customer.LastName),
+		Phone: se.Customer.Phone, Document: se.Customer.Document, IP: se.IP,
 	}.Or(typed)
 }
 
@@ -192,40 +192,40 @@ func (p Payment) Retriable() bool {
 // Lock adds the session to the change that creates its payment. If several requests choose at once,
 // the one whose change writes the session's version makes a payment. The session and the payment
 // are always written together. The session must be Choosable.
-func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
+func (se Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
 	reached := []SessionStep{SessionChosen}
-	if s.IP == "" { // the shop has a page of its own: whoever chooses has seen the methods
+	if se.IP == "" { // the shop has a page of its own: whoever chooses has seen the methods
 		reached = []SessionStep{SessionVisited, SessionChosen}
 	}
-	s.Payment, s.IP, s.DueAt = p.ID, p.Order.Buyer.IP, time.Time{}
-	s = s.written(now)
-	s.Reached = reached
-	change.Sessions = append(change.Sessions, s)
-	return s, change
+	se.Payment, se.IP, se.DueAt = p.ID, p.Order.Buyer.IP, time.Time{}
+	se = se.written(now)
+	se.Reached = reached
+	change.Sessions = append(change.Sessions, se)
+	return se, change
 }
 
 // Ended reports whether the session was ended without a choice.
-func (s Session) Ended() bool { return s.Payment == "" && s.DueAt.IsZero() }
+func (se Session) Ended() bool { return se.Payment == "" && se.DueAt.IsZero() }
 
 // Expire ends a session in which no method was chosen, and makes the event.
-func (s Session) Expire(now time.Time) Change {
-	s.DueAt = time.Time{}
-	s = s.written(now)
-	change := Change{Sessions: []Session{s}}
-	if s.Payment == "" {
-		ended := s
+func (se Session) Expire(now time.Time) Change {
+	se.DueAt = time.Time{}
+	se = se.written(now)
+	change := Change{Sessions: []Session{se}}
+	if se.Payment == "" {
+		ended := se
 		change.Events = []Event{{
-			ID: webhooks.EventID(strings.TrimPrefix(s.ID, SessionPrefix), 1), Type: webhooks.SessionExpired, Scope: s.Scope,
-			Object: s.ID, Sequence: 1, At: now, Previous: Status(AwaitingMethod), Session: &ended,
+			ID: webhooks.EventID(strings.TrimPrefix(se.ID, SessionPrefix), 1), Type: webhooks.SessionExpired, Scope: se.Scope,
+			Object: se.ID, Sequence: 1, At: now, Previous: Status(AwaitingMethod), Session: &ended,
 		}}
 	}
 	return change
 }
 
-func (s Session) written(now time.Time) Session {
-	s.Version++
-	s.UpdatedAt, s.Reached = now, nil
-	return s
+func (se Session) written(now time.Time) Session {
+	se.Version++
+	se.UpdatedAt, se.Reached = now, nil
+	return se
 }
 
 // SessionOf is the session of a payment that its shop made for hosted checkout with the method chosen (one-shot mode). Its token is

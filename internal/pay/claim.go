@@ -46,14 +46,14 @@ func ClaimStatuses() []ClaimStatus {
 }
 
 // Terminal reports whether the claim is resolved.
-func (s ClaimStatus) Terminal() bool { return s.Valid() && len(claimMoves[s]) == 0 }
+func (status ClaimStatus) Terminal() bool { return status.Valid() && len(claimMoves[status]) == 0 }
 
 // Valid reports whether s is one of the seven.
-func (s ClaimStatus) Valid() bool { _, ok := claimMoves[s]; return ok }
+func (status ClaimStatus) Valid() bool { _, ok := claimMoves[status]; return ok }
 
 // Pays reports whether the shopper gets the money. It is false if the merchant keeps it, and while
 // the claim is open.
-func (s ClaimStatus) Pays() bool { return s == ClaimApproved || s == ClaimExpired }
+func (status ClaimStatus) Pays() bool { return status == ClaimApproved || status == ClaimExpired }
 
 // DisputeStage is what a dispute waits for: the merchant, the issuer, or nothing.
 type DisputeStage string
@@ -66,8 +66,8 @@ const (
 )
 
 // Stage is the dispute stage of a claim with the status.
-func (s ClaimStatus) Stage() DisputeStage {
-	switch s {
+func (status ClaimStatus) Stage() DisputeStage {
+	switch status {
 	case ClaimNeedsEvidence:
 		return StageEvidence
 	case ClaimPending, ClaimUnderReview:
@@ -88,9 +88,9 @@ const (
 	Reject      ClaimVerb = "reject"   // they decide: the merchant keeps the money
 	Withdraw    ClaimVerb = "withdraw" // the claimant gives up
 	Lapse       ClaimVerb = "lapse"    // the deadline for evidence has passed
-	// TakeBack is the operator's word that a refund which had been made came back. The claim stays
+	// ReturnRefund is the operator's word that a refund which had been made came back. The claim stays
 	// as it ended, so this is no move of its life: see Disposition.Returned.
-	TakeBack ClaimVerb = "take_back"
+	ReturnRefund ClaimVerb = "take_back"
 )
 
 // ClaimVerbs lists the verbs that move a claim.
@@ -338,36 +338,33 @@ type Case struct {
 
 // Key names a claim among those of a payment's disputes, so that a dispute cannot get two claims.
 // It is "" if there is no dispute.
-func (c Case) Key() string {
-	if c.Account == "" {
+func (cs Case) Key() string {
+	if cs.Account == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s/%s/%d", c.Account, c.ID, c.Round)
+	return fmt.Sprintf("%s/%s/%d", cs.Account, cs.ID, cs.Round)
 }
 
 // String describes the dispute and its state for the operator, "" if there is none.
-func (c Case) String() string {
-	if c.Account == "" {
+func (cs Case) String() string {
+	if cs.Account == "" {
 		return ""
 	}
-	words := []string{cmp.Or(c.ID, "without an id"), "at " + c.Account}
-	if c.Stage != "" {
-		words = append(words, "stage "+c.Stage)
+	words := []string{cmp.Or(cs.ID, "without an id"), "at " + cs.Account}
+	if cs.Stage != "" {
+		words = append(words, "stage "+cs.Stage)
 	}
-	if c.instance() > 1 {
-		words = append(words, fmt.Sprintf("instance %d", c.Instance))
+	if cs.Instance > 1 {
+		words = append(words, fmt.Sprintf("instance %d", cs.Instance))
 	}
-	if c.Currency != "" {
-		words = append(words, "of "+c.disputed().String())
+	if cs.Currency != "" {
+		words = append(words, "of "+cs.disputed().String())
 	}
 	return strings.Join(words, ", ")
 }
 
 // disputed is the disputed amount as the provider reports it; zero if it reported none.
-func (c Case) disputed() money.Amount { return money.New(c.Minor, money.Currency(c.Currency)) }
-
-// instance is the instance at which the dispute is, from 1.
-func (c Case) instance() int { return max(1, c.Instance) }
+func (cs Case) disputed() money.Amount { return money.New(cs.Minor, money.Currency(cs.Currency)) }
 
 // Origin says who gave money back by a refund.
 type Origin string
@@ -437,20 +434,20 @@ type Defense struct {
 }
 
 // next is when the evidence is sent; zero: not.
-func (d Defense) next() time.Time {
-	if d.Next == 0 {
+func (de Defense) next() time.Time {
+	if de.Next == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(d.Next).UTC()
+	return time.UnixMicro(de.Next).UTC()
 }
 
 // over is the record once the dispute has ended.
-func (d Defense) over() Defense {
-	if d.State.UnderWay() || d.State == DefenseManual {
-		d.State = DefenseOver
+func (de Defense) over() Defense {
+	if de.State.UnderWay() || de.State == DefenseManual {
+		de.State = DefenseOver
 	}
-	d.Next, d.Since = 0, 0
-	return d
+	de.Next, de.Since = 0, 0
+	return de
 }
 
 // submission is our name of the evidence's submission at the provider: see Filing.Reference.

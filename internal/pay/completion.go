@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -306,12 +305,12 @@ func (p *Payment) capture(now time.Time) ledger.Transfer {
 // ReserveDay is the day of whose reserve a payment's part is: the day of its capture if the part is held for the usual
 // merchants.DefaultReserveDays, else the day whose reserve is released when the part is.
 func ReserveDay(captured time.Time, days int) time.Time {
-	return DayOf(captured).AddDate(0, 0, cmp.Or(days, merchants.DefaultReserveDays)-merchants.DefaultReserveDays)
+	return DayOf(captured).AddDate(0, 0, days-merchants.DefaultReserveDays)
 }
 
 // reserveMemo is the memo of a capture whose reserve is held for another time than the usual: the number of days.
 func (p *Payment) reserveMemo() string {
-	if days := p.Terms.ReserveDays; days != 0 && days != merchants.DefaultReserveDays && p.Terms.Reserve > 0 {
+	if days := p.Terms.ReserveDays; days != merchants.DefaultReserveDays && p.Terms.Reserve > 0 {
 		return strconv.Itoa(days)
 	}
 	return ""

@@ -143,12 +143,12 @@ func (d *docket) judge(n Notice, order int, inquiry, id string) Verdict {
 		return Mismatched
 	case c == nil:
 		return d.open(n, order, inquiry, nil, id)
-	case n.Instance > c.Case.instance():
+	case n.Instance > c.Case.Instance:
 		if !c.Status.Terminal() { // the next instance begins only after the first ended in the merchant's favour
 			c = d.end(*c, ClaimRejected, "it went on to the next instance")
 		}
 		return d.open(n, order, inquiry, c, id)
-	case n.Instance < c.Case.instance():
+	case n.Instance < c.Case.Instance:
 		return Ignored // out of date
 	case !c.Status.Terminal():
 		return d.goOn(*c, n)
@@ -185,7 +185,7 @@ func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear 
 			if !c.Status.Terminal() {
 				open++
 			}
-		case c.Case.ID == n.DisputeID && (c.Case.Account == n.Account || n.Account == ""):
+		case c.Case.ID == n.DisputeID && c.Case.Account == n.Account:
 			found = c
 		case c.Case.ID == "" && (!c.Status.Terminal() || n.Ruling != ""):
 			nameless = c
@@ -230,7 +230,7 @@ func (d *docket) open(n Notice, order int, inquiry string, previous *Claim, id s
 	switch {
 	case n.Ruling != "":
 		d.end(claim, n.Ruling.status(), n.Outcome.Message)
-	case n.Reviewing: // it waits for nobody's evidence
+	case n.Reviewing: // the bank decides: no evidence is wanted
 		d.goOn(claim, n)
 	}
 	return verdict

@@ -311,14 +311,14 @@ func (w Withdrawal) PayOff(of []Settlement, now time.Time) (Withdrawal, []Settle
 //
 // Errors: conflict_state if the settlement is open, settlement_already_paid if nothing of it is left to be paid, invalid_request,
 // and those of Withdraw.
-func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRoute, ref string, into rates.Conversion, have ledger.Balances, now time.Time) (Settlement, Withdrawal, Change, error) {
+func (wa Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRoute, ref string, into rates.Conversion, have ledger.Balances, now time.Time) (Settlement, Withdrawal, Change, error) {
 	if err := s.MayPayOut(amount); err != nil {
 		return s, Withdrawal{}, Change{}, err
 	}
 	if amount > have[ledger.Available] {
 		return s, Withdrawal{}, Change{}, problem.Beyond("amount", paidBeyondBalance, amount, have[ledger.Available])
 	}
-	to := w
+	to := wa
 	to.Status, to.ActiveAt = WalletActive, time.Time{} // the money has gone there, whatever became of the wallet
 	made, change, err := to.Withdraw(id, money.New(amount, money.USD), merchants.Terms{}, into, have, now)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // money. One that the payment won stays listed, with nothing taken.
 type DisputeEntry struct {
 	Claim   string      `json:"claim"`
-	Status  ClaimStatus `json:"status,omitempty"`  // of the claim
+	Status  ClaimStatus `json:"status"`            // of the claim
 	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units
 	USD     int64       `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
 	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
@@ -26,7 +26,7 @@ type DisputeEntry struct {
 
 // Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
 // about.
-func (t DisputeEntry) Disputed(p Price) money.Amount { return money.New(t.Local, p.Local.Currency) }
+func (en DisputeEntry) Disputed(p Price) money.Amount { return money.New(en.Local, p.Local.Currency) }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
 // gives it back.
@@ -144,16 +144,16 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		Account:  n.Account,
 		ID:       n.DisputeID,
 		Round:    o.round,
-		Instance: max(1, n.Instance),
+		Instance: n.Instance,
 		Stage:    n.Stage,
 		Minor:    n.Outcome.Local.Minor,
 		Currency: string(n.Outcome.Local.Currency),
 		Opened:   n.Ruling == "",
 		Inquiry:  o.inquiry,
 	}
-	taking := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
+	entry := DisputeEntry{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
 	if o.late() {
-		taking.Attempt = o.attempt
+		entry.Attempt = o.attempt
 	}
 	back := int64(0)
 	if o.previous == nil {
@@ -163,12 +163,12 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		if o.previous.Status.Pays() {
 			back = p.disputeEntry(o.previous.ID).USD
 		}
-		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
+		p = p.withDispute(DisputeEntry{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: entry.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
-	hold := max(0, min(o.usd-back, p.uncontested(taking.Inquiry)-back))
+	hold := max(0, min(o.usd-back, p.uncontested(entry.Inquiry)-back))
 	claim.Frozen = back + hold
-	taking.USD = claim.Frozen
-	p = p.withDispute(taking)
+	entry.USD = claim.Frozen
+	p = p.withDispute(entry)
 	p.written(&from, now)
 	if claim.DueBy = n.RespondBy; !claim.DueBy.After(now) {
 		claim.DueBy = now.Add(evidenceWindow)
@@ -200,18 +200,18 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // It takes more than is frozen if a refund that was under way when the dispute came was refused
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from, taking := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
+	from, entry := p, DisputeEntry{Claim: c.ID, Status: to, Local: c.Local.Minor}
 	if c.Case.Inquiry != "" {
-		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
+		entry.Attempt, entry.Inquiry = c.Attempt, c.Case.Inquiry
 	}
 	if to.Pays() {
-		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Inquiry)))
-		taking.Short = c.USD - taking.USD
+		entry.USD = min(c.USD, max(0, c.Frozen+p.uncontested(entry.Inquiry)))
+		entry.Short = c.USD - entry.USD
 	}
-	p = p.gone(taking, now)
-	owed, frozen := taking.USD, min(c.Frozen, taking.USD)
+	p = p.gone(entry, now)
+	owed, frozen := entry.USD, min(c.Frozen, entry.USD)
 	kept := c.Frozen - frozen
-	p = p.withDispute(taking)
+	p = p.withDispute(entry)
 	p, more := p.payShort(c.suffix(), now)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}, Transfers: append(moving(

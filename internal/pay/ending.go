@@ -73,7 +73,7 @@ func (p Payment) applyLook(attempt Attempt, o Outcome, claimID string, now time.
 			change.Notices = []KeptNotice{from.keptAnswer(attempt, o, verdict, now)}
 		}
 	}
-	if o.wholeBack() { // it came and went
+	if o.wholeBack() { // the money came, and all of it went back
 		change.Notices = p.bookedGone(attempt, o, now)
 		p.Attempts = p.noted(attempt.Order, o, now)
 	}
@@ -278,7 +278,7 @@ func (c Claim) Resolve(p Payment, v ClaimVerb, actor, note string, now time.Time
 // reference: no provider is asked.
 //
 // Errors: claim_already_resolved, conflict_state, missing_field without a reference.
-func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Change, error) {
+func (di Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Change, error) {
 	to, err := c.After(Approve)
 	switch {
 	case err != nil:
@@ -290,8 +290,8 @@ func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Ch
 		return c, Change{}, problem.Field(problem.MissingField, "reference", bankReferenceRequired)
 	}
 	c.Call.ByHand = reference
-	c, change := c.resolve(p, to, PartyOperator, d.Note, d.At)
-	_, change = p.applyHeld(change, d.At)
+	c, change := c.resolve(p, to, PartyOperator, di.Note, di.At)
+	_, change = p.applyHeld(change, di.At)
 	return c, change, nil
 }
 
@@ -299,8 +299,8 @@ func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Ch
 // booked: the provider reported it, and its books do not have it.
 //
 // Errors: claim_already_resolved, conflict_state if the claim is about other money.
-func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
-	now := d.At
+func (di Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
+	now := di.At
 	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
 	if _, err := c.After(Approve); err != nil {
 		return c, Change{}, err
@@ -323,7 +323,7 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
 		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD + rounding},
 		ledger.Posting{Account: ledger.Rounding, Amount: -rounding}))
-	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
+	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, di.Note, now)
 	_, change = p.applyHeld(change, now)
 	return c, change, nil
 }
@@ -340,8 +340,8 @@ type Disposition struct {
 // becomes its capture; otherwise the merchant gets it without fees.
 //
 // Errors: claim_already_resolved, conflict_state, invalid_request unless a rest is left.
-func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
-	now := d.At
+func (di Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
+	now := di.At
 	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
 	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
 	if _, err := c.After(Approve); err != nil {
@@ -376,7 +376,7 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	p.Strays[at] = s
 	c = c.written(now)
 	c.Local, c.USD = c.Local.Sub(part), c.USD-usd
-	c = c.step(PartyOperator, d.Note, now)
+	c = c.step(PartyOperator, di.Note, now)
 	change := Change{}
 	if complete {
 		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}

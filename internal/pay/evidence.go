@@ -57,6 +57,8 @@ const (
 	// MaxEvidenceFile is the largest file, in bytes. MaxEvidenceText is the same for people.
 	MaxEvidenceFile = 10 << 20
 	MaxEvidenceText = "10 MiB"
+	// MaxEvidenceAtOnce is how many bytes of files one answer of a form may have.
+	MaxEvidenceAtOnce = 25 << 20
 	// MaxEvidence is the largest number of pieces of evidence on a claim.
 	MaxEvidence = 20
 )
@@ -71,7 +73,7 @@ func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Cla
 		return c, Change{}, err
 	}
 	if len(c.Evidence) >= MaxEvidence {
-		return c, Change{}, problem.New(problem.InvalidRequest, tooMuchEvidence)
+		return c, Change{}, problem.New(problem.InvalidRequest, tooMuchEvidence.With(MaxEvidence))
 	}
 	from := c.Status
 	e.At = now.UnixMicro()
@@ -118,13 +120,13 @@ const (
 var defensePauses = backoff{first: time.Minute, most: time.Hour}
 
 // MayStart reports whether the try that was begun last may still begin, at a time of the database's clock.
-func (d Defense) MayStart(now time.Time) bool {
-	return now.UnixMicro() <= d.Until-(defenseTime-callStart).Microseconds()
+func (de Defense) MayStart(now time.Time) bool {
+	return now.UnixMicro() <= de.Until-(defenseTime-callStart).Microseconds()
 }
 
 // MayGoOn reports whether a call of the try may still leave.
-func (d Defense) MayGoOn(now time.Time) bool {
-	return now.UnixMicro() <= d.Until-defenseSlack.Microseconds()
+func (de Defense) MayGoOn(now time.Time) bool {
+	return now.UnixMicro() <= de.Until-defenseSlack.Microseconds()
 }
 
 // gather is the record once more evidence has come. A call that is under way goes on without it.

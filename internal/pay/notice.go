@@ -218,7 +218,7 @@ func (p Payment) applyReversal(n Notice, order int, c Cascade, now time.Time) (P
 		return p, Change{}, Ignored
 	}
 	from := p
-	p.Attempts = p.noted(order, o, now) // it came and went: older news that it is paid changes nothing
+	p.Attempts = p.noted(order, o, now) // the money came, and went back: older news that it is paid changes nothing
 	if current {
 		p.Work.DueAt, p.Times.Unsure = p.nextOfLeft(now), time.Time{}
 	}
@@ -235,13 +235,13 @@ func (n Notice) ApplyRefundList(p Payment, claims []Claim, ids []string, now tim
 	_, order, _ := ParseReference(n.Reference)
 	d, verdict := newDocket(p, claims, now), Ignored
 	inquiry, booked := d.money(order, n.Outcome.MoneyRef)
-	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // it may be of any of them
+	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // the refund may be of any of these moneys
 		booked, verdict = false, Mismatched
 	}
 	switch whole := n.Outcome.wholeBack() && p.strayed(order, n.Outcome.MoneyRef) < 0; {
 	case !booked && !whole: // of money that was not reported before
 		verdict = Mismatched
-	case !booked: // it came and went
+	case !booked: // the money came, and went back
 		d.p, d.moved, verdict = p.remember(order, n.Outcome.MoneyRef), true, Applied
 	}
 	for _, r := range d.reported(n.Outcome, inquiry, order) {
@@ -318,7 +318,7 @@ func CheckRetry(p Payment) error {
 }
 
 // goesOn reports whether the shopper may try again after what the provider says at the end of the page: it may know of a refusal that we
-// have not heard of.
+// do not know.
 func (p Payment) goesOn(o Outcome, now time.Time) bool {
 	order := len(p.Attempts)
 	p, _ = p.tried(order, o, now)
@@ -333,18 +333,18 @@ func (p Payment) goesOn(o Outcome, now time.Time) bool {
 //
 // Errors: as CheckRetry; service_unavailable with the reason NotEnded if it is not known whether the page has ended. Then nothing
 // changes.
-func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change, error) {
+func (ca Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change, error) {
 	if err := CheckRetry(p); err != nil {
 		return p, Change{}, err
 	}
-	next, more := c.next(p.Attempts)
+	next, more := ca.next(p.Attempts)
 	switch o.Kind {
 	case Approved, Reversed:
-		next, change := p.ApplyAnswer(o, c, now)
+		next, change := p.ApplyAnswer(o, ca, now)
 		return next, change, nil
 	case Lapsed, Declined:
-		if !more || len(o.Also) > 0 || !p.goesOn(o, now) { // it ends as the provider says
-			next, change := p.ApplyAnswer(o, c, now)
+		if !more || len(o.Also) > 0 || !p.goesOn(o, now) { // the attempt ends as the provider reports
+			next, change := p.ApplyAnswer(o, ca, now)
 			return next, change, nil
 		}
 	default:
@@ -352,7 +352,7 @@ func (c Cascade) TryAgain(p Payment, o Outcome, now time.Time) (Payment, Change,
 			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
 	}
 	from := p
-	p.Work.caller = c.By
+	p.Work.caller = ca.By
 	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.move(Retry, now)
@@ -388,10 +388,10 @@ func LookedAtLeft(p Payment, now time.Time) (Payment, Change) {
 	return p, Change{Payments: []Payment{p}}
 }
 
-// Tells says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
+// Describe says in a line where the next try of a shopper whose card was refused on a page goes, and why; "" if no card was refused on the
 // last page. doubts is what keeps the page's provider from proving that its page has ended, or "". Of a payment that has ended it tells
 // what the rules allowed at the last refusal.
-func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
+func (ca Cascade) Describe(p Payment, doubts string, now time.Time) string {
 	attempt, _ := p.Attempts.Current()
 	last, refused := attempt.Tries.Last()
 	ended := p.Status == Failed || p.Status == Expired
@@ -403,13 +403,13 @@ func (c Cascade) Tells(p Payment, doubts string, now time.Time) string {
 		now = time.UnixMicro(last.At)
 		goes, stays = "the shopper did not try again; by today's rules the next try goes to", "the shopper could not go on elsewhere, by today's rules"
 	}
-	if why := cmp.Or(c.Stays(p, now), doubts); why != "" {
+	if why := cmp.Or(ca.Stays(p, now), doubts); why != "" {
 		return stays + ": " + why
 	}
-	next, _ := c.next(p.Attempts)
-	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), c.Retry.Times)
-	if c.Retry.Within > 0 {
-		text += ", and it is possible until " + p.Times.Created.Add(c.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
+	next, _ := ca.next(p.Attempts)
+	text := fmt.Sprintf("after %s %s %s: %d of %d retries were used", last.Reason, goes, next.Provider, p.Attempts.retries(), ca.Retry.Times)
+	if ca.Retry.Within > 0 {
+		text += ", and it is possible until " + p.Times.Created.Add(ca.Retry.Within).UTC().Format("2006-01-02T15:04:05Z")
 	}
 	return text
 }

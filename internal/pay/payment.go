@@ -81,7 +81,7 @@ type PaymentTerms struct {
 	Fees         merchants.Fees
 	Taxed        merchants.TaxRate // on Fees, Dispute and Refund
 	Reserve      int64             // USD cents held back on capture
-	ReserveDays  int               // how long they are held; 0: merchants.DefaultReserveDays
+	ReserveDays  int               // how long they are held
 	Delay        time.Duration
 	Dispute      Charge               // for a dispute, as agreed when the payment was made
 	Refund       Charge               // for each refund, alike

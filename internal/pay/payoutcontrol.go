@@ -32,10 +32,10 @@ type PayoutControl struct {
 }
 
 // Forget is the control without what was sent so far.
-func (c PayoutControl) Forget() PayoutControl {
-	c.Version++
-	c.HourAt, c.DayAt, c.HourSum, c.DaySum = time.Time{}, time.Time{}, 0, 0
-	return c
+func (pc PayoutControl) Forget() PayoutControl {
+	pc.Version++
+	pc.HourAt, pc.DayAt, pc.HourSum, pc.DaySum = time.Time{}, time.Time{}, 0, 0
+	return pc
 }
 
 // PayoutLimits are the limits of a PayoutControl.
@@ -147,35 +147,35 @@ func PayoutControlID(merchant string, live bool) string {
 // Set changes the limits.
 //
 // Errors: invalid_request.
-func (c PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
+func (pc PayoutControl) Set(l PayoutLimits) (PayoutControl, Change, error) {
 	for name, value := range map[string]int64{"approvalAbove": l.ApprovalAbove, "hourly": l.Hourly, "daily": l.Daily, "minimum": l.Minimum} {
 		if value < 0 {
-			return c, Change{}, problem.Field(problem.InvalidRequest, name, notDollars.With(name))
+			return pc, Change{}, problem.Field(problem.InvalidRequest, name, notDollars.With(name))
 		}
 	}
 	if err := cmp.Or(checkDays(l.Days), problem.Fit(problem.Text{Param: "reason", Text: l.Stopped, Most: MaxStopReason})); err != nil {
-		return c, Change{}, err
+		return pc, Change{}, err
 	}
 	if !slices.Contains([]PayoutSchedule{PayoutsByPlan, PayoutsAutomatic, PayoutsOnRequest}, l.Schedule) {
-		return c, Change{}, problem.Field(problem.InvalidRequest, "schedule", unknownSchedule)
+		return pc, Change{}, problem.Field(problem.InvalidRequest, "schedule", unknownSchedule)
 	}
-	if c.Merchant == "" && l.Schedule != PayoutsByPlan {
-		return c, Change{}, problem.Field(problem.InvalidRequest, "schedule", automaticIsMerchants)
+	if pc.Merchant == "" && l.Schedule != PayoutsByPlan {
+		return pc, Change{}, problem.Field(problem.InvalidRequest, "schedule", automaticIsMerchants)
 	}
-	c.Version++
-	c.PayoutLimits = l
-	return c, Change{Controls: []PayoutControl{c}}, nil
+	pc.Version++
+	pc.PayoutLimits = l
+	return pc, Change{Controls: []PayoutControl{pc}}, nil
 }
 
 // at returns the control without sums of earlier hours and days.
-func (c PayoutControl) at(now time.Time) PayoutControl {
-	if hour := now.UTC().Truncate(time.Hour); hour.After(c.HourAt) { // clocks differ: an earlier time counts in the present hour
-		c.HourAt, c.HourSum = hour, 0
+func (pc PayoutControl) at(now time.Time) PayoutControl {
+	if hour := now.UTC().Truncate(time.Hour); hour.After(pc.HourAt) { // clocks differ: an earlier time counts in the present hour
+		pc.HourAt, pc.HourSum = hour, 0
 	}
-	if day := now.UTC().Truncate(24 * time.Hour); day.After(c.DayAt) {
-		c.DayAt, c.DaySum = day, 0
+	if day := now.UTC().Truncate(24 * time.Hour); day.After(pc.DayAt) {
+		pc.DayAt, pc.DaySum = day, 0
 	}
-	return c
+	return pc
 }
 
 // When a withdrawal that the limits hold is tried again. A change of the limits wakes none, so this is how late it has an
@@ -188,18 +188,18 @@ const (
 
 // Holds says why a withdrawal is not sent now, and when to look again; "" if it may be sent. An
 // operator's approval lifts the limits, but not a stop.
-func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until time.Time) {
-	c = c.at(now)
+func (pc PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until time.Time) {
+	pc = pc.at(now)
 	switch {
-	case c.Stopped != "":
+	case pc.Stopped != "":
 		return WaitsStopped, now.Add(stopLook)
 	case w.ApprovedBy != "":
-	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove && w.Status == WithdrawalPending: // one that was sent had it, or needed none
+	case pc.ApprovalAbove > 0 && w.Amount > pc.ApprovalAbove && w.Status == WithdrawalPending: // one that was sent had it, or needed none
 		return WaitsApproval, now.Add(approvalLook)
-	case c.Hourly > 0 && !w.sentSince(c.HourAt) && w.Amount > c.Hourly-c.HourSum:
-		return WaitsHourly, earlier(c.HourAt.Add(time.Hour), now)
-	case c.Daily > 0 && !w.sentSince(c.DayAt) && w.Amount > c.Daily-c.DaySum:
-		return WaitsDaily, earlier(c.DayAt.Add(24*time.Hour), now)
+	case pc.Hourly > 0 && !w.sentSince(pc.HourAt) && w.Amount > pc.Hourly-pc.HourSum:
+		return WaitsHourly, earlier(pc.HourAt.Add(time.Hour), now)
+	case pc.Daily > 0 && !w.sentSince(pc.DayAt) && w.Amount > pc.Daily-pc.DaySum:
+		return WaitsDaily, earlier(pc.DayAt.Add(24*time.Hour), now)
 	}
 	return Payable, time.Time{}
 }
@@ -215,19 +215,19 @@ func earlier(until, now time.Time) time.Time {
 
 // Count adds a withdrawal that is about to be sent. It returns false if nothing is limited, so that
 // payouts without limits do not wait for one another.
-func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) {
-	if c.Hourly == 0 && c.Daily == 0 {
-		return c, false
+func (pc PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) {
+	if pc.Hourly == 0 && pc.Daily == 0 {
+		return pc, false
 	}
-	c = c.at(now)
-	c.Version++
-	if !w.sentSince(c.HourAt) {
-		c.HourSum += w.Amount
+	pc = pc.at(now)
+	pc.Version++
+	if !w.sentSince(pc.HourAt) {
+		pc.HourSum += w.Amount
 	}
-	if !w.sentSince(c.DayAt) {
-		c.DaySum += w.Amount
+	if !w.sentSince(pc.DayAt) {
+		pc.DaySum += w.Amount
 	}
-	return c, true
+	return pc, true
 }
 
 // sentSince reports whether the withdrawal was sent since a time. A withdrawal counts once in an hour and in a day, however

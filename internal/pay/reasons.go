@@ -30,7 +30,7 @@ var (
 	partOutOfRange                = problem.Define1("claim.part_out_of_range", "amount")
 	claimTakesNoSuchStep          = problem.Define3("claim.step_not_possible", "kind", "status", "step")
 	onlyDisputeEvidence           = problem.Define("evidence.only_of_disputes")
-	tooMuchEvidence               = problem.Define("evidence.too_many")
+	tooMuchEvidence               = problem.Define1("evidence.too_many", "most")
 	amountNotPositive             = problem.Define("payment.amount_not_positive")
 	challengeAsked                = problem.Define("payment.challenge_asked")
 	currencyNotTaken              = problem.Define1("payment.currency_not_taken", "currency")

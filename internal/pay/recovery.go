@@ -177,34 +177,34 @@ const (
 )
 
 // ID is the id of the row.
-func (f Found) ID() string { return f.Account + "/" + f.Reference }
+func (fo Found) ID() string { return fo.Account + "/" + fo.Reference }
 
 // Open reports whether no object belongs to it yet and the operator has not closed it.
-func (f Found) Open() bool { return f.Object == "" && f.Closed == "" }
+func (fo Found) Open() bool { return fo.Object == "" && fo.Closed == "" }
 
 // Local is its amount, in minor units of Currency.
-func (f Found) Local() money.Amount { return money.New(f.Minor, f.Currency) }
+func (fo Found) Local() money.Amount { return money.New(fo.Minor, fo.Currency) }
 
 // Assigned records the object that it belongs to.
-func (f Found) Assigned(object string) Found {
-	f.Version++
-	f.Object, f.Why = object, ""
-	return f
+func (fo Found) Assigned(object string) Found {
+	fo.Version++
+	fo.Object, fo.Why = object, ""
+	return fo
 }
 
 // Close records what the operator did about it.
 //
 // It returns an error if it is not open, or if the note is empty.
-func (f Found) Close(note string) (Found, Change, error) {
+func (fo Found) Close(note string) (Found, Change, error) {
 	switch {
-	case !f.Open():
-		return f, Change{}, fmt.Errorf("%s was dealt with already", f.ID())
+	case !fo.Open():
+		return fo, Change{}, fmt.Errorf("%s was dealt with already", fo.ID())
 	case note == "":
-		return f, Change{}, fmt.Errorf("say what you did about it")
+		return fo, Change{}, fmt.Errorf("say what you did about it")
 	}
-	f.Version++
-	f.Closed = note
-	return f, Change{Found: []Found{f}}, nil
+	fo.Version++
+	fo.Closed = note
+	return fo, Change{Found: []Found{fo}}, nil
 }
 
 // foundWhy is Attempt.Why of a found attempt.
@@ -218,7 +218,7 @@ const beforeRestore = "lost_in_restore"
 // queried; no call is made.
 //
 // Errors: conflict_state if the payment cannot have this attempt.
-func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, Change, error) {
+func (fo Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
 		return p, Change{}, problem.New(problem.ConflictState, paymentWentOn.With(p.Status, len(p.Attempts)))
 	}
@@ -234,7 +234,7 @@ func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, 
 		p.Attempts = append(p.Attempts, Attempt{Order: len(p.Attempts) + 1, Status: Errored, Decline: beforeRestore, Started: now.UnixMicro(), Ended: now.UnixMicro()})
 	}
 	p.Attempts = append(p.Attempts, Attempt{
-		Order: order, Provider: f.Account, Status: Sending, ProviderRef: f.ProviderRef, Started: now.UnixMicro(),
+		Order: order, Provider: fo.Account, Status: Sending, ProviderRef: fo.ProviderRef, Started: now.UnixMicro(),
 		Flight: Flight{}.begin(p.Work.caller), Why: foundWhy, Found: true,
 	})
 	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
@@ -244,14 +244,14 @@ func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, 
 
 // Listed records that a provider's own list has the payment's current attempt: it is queried, and not called
 // again. It returns false if there is nothing to record.
-func (f Found) Listed(p Payment, order int, now time.Time) (Payment, Change, bool) {
+func (fo Found) Listed(p Payment, order int, now time.Time) (Payment, Change, bool) {
 	a, ok := p.Attempts.Current()
 	if !ok || p.Status != Processing || a.Order != order || a.Found || a.Status != Sending && a.Status != Unknown {
 		return p, Change{}, false
 	}
 	from := p
 	p.Attempts = slices.Clone(p.Attempts)
-	p.Attempts[order-1].Found, p.Attempts[order-1].ProviderRef = true, cmp.Or(a.ProviderRef, f.ProviderRef)
+	p.Attempts[order-1].Found, p.Attempts[order-1].ProviderRef = true, cmp.Or(a.ProviderRef, fo.ProviderRef)
 	p.written(&from, now)
 	return p, Change{Payments: []Payment{p}}, true
 }
@@ -261,7 +261,7 @@ func (f Found) Listed(p Payment, order int, now time.Time) (Payment, Change, boo
 // after that. It returns false if there is nothing to record.
 //
 // Errors: conflict_state if the refund cannot belong to this claim.
-func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim, Change, bool, error) {
+func (fo Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim, Change, bool, error) {
 	var change Change
 	switch {
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
@@ -281,7 +281,7 @@ func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim
 		c = c.written(now)
 	}
 	c.Call.State, c.Call.Round, c.Call.Found = Unknown, round, true
-	c.Call.Ref = cmp.Or(f.ProviderRef, c.Call.Ref)
+	c.Call.Ref = cmp.Or(fo.ProviderRef, c.Call.Ref)
 	c.DueAt = now
 	change.Claims = []Claim{c}
 	return c, change, true, nil
@@ -290,12 +290,12 @@ func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim
 // Priced returns the payment with the amount that was found: the rate may have changed since.
 //
 // Errors: conflict_state if the currency differs.
-func (f Found) Priced(p Payment) (Payment, error) {
-	if f.Currency != p.Price.Local.Currency {
+func (fo Found) Priced(p Payment) (Payment, error) {
+	if fo.Currency != p.Price.Local.Currency {
 		return p, &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: Recovering, Action: "create"},
 			Reason: pricedOtherwise}
 	}
-	p.Price.Local = f.Local()
+	p.Price.Local = fo.Local()
 	return p, nil
 }
 
@@ -304,7 +304,7 @@ func (f Found) Priced(p Payment) (Payment, error) {
 // round, that account has since proved that it did not pay.
 //
 // Errors: conflict_state if the withdrawal cannot have had this round.
-func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
+func (fo Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
 	version, moved := w.Version, Change{}
 	switch {
 	case w.Status == WithdrawalProcessing && round > w.Round:
@@ -314,19 +314,19 @@ func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Call
 		return w, Change{}, problem.New(problem.ConflictState, withdrawalWentOn.With(w.Status, w.Round))
 	}
 	w.Round = round
-	next, change := w.Send(PayoutRoute{Account: f.Account, Why: foundWhy, Float: float}, by, now)
-	next.Payout.ProviderRef, next.Payout.Found, next.Version = f.ProviderRef, true, version+1
+	next, change := w.Send(PayoutRoute{Account: fo.Account, Why: foundWhy, Float: float}, by, now)
+	next.Payout.ProviderRef, next.Payout.Found, next.Version = fo.ProviderRef, true, version+1
 	change.Withdrawals, change.Transfers = []Withdrawal{next}, append(moved.Transfers, change.Transfers...)
 	return next, change, nil
 }
 
 // ListedPayout records that an account's own list has the payout that is under way there: it is queried,
 // and not sent again. It returns false if there is nothing to record.
-func (f Found) ListedPayout(w Withdrawal, now time.Time) (Withdrawal, Change, bool) {
-	if w.Status != WithdrawalProcessing || w.Payout.Found || w.Reference() != f.Reference || w.Payout.Provider != f.Account {
+func (fo Found) ListedPayout(w Withdrawal, now time.Time) (Withdrawal, Change, bool) {
+	if w.Status != WithdrawalProcessing || w.Payout.Found || w.Reference() != fo.Reference || w.Payout.Provider != fo.Account {
 		return w, Change{}, false
 	}
 	w = w.next(now)
-	w.Payout.Found, w.Payout.ProviderRef = true, cmp.Or(w.Payout.ProviderRef, f.ProviderRef)
+	w.Payout.Found, w.Payout.ProviderRef = true, cmp.Or(w.Payout.ProviderRef, fo.ProviderRef)
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }

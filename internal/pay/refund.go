@@ -193,15 +193,15 @@ type Parts struct {
 }
 
 // held is the part in the merchant's own accounts, which is frozen.
-func (a Parts) held() int64 { return a.Net + a.Reserve }
+func (pa Parts) held() int64 { return pa.Net + pa.Reserve }
 
-func (a Parts) platform() int64 {
-	return a.USD - a.Net - a.Reserve - a.Provider - a.Flat - a.Network - a.Tax
+func (pa Parts) platform() int64 {
+	return pa.USD - pa.Net - pa.Reserve - pa.Provider - pa.Flat - pa.Network - pa.Tax
 }
 
-func (a Parts) add(b Parts, sign int64) Parts {
-	return Parts{a.USD + sign*b.USD, a.Net + sign*b.Net, a.Reserve + sign*b.Reserve,
-		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network, a.Tax + sign*b.Tax}
+func (pa Parts) add(b Parts, sign int64) Parts {
+	return Parts{pa.USD + sign*b.USD, pa.Net + sign*b.Net, pa.Reserve + sign*b.Reserve,
+		pa.Provider + sign*b.Provider, pa.Flat + sign*b.Flat, pa.Network + sign*b.Network, pa.Tax + sign*b.Tax}
 }
 
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
@@ -388,12 +388,12 @@ func (c Claim) bookReturn(p Payment, id, note string, now time.Time) (Claim, Cha
 // applied: of one that the operator approved, or sent by hand.
 //
 // Errors: conflict_state unless the claim's money went to the shopper and has not come back.
-func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, error) {
+func (di Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, error) {
 	if c.Kind == ChargebackClaim || !c.Status.Pays() || c.Calling() || c.Call.Returned != "" {
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(ReturnRefund)},
 			Reason: onlyGivenBackTaken}
 	}
-	next, change := c.bookReturn(p, id, d.Note, d.At)
+	next, change := c.bookReturn(p, id, di.Note, di.At)
 	return next, change, nil
 }
 

@@ -103,7 +103,7 @@ func anyTerms(t *rapid.T) merchants.Terms {
 			Cost: rapid.SampledFrom([]*money.Fee{nil, {}, {Bps: 99, Flat: 10}}).Draw(t, "cost"),
 		}
 		terms.FXMarginBps, terms.Taxed.Bps = rapid.Int64Range(0, 300).Draw(t, "margin"), rapid.Int64Range(0, 2500).Draw(t, "tax")
-		terms.RefundFee, terms.ReserveDays = rapid.Int64Range(0, 100).Draw(t, "refund fee"), rapid.SampledFrom([]int{0, 1, 30, 90, 180}).Draw(t, "days")
+		terms.RefundFee, terms.ReserveDays = rapid.Int64Range(0, 100).Draw(t, "refund fee"), rapid.SampledFrom([]int{1, 30, 90, 180}).Draw(t, "days")
 		terms.ReserveCap = rapid.SampledFrom([]int64{0, 500}).Draw(t, "cap")
 	}
 	return terms

@@ -341,7 +341,7 @@ func (d *docket) applyRefund(r ProviderRefund, order int, inquiry *Claim, id str
 	case r.Kind != Approved:
 		return Ignored // one that is not made yet is reported again
 	case id == "", r.ID == "", r.Reference != "", d.underWay(r) != nil, slices.ContainsFunc(d.claims, total):
-		return Mismatched // it may be one of ours, or in a total that is booked
+		return Mismatched // the refund may be one of ours, or be part of a total that is booked
 	}
 	for i, c := range d.claims { // of ours that the operator approved without an answer
 		if c.Kind == UserDispute && c.Origin == ByMerchant && c.Status.Pays() && c.Call.Ref == "" && c.Call.Returned == "" && c.Local == r.Local {
@@ -378,7 +378,7 @@ func (d *docket) applyRefund(r ProviderRefund, order int, inquiry *Claim, id str
 // calls tell of ours.
 func (d *docket) applyKnownRefund(known Claim, r ProviderRefund, id string) Verdict {
 	claim, round, ours := ParseRefundReference(r.Reference)
-	if ours = ours && claim == known.ID; !ours { // or somebody else's name has the form of ours
+	if ours = ours && claim == known.ID; !ours { // or another system's reference has the form of ours
 		round = known.Call.Round
 	}
 	told := Outcome{Kind: r.Kind, ProviderRef: r.ID, Local: r.Local}

@@ -219,7 +219,7 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
 	next.Since = s.Matured
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
-	s, events := s.tell(webhooks.SettlementClosed, BatchOpen, to, now)
+	s, events := s.announce(webhooks.SettlementClosed, BatchOpen, to, now)
 	change := Change{
 		Settlements: []Settlement{s, next}, Lines: lines, Reserves: holding(s.Scope, lines, held, now), Events: events,
 	}
@@ -234,9 +234,9 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	return s, change
 }
 
-// tell makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
+// announce makes an event for each shop of the merchant: endpoints belong to shops, but a settlement
 // belongs to the merchant.
-func (s Settlement) tell(t webhooks.EventType, previous SettlementStatus, to Audience, now time.Time) (Settlement, []Event) {
+func (s Settlement) announce(t webhooks.EventType, previous SettlementStatus, to Audience, now time.Time) (Settlement, []Event) {
 	s.Sequence++
 	var events []Event
 	for _, shop := range to.Shops {
@@ -290,7 +290,7 @@ func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
 func (s Settlement) Receipt(pdf []byte, automatic bool, to Audience, now time.Time) Change {
 	s = s.written(now)
 	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
-	s, events := s.tell(webhooks.SettlementPDFReady, "", to, now)
+	s, events := s.announce(webhooks.SettlementPDFReady, "", to, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
@@ -393,33 +393,33 @@ type Reserve struct {
 }
 
 // Closed reports whether the release has begun.
-func (r Reserve) Closed() bool { return !r.ClosedAt.IsZero() }
+func (re Reserve) Closed() bool { return !re.ClosedAt.IsZero() }
 
 // Remaining is what is not released yet, in USD cents.
-func (r Reserve) Remaining() int64 { return r.Held - r.Released }
+func (re Reserve) Remaining() int64 { return re.Held - re.Released }
 
 // hold adds what settled lines hold of the day's reserve, or subtracts what they give back. A zero
 // r is a day without a row.
-func (r Reserve) hold(s merchants.Scope, day time.Time, amount int64, now time.Time) Reserve {
-	if r.Version == 0 {
-		r = Reserve{
+func (re Reserve) hold(s merchants.Scope, day time.Time, amount int64, now time.Time) Reserve {
+	if re.Version == 0 {
+		re = Reserve{
 			ID: ReserveID(s, day), Scope: merchants.Scope{Merchant: s.Merchant, Live: s.Live}, Day: day,
 			ReleaseAt: ReleaseOf(day), CreatedAt: now,
 		}
 	}
-	r.Version++
-	r.Held += amount
-	r.UpdatedAt = now
-	return r.wait()
+	re.Version++
+	re.Held += amount
+	re.UpdatedAt = now
+	return re.wait()
 }
 
 // wait sets the time of the release. There is none if refunds took the day's whole reserve.
-func (r Reserve) wait() Reserve {
-	r.DueAt = time.Time{}
-	if r.Remaining() > 0 {
-		r.DueAt = r.ReleaseAt
+func (re Reserve) wait() Reserve {
+	re.DueAt = time.Time{}
+	if re.Remaining() > 0 {
+		re.DueAt = re.ReleaseAt
 	}
-	return r
+	return re
 }
 
 // Close begins the release. Whether a refund draws from the reserve must not depend on a clock: a
@@ -429,37 +429,37 @@ func (r Reserve) wait() Reserve {
 //
 // The floor can never be violated. It makes this Change and changes that draw from the reserve wait
 // for each other.
-func (r Reserve) Close(now time.Time) (Reserve, Change) {
-	r.Version++
-	r.ClosedAt, r.UpdatedAt = now, now
-	r = r.wait()
-	return r, Change{
-		Reserves: []Reserve{r},
-		Floors:   []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve, Min: math.MinInt64}},
+func (re Reserve) Close(now time.Time) (Reserve, Change) {
+	re.Version++
+	re.ClosedAt, re.UpdatedAt = now, now
+	re = re.wait()
+	return re, Change{
+		Reserves: []Reserve{re},
+		Floors:   []ledger.Floor{{Merchant: re.Merchant, Live: re.Live, Account: ledger.Reserve, Min: math.MinInt64}},
 	}
 }
 
 // Release releases what is left of a closed day, but not more than the merchant's reserve holds.
 // given is what refunds that no settlement has collected yet gave back of it, in USD cents, read
 // after it was closed. It is not released.
-func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
-	free := max(0, min(r.Remaining()-max(0, given), have[ledger.Reserve]))
-	r.Version++
-	r.Released += free
-	r.UpdatedAt = now
-	r = r.wait()
-	if r.Remaining() > 0 {
-		r.DueAt = now.Add(day) // the next settlement collects those refunds
+func (re Reserve) Release(given int64, have ledger.Balances, now time.Time) Change {
+	free := max(0, min(re.Remaining()-max(0, given), have[ledger.Reserve]))
+	re.Version++
+	re.Released += free
+	re.UpdatedAt = now
+	re = re.wait()
+	if re.Remaining() > 0 {
+		re.DueAt = now.Add(day) // the next settlement collects those refunds
 	}
-	change := Change{Reserves: []Reserve{r}}
+	change := Change{Reserves: []Reserve{re}}
 	if free > 0 {
 		change.Transfers = []ledger.Transfer{{
 			// After a reset of the sandbox the day has another row with the same id: its time tells them apart.
-			ID: fmt.Sprintf("tr_%s-%x-release-%d", r.ID[len("rsv_"):], r.CreatedAt.UnixMicro(), r.Version), Merchant: r.Merchant, Live: r.Live,
+			ID: fmt.Sprintf("tr_%s-%x-release-%d", re.ID[len("rsv_"):], re.CreatedAt.UnixMicro(), re.Version), Merchant: re.Merchant, Live: re.Live,
 			Kind: ledger.ReserveRelease, Local: money.New(free, money.USD), At: now,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -free}, {Account: ledger.Available, Amount: free}},
 		}}
-		change.Floors = []ledger.Floor{{Merchant: r.Merchant, Live: r.Live, Account: ledger.Reserve}}
+		change.Floors = []ledger.Floor{{Merchant: re.Merchant, Live: re.Live, Account: ledger.Reserve}}
 	}
 	return change
 }

@@ -52,7 +52,7 @@ func (b *books) apply(c Change) {
 		}
 		if transfer.Kind == ledger.Capture {
 			days, _ := strconv.Atoi(transfer.Memo)
-			b.days[transfer.Payment], b.settles[transfer.Payment] = ReserveDay(transfer.At, days), transfer.Settles
+			b.days[transfer.Payment], b.settles[transfer.Payment] = ReserveDay(transfer.At, cmp.Or(days, merchants.DefaultReserveDays)), transfer.Settles
 		}
 		for _, p := range transfer.Postings {
 			b.balances[p.Account] += p.Amount

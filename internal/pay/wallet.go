@@ -41,6 +41,12 @@ func WalletStatuses() []WalletStatus {
 // balance before the owner notices the new wallet.
 const WalletCoolDown = 24 * time.Hour
 
+// How long a withdrawal to it stays pending in each environment: WithdrawalHold.
+const (
+	liveHold    = 10 * time.Minute
+	sandboxHold = 5 * time.Second
+)
+
 // Wallet is where a merchant's withdrawals are paid to. Its destination never changes, and is
 // encrypted.
 type Wallet struct {
@@ -66,39 +72,39 @@ type Wallet struct {
 
 // Secret names what the encrypted destination belongs to: moved to another row or tenant, it cannot
 // be decrypted.
-func (w Wallet) Secret() string {
-	return "wallet/" + w.Merchant + "/" + w.Shop + "/" + string(w.Environment()) + "/" + w.ID
+func (wa Wallet) Secret() string {
+	return "wallet/" + wa.Merchant + "/" + wa.Shop + "/" + string(wa.Environment()) + "/" + wa.ID
 }
 
 // HolderSecret is Secret for the beneficiary.
-func (w Wallet) HolderSecret() string { return w.Secret() + "/holder" }
+func (wa Wallet) HolderSecret() string { return wa.Secret() + "/holder" }
 
 // Open adds a new wallet, which becomes active after coolDown; zero: at once. A new default
 // replaces the one before. Each shop of the merchant gets the event: the balance is the merchant's,
 // and the thief of one shop's key could add a wallet.
-func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []merchants.Shop, now time.Time) (Wallet, Change) {
-	w.Version, w.CreatedAt, w.UpdatedAt = 1, now, now
-	w.Status, w.ActiveAt = WalletActive, now.Add(coolDown)
+func (wa Wallet) Open(coolDown time.Duration, before *Wallet, shops []merchants.Shop, now time.Time) (Wallet, Change) {
+	wa.Version, wa.CreatedAt, wa.UpdatedAt = 1, now, now
+	wa.Status, wa.ActiveAt = WalletActive, now.Add(coolDown)
 	if coolDown > 0 {
-		w.Status, w.DueAt = WalletPending, w.ActiveAt
+		wa.Status, wa.DueAt = WalletPending, wa.ActiveAt
 	}
 	var change Change
 	if before == nil {
-		w.Default = true // the shop's first wallet is its default
-	} else if w.Default {
+		wa.Default = true // the shop's first wallet is its default
+	} else if wa.Default {
 		other := before.next(now)
 		other.Default = false
 		change.Wallets = append(change.Wallets, other)
 	}
-	change.Wallets = append(change.Wallets, w)
-	snapshot := w
+	change.Wallets = append(change.Wallets, wa)
+	snapshot := wa
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   webhooks.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
-			Type: webhooks.WalletAdded, Scope: merchants.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
+			ID:   webhooks.EventID(strings.TrimPrefix(wa.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, merchants.ShopPrefix),
+			Type: webhooks.WalletAdded, Scope: merchants.Scope{Merchant: wa.Merchant, Shop: shop.ID, Live: wa.Live}, Object: wa.ID, Sequence: 1, At: now, Wallet: &snapshot,
 		})
 	}
-	return w, change
+	return wa, change
 }
 
 // Unpayable is why a wallet cannot be paid to, or why a withdrawal waits.
@@ -116,11 +122,11 @@ const (
 )
 
 // Unpayable is why the wallet itself cannot be paid to.
-func (w Wallet) Unpayable(now time.Time) Unpayable {
+func (wa Wallet) Unpayable(now time.Time) Unpayable {
 	switch {
-	case w.Status == WalletDisabled:
+	case wa.Status == WalletDisabled:
 		return UnpayableDisabled
-	case !w.Usable(now):
+	case !wa.Usable(now):
 		return UnpayableCoolDown
 	}
 	return Payable
@@ -128,75 +134,75 @@ func (w Wallet) Unpayable(now time.Time) Unpayable {
 
 // Usable reports whether withdrawals may go to the wallet. A wallet whose cool-down has passed is
 // usable, even if that was not written yet.
-func (w Wallet) Usable(now time.Time) bool {
-	return w.Status == WalletActive || w.Status == WalletPending && !now.Before(w.ActiveAt)
+func (wa Wallet) Usable(now time.Time) bool {
+	return wa.Status == WalletActive || wa.Status == WalletPending && !now.Before(wa.ActiveAt)
 }
 
 // Activate ends the cool-down. It reports whether there was one.
-func (w Wallet) Activate(now time.Time) (Change, bool) {
-	if w.Status != WalletPending {
+func (wa Wallet) Activate(now time.Time) (Change, bool) {
+	if wa.Status != WalletPending {
 		return Change{}, false
 	}
-	w = w.next(now)
-	w.Status, w.DueAt = WalletActive, time.Time{}
-	return Change{Wallets: []Wallet{w}}, true
+	wa = wa.next(now)
+	wa.Status, wa.DueAt = WalletActive, time.Time{}
+	return Change{Wallets: []Wallet{wa}}, true
 }
 
 // Disable ends a wallet for good; its row stays. It reports whether the wallet changed.
-func (w Wallet) Disable(now time.Time) (Change, bool) {
-	if w.Status == WalletDisabled {
+func (wa Wallet) Disable(now time.Time) (Change, bool) {
+	if wa.Status == WalletDisabled {
 		return Change{}, false
 	}
-	w = w.next(now)
-	w.Status, w.Default, w.DueAt = WalletDisabled, false, time.Time{}
-	return Change{Wallets: []Wallet{w}}, true
+	wa = wa.next(now)
+	wa.Status, wa.Default, wa.DueAt = WalletDisabled, false, time.Time{}
+	return Change{Wallets: []Wallet{wa}}, true
 }
 
 // Erased reports whether the destination was removed.
-func (w Wallet) Erased() bool { return len(w.Encrypted) == 0 }
+func (wa Wallet) Erased() bool { return len(wa.Encrypted) == 0 }
 
 // Erase removes the destination, the beneficiary and the label of a disabled wallet, at the end of its merchant's leaving (LEAVE-6). What
 // payouts in the books were proved against stays: the keyed hash of the destination, and its masked form. It reports whether the wallet
 // changed.
-func (w Wallet) Erase(now time.Time) (Change, bool) {
-	if w.Status != WalletDisabled || w.Erased() {
+func (wa Wallet) Erase(now time.Time) (Change, bool) {
+	if wa.Status != WalletDisabled || wa.Erased() {
 		return Change{}, false
 	}
-	w = w.next(now)
-	w.Encrypted, w.Holder, w.Known, w.Label = nil, nil, nil, ""
-	return Change{Wallets: []Wallet{w}}, true
+	wa = wa.next(now)
+	wa.Encrypted, wa.Holder, wa.Known, wa.Label = nil, nil, nil, ""
+	return Change{Wallets: []Wallet{wa}}, true
 }
 
 // Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
 // the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
 // a wallet does no harm, and if the merchant has no address.
-func (w Wallet) Mail(merchant merchants.Merchant, preview, user string) (mails.Message, bool) {
+func (wa Wallet) Mail(merchant merchants.Merchant, preview, user string) (mails.Message, bool) {
 	to := strings.TrimSpace(merchant.Email)
-	if !w.Live || to == "" {
+	if !wa.Live || to == "" {
 		return mails.Message{}, false
 	}
-	m := mails.New(mails.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
+	m := mails.New(mails.Prefix+strings.TrimPrefix(wa.ID, WalletPrefix), wa.Scope, wa.ID, wa.CreatedAt)
 	m.Wallet = mails.Wallet{
 		To:          to,
 		Language:    merchant.Language,
 		Merchant:    merchant.Name,
-		Wallet:      w.ID,
-		Network:     w.Network,
-		Currency:    w.Currency,
-		Destination: w.Masked,
-		Shop:        w.Shop,
+		Wallet:      wa.ID,
+		Network:     wa.Network,
+		Currency:    wa.Currency,
+		Destination: wa.Masked,
+		Shop:        wa.Shop,
 		Key:         preview,
 		User:        user,
-		AddedAt:     w.CreatedAt,
-		ActiveAt:    w.ActiveAt,
+		AddedAt:     wa.CreatedAt,
+		ActiveAt:    wa.ActiveAt,
 	}
 	return m, true
 }
 
-func (w Wallet) next(now time.Time) Wallet {
-	w.Version++
-	w.UpdatedAt = now
-	return w
+func (wa Wallet) next(now time.Time) Wallet {
+	wa.Version++
+	wa.UpdatedAt = now
+	return wa
 }
 
 // Limits of a wallet, in characters. Those of the holder's document, the bank and the branch are without punctuation.

@@ -38,9 +38,9 @@ func WithdrawalStatuses() []WithdrawalStatus {
 // WithdrawalHold is how long a withdrawal stays pending, and can be canceled, before it is sent.
 func WithdrawalHold(live bool) time.Duration {
 	if live {
-		return 10 * time.Minute
+		return liveHold
 	}
-	return 5 * time.Second
+	return sandboxHold
 }
 
 // Withdrawal is money on its way from a merchant's available balance to one of its wallets.
@@ -89,7 +89,7 @@ type Payout struct {
 	Passed      []string     // accounts that were passed over, and why
 	Checks      int          // queries since it was sent
 	Accepted    bool         // the provider confirmed that it has it
-	Found       bool         // it is in the account's own list, from before a restore, and was not sent since
+	Found       bool         // the payout is in the account's own list, from before a restore, and was not sent since
 	Said        string       // its last answer that decided nothing: for the operator
 	Flight
 	SentAt time.Time
@@ -127,12 +127,12 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 //
 // Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
 // that does not exceed the fee or is below the smallest withdrawal of the terms, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into rates.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
-	if !w.Usable(now) {
+func (wa Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, into rates.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+	if !wa.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Reason: walletDeleted,
-			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}
-		if w.Status == WalletPending {
-			e.Reason = walletCools.With(w.ActiveAt.UTC())
+			Details: problem.Details{From: string(wa.Status), Action: "withdraw"}}
+		if wa.Status == WalletPending {
+			e.Reason = walletCools.With(wa.ActiveAt.UTC())
 		}
 		return Withdrawal{}, Change{}, e
 	}
@@ -145,18 +145,18 @@ func (w Wallet) Withdraw(id string, amount money.Amount, terms merchants.Terms, 
 		return Withdrawal{}, Change{}, problem.Beyond("amount", withdrawalBeyondBalance, amount.Minor, have[ledger.Available])
 	}
 	out := Withdrawal{
-		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Taxed: terms.Taxed, Conversion: into,
-		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
+		ID: id, Scope: wa.Scope, Version: 1, Wallet: wa.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee.Total(), Tax: fee.Tax, Taxed: terms.Taxed, Conversion: into,
+		DueAt: now.Add(WithdrawalHold(wa.Live)), CreatedAt: now, UpdatedAt: now,
 	}
-	taken := out.transfer("out", ledger.WithdrawalOpened, now,
+	opened := out.transfer("out", ledger.WithdrawalOpened, now,
 		ledger.Posting{Account: ledger.Available, Amount: -out.Amount},
 		ledger.Posting{Account: ledger.InTransit, Amount: out.Amount},
 	)
-	taken.Memo = out.agreed(w)
+	opened.Memo = out.agreed(wa)
 	return out, Change{
 		Withdrawals: []Withdrawal{out},
-		Transfers:   []ledger.Transfer{taken},
-		Floors:      []ledger.Floor{{Merchant: w.Merchant, Live: w.Live, Account: ledger.Available}},
+		Transfers:   []ledger.Transfer{opened},
+		Floors:      []ledger.Floor{{Merchant: wa.Merchant, Live: wa.Live, Account: ledger.Available}},
 	}, nil
 }
 
@@ -173,7 +173,7 @@ func (w Withdrawal) agreed(to Wallet) string {
 // Differs says how a withdrawal differs from what the ledger has of it before its money leaves: "" if it does not. booked are the
 // withdrawal's transfers.
 func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
-	taken, gone := int64(0), int64(0)
+	paid, gone := int64(0), int64(0)
 	for _, t := range booked {
 		if t.Merchant != w.Merchant || t.Live != w.Live {
 			if _, own := WithdrawalOf(t); own {
@@ -185,7 +185,7 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 			switch {
 			case p.Account != ledger.InTransit:
 			case t.Kind == ledger.WithdrawalOpened:
-				taken += p.Amount
+				paid += p.Amount
 			default:
 				gone += p.Amount
 			}
@@ -195,8 +195,8 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 		}
 	}
 	switch {
-	case taken != w.Amount:
-		return fmt.Sprintf("it is of %d cents, and the ledger took %d", w.Amount, taken)
+	case paid != w.Amount:
+		return fmt.Sprintf("it is of %d cents, and the ledger took %d", w.Amount, paid)
 	case gone != 0:
 		return "its money has left already"
 	case w.Wallet != to.ID || w.Scope != to.Scope:
@@ -311,7 +311,7 @@ func (w Withdrawal) ApplyPayoutOutcome(o PayoutOutcome, now time.Time) (Withdraw
 	case PayoutRejected:
 		next, change := w.fail(o, now)
 		return next, change, true
-	case PayoutReturned: // it came back before it was reported as arrived
+	case PayoutReturned: // the payout came back before its arrival was reported
 		next, change := w.fail(o, now)
 		return next, change, true
 	case PayoutUnavailable:

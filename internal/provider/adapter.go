@@ -161,8 +161,8 @@ type Accepter interface {
 // Accepts reports whether a provider takes an amount over a rail. A provider without a rule
 // of its own takes all.
 func Accepts(p Provider, rail string, local money.Amount) bool {
-	t, ruled := p.(Accepter)
-	return !ruled || t.Accepts(rail, local)
+	t, decides := p.(Accepter)
+	return !decides || t.Accepts(rail, local)
 }
 
 // Installer is a provider at which shoppers may pay by card in installments. An adapter without it charges all at once.
@@ -196,8 +196,8 @@ type Refunder interface {
 
 // Refunds reports whether a provider refunds payments over a rail. A provider without a rule of its own refunds all.
 func Refunds(p Provider, rail string) bool {
-	r, ruled := p.(Refunder)
-	return !ruled || r.Refunds(rail)
+	r, decides := p.(Refunder)
+	return !decides || r.Refunds(rail)
 }
 
 // DisputeRequest asks for the state of a dispute.

@@ -168,7 +168,7 @@ func (w *world) takeBack() {
 		if err != nil || !slices.ContainsFunc(told, func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
 			continue
 		}
-		r := claims.Resolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
+		r := claims.Resolution{ID: c.ID, Word: pay.ReturnRefund, Note: "the provider's books"}
 		if _, err := n.app.Claims.Resolve(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
 			w.find(operatorWorks, c.Payment, "take back %s: %v", c.ID, err)
 		}

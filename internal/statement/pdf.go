@@ -23,7 +23,7 @@ type colour [3]int
 var (
 	ink    = colour{24, 33, 43}
 	grey   = colour{110, 120, 130}
-	rule   = colour{214, 220, 226}
+	line   = colour{214, 220, 226}
 	shade  = colour{245, 247, 249}
 	accent = colour{0, 112, 122}
 	white  = colour{255, 255, 255}
@@ -82,7 +82,7 @@ func (r *receipt) whole(w, h float64, text, align string) { r.write.Cell(w, h, t
 
 // line draws a hairline across the page at the current height.
 func (r *receipt) line() {
-	r.SetDrawColor(rule[0], rule[1], rule[2])
+	r.SetDrawColor(line[0], line[1], line[2])
 	r.SetLineWidth(0.2)
 	r.Line(margin, r.GetY(), margin+width, r.GetY())
 }

@@ -3,27 +3,27 @@ package store
 import "github.com/cascadapay/cascada/internal/store/engine"
 
 // gone notes that the database does not answer: commits are refused at once until it does.
-func (s *core) gone(cause error) {
-	if !s.away.CompareAndSwap(false, true) {
+func (co *core) gone(cause error) {
+	if !co.away.CompareAndSwap(false, true) {
 		return
 	}
-	s.b.Log.Error("the database is away: requests that write get 503", "error", cause)
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if !s.closed {
-		s.group.Go(s.watch)
+	co.b.Log.Error("the database is away: requests that write get 503", "error", cause)
+	co.gate.RLock()
+	defer co.gate.RUnlock()
+	if !co.closed {
+		co.group.Go(co.watch)
 	}
 }
 
 // back notes that the database accepted a commit. It is back if it has room for a larger one too: on a disk that is almost
 // full, it would be away again at once.
-func (s *core) back() {
-	if !s.away.Load() || !s.looking.TryLock() { // otherwise somebody else is finding out
+func (co *core) back() {
+	if !co.away.Load() || !co.looking.TryLock() { // another goroutine is asking the database
 		return
 	}
-	defer s.looking.Unlock()
-	if s.b.DB.HasRoom(s.life) == nil && s.away.CompareAndSwap(true, false) {
-		s.b.Log.Info("the database is back")
+	defer co.looking.Unlock()
+	if co.b.DB.HasRoom(co.life) == nil && co.away.CompareAndSwap(true, false) {
+		co.b.Log.Info("the database is back")
 	}
 }
 
@@ -31,15 +31,15 @@ func (s *core) back() {
 //
 // The database may fail again while a try still runs, and two watches would share the prober: a second
 // watch leaves the work to the first, which looks again once watching is cleared.
-func (s *core) watch() {
-	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
+func (co *core) watch() {
+	for co.away.Load() && co.watching.CompareAndSwap(false, true) {
 		open := true
-		for pause := minFindPause; open && s.away.Load(); pause = min(2*pause, maxFindPause) {
-			if open = engine.Rest(pause, s.closing); open {
-				s.probe()
+		for pause := minFindPause; open && co.away.Load(); pause = min(2*pause, maxFindPause) {
+			if open = engine.Rest(pause, co.closing); open {
+				co.probe()
 			}
 		}
-		s.watching.Store(false)
+		co.watching.Store(false)
 		if !open {
 			return
 		}
@@ -47,8 +47,8 @@ func (s *core) watch() {
 }
 
 // probe tries once.
-func (s *core) probe() {
-	if _, err := s.prober.claim(s.life); err == nil {
-		s.back()
+func (co *core) probe() {
+	if _, err := co.prober.claim(co.life); err == nil {
+		co.back()
 	}
 }

@@ -63,37 +63,37 @@ const (
 // full, or the caller left or waited too long before the write began; engine.ErrDown when the database
 // cannot be reached. After any error except ErrUnknown nothing was written, and nothing will be. After
 // ErrUnknown the caller must not decide again.
-func (s *core) Commit(ctx context.Context, change pay.Change) error {
+func (co *core) Commit(ctx context.Context, change pay.Change) error {
 	for _, t := range change.Transfers {
 		if err := t.Check(); err != nil {
-			return s.failed(FailedRefused, err)
+			return co.failed(FailedRefused, err)
 		}
 	}
 	change.EndUses()
-	if s.away.Load() {
-		return s.failed(FailedDown, engine.ErrDown)
+	if co.away.Load() {
+		return co.failed(FailedDown, engine.ErrDown)
 	}
 	w := newWaiting(&change)
 	// Here, before the queue, where nobody else waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Stored = claims.EncryptFile(s.b.Personal, &change.Files[i])
+		change.Files[i].Stored = claims.EncryptFile(co.b.Personal, &change.Files[i])
 	}
-	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
+	_, span := co.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()
 	about(span, w.change)
 	w.span = span
 	if id := repeated(w.guards); id != "" {
 		span.Fail(string(FailedRefused))
-		return s.failed(FailedRefused, fmt.Errorf("a change guards %s twice: whether one of the two is lost could not be told", id))
+		return co.failed(FailedRefused, fmt.Errorf("a change guards %s twice: whether one of the two is lost could not be told", id))
 	}
-	if err := s.enqueue(w); err != nil {
+	if err := co.enqueue(w); err != nil {
 		span.Fail(string(FailedFull))
-		return s.failed(FailedFull, err)
+		return co.failed(FailedFull, err)
 	}
 	if why, err := w.wait(ctx); err != nil {
 		span.Fail(string(why))
-		return s.failed(why, err)
+		return co.failed(why, err)
 	}
 	return nil
 }
@@ -118,75 +118,75 @@ func repeated(ids []string) string {
 }
 
 // failed counts an unwritten change.
-func (s *core) failed(why Failure, err error) error {
-	s.stats.failed[why].Add(1)
+func (co *core) failed(why Failure, err error) error {
+	co.stats.failed[why].Add(1)
 	return err
 }
 
 // wait returns when a change is decided, or its caller gives up.
-func (w *waiting) wait(ctx context.Context) (Failure, error) {
+func (wa *waiting) wait(ctx context.Context) (Failure, error) {
 	patience := time.NewTimer(commitWait)
 	defer patience.Stop()
 	select {
-	case err := <-w.done:
+	case err := <-wa.done:
 		return failure(err), err
 	case <-ctx.Done():
-		if w.stage.CompareAndSwap(queued, left) {
+		if wa.stage.CompareAndSwap(queued, left) {
 			return FailedLeft, fmt.Errorf("%w: %w", engine.ErrBusy, ctx.Err())
 		}
 	case <-patience.C:
-		return w.leave()
+		return wa.leave()
 	}
 	select { // already being written: takes no longer than a transaction
-	case err := <-w.done:
+	case err := <-wa.done:
 		return failure(err), err
 	case <-patience.C:
-		return w.leave()
+		return wa.leave()
 	}
 }
 
 // leave gives a change up and returns what is known of it.
-func (w *waiting) leave() (Failure, error) {
+func (wa *waiting) leave() (Failure, error) {
 	for { // a committer may take it or give it back in between
 		switch {
-		case w.stage.CompareAndSwap(queued, left):
+		case wa.stage.CompareAndSwap(queued, left):
 			return FailedLate, engine.ErrBusy
-		case w.stage.CompareAndSwap(writing, left):
+		case wa.stage.CompareAndSwap(writing, left):
 			return FailedUnknown, base.ErrUnknown
-		case w.stage.Load() == told:
-			err := <-w.done
+		case wa.stage.Load() == told:
+			err := <-wa.done
 			return failure(err), err
 		}
 	}
 }
 
 // begin takes a change for writing; false if its caller has left.
-func (w *waiting) begin() bool { return w.stage.CompareAndSwap(queued, writing) }
+func (wa *waiting) begin() bool { return wa.stage.CompareAndSwap(queued, writing) }
 
 // release gives back a change that was proved not to be written.
-func (w *waiting) release() { w.stage.CompareAndSwap(writing, queued) }
+func (wa *waiting) release() { wa.stage.CompareAndSwap(writing, queued) }
 
-// tell answers the caller if it still waits.
-func (w *waiting) tell(err error) {
-	if w.stage.CompareAndSwap(writing, told) || w.stage.CompareAndSwap(queued, told) {
-		w.done <- err
+// answer answers the caller if it still waits.
+func (wa *waiting) answer(err error) {
+	if wa.stage.CompareAndSwap(writing, told) || wa.stage.CompareAndSwap(queued, told) {
+		wa.done <- err
 	}
 }
 
-func (s *core) enqueue(w *waiting) error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if s.closed {
+func (co *core) enqueue(w *waiting) error {
+	co.gate.RLock()
+	defer co.gate.RUnlock()
+	if co.closed {
 		return engine.ErrBusy
 	}
 	select {
-	case s.queue <- w:
+	case co.queue <- w:
 	default:
 		return engine.ErrBusy
 	}
-	if len(s.queue) >= crowd-1 {
+	if len(co.queue) >= crowd-1 {
 		select {
-		case s.crowded <- struct{}{}:
+		case co.crowded <- struct{}{}:
 		default:
 		}
 	}
@@ -198,7 +198,7 @@ func (s *core) enqueue(w *waiting) error {
 // more than one large one, and block each other if they move the same balance. With a crowd, the second
 // uses the time in which the first waits for the disk. Nor does anybody wait long behind a batch that is
 // blocked by another node's lock.
-func (s *core) commitLoop(committers []*committer) {
+func (co *core) commitLoop(committers []*committer) {
 	var held []*waiting // held back from the last batch
 	most := len(committers)
 	idle := slices.Clone(committers)
@@ -206,26 +206,26 @@ func (s *core) commitLoop(committers []*committer) {
 	for {
 		batch := held
 		if len(batch) == 0 {
-			w, open := <-s.queue
+			w, open := <-co.queue
 			if !open {
 				break
 			}
 			batch = append(batch, w)
 		}
 		var overdue <-chan time.Time
-		for late := false; len(idle) < most && (len(idle) == 0 || !late && len(batch)+len(s.queue) < crowd); {
+		for late := false; len(idle) < most && (len(idle) == 0 || !late && len(batch)+len(co.queue) < crowd); {
 			if len(idle) > 0 && overdue == nil {
 				overdue = time.After(commitPatience)
 			}
 			select {
 			case c := <-landed:
 				idle = append(idle, c)
-			case <-s.crowded:
+			case <-co.crowded:
 			case <-overdue:
 				late = true
 			}
 		}
-		batch, held = s.part(s.fill(batch))
+		batch, held = co.part(co.fill(batch))
 		c := idle[len(idle)-1]
 		idle = idle[:len(idle)-1]
 		go func() {
@@ -239,10 +239,10 @@ func (s *core) commitLoop(committers []*committer) {
 }
 
 // fill adds waiting changes without blocking. Held changes use nobody's place.
-func (s *core) fill(batch []*waiting) []*waiting {
+func (co *core) fill(batch []*waiting) []*waiting {
 	for range batchLimit - 1 {
 		select {
-		case w, open := <-s.queue:
+		case w, open := <-co.queue:
 			if !open {
 				return batch
 			}

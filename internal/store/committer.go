@@ -146,8 +146,8 @@ func (c *committer) write(w *write) error {
 // undone is an outage during which a batch was proved not to be written.
 type undone struct{ cause error }
 
-func (e *undone) Error() string        { return "the transaction was not written: " + e.cause.Error() }
-func (e *undone) Is(target error) bool { return target == engine.ErrDown }
+func (u *undone) Error() string        { return "the transaction was not written: " + u.cause.Error() }
+func (u *undone) Is(target error) bool { return target == engine.ErrDown }
 
 // flush decides every change of the batch.
 func (c *committer) flush(batch []*waiting) {
@@ -183,7 +183,7 @@ func (c *committer) flush(batch []*waiting) {
 				return
 			}
 		case len(batch) == 1:
-			batch[0].tell(err)
+			batch[0].answer(err)
 			return
 		default:
 			// One change is at fault: each half runs by itself, and so on.
@@ -199,23 +199,23 @@ func (c *committer) flush(batch []*waiting) {
 }
 
 // recordWaits reports how long changes waited before a committer first took them.
-func (s *core) recordWaits(batch []*waiting) {
-	if s.meter.Waited == nil {
+func (co *core) recordWaits(batch []*waiting) {
+	if co.meter.Waited == nil {
 		return
 	}
 	now := time.Now()
 	for _, w := range batch {
 		if !w.since.IsZero() {
-			s.meter.Waited(now.Sub(w.since))
+			co.meter.Waited(now.Sub(w.since))
 			w.since = time.Time{}
 		}
 	}
 }
 
 // ended reports the end of a transaction, with its number of changes.
-func (s *core) ended(span *trace.Span, err error, changes int, took time.Duration) {
+func (co *core) ended(span *trace.Span, err error, changes int, took time.Duration) {
 	defer span.End()
-	if s.meter.Ended == nil && span == nil {
+	if co.meter.Ended == nil && span == nil {
 		return
 	}
 	end := Halved
@@ -234,8 +234,8 @@ func (s *core) ended(span *trace.Span, err error, changes int, took time.Duratio
 	if end != Written {
 		span.Fail(string(end))
 	}
-	if s.meter.Ended != nil {
-		s.meter.Ended(end, changes, took)
+	if co.meter.Ended != nil {
+		co.meter.Ended(end, changes, took)
 	}
 }
 
@@ -258,7 +258,7 @@ func release(batch []*waiting) {
 
 func tellAll(batch []*waiting, err error) {
 	for _, w := range batch {
-		w.tell(err)
+		w.answer(err)
 	}
 }
 

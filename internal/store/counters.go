@@ -40,27 +40,27 @@ const RollUpEvery = time.Minute
 // RollUp adds the days before yesterday to the counters of all days: a payment is counted once when it is
 // accepted, and a total sums only a few days. Every node may call it at any time, and must within
 // base.SlackDays.
-func (s *core) RollUp(ctx context.Context, now time.Time) error {
-	done, err := s.b.ReadRolledUp(ctx)
+func (co *core) RollUp(ctx context.Context, now time.Time) error {
+	done, err := co.b.ReadRolledUp(ctx)
 	until := table.Micros(now)/base.DayMicros - 1
 	if err != nil || until <= done {
 		return err
 	}
-	if err := s.rollDays(ctx, s.b.Young(), until); err != nil {
+	if err := co.rollDays(ctx, co.b.Young(), until); err != nil {
 		return err
 	}
-	if err := s.b.DB.Lease(ctx, s.b.Text(raiseRolledUp), []any{until}, nil); err != nil {
+	if err := co.b.DB.Lease(ctx, co.b.Text(raiseRolledUp), []any{until}, nil); err != nil {
 		return fmt.Errorf("note how far counters are rolled up: %w", err)
 	}
-	_, err = s.b.ReadRolledUp(ctx)
+	_, err = co.b.ReadRolledUp(ctx)
 	return err
 }
 
 // rollDays adds a range of days to the counters of all days, except those already added.
-func (s *core) rollDays(ctx context.Context, from, until int64) error {
+func (co *core) rollDays(ctx context.Context, from, until int64) error {
 	for {
 		counts := map[counter]count{}
-		err := s.b.Query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
+		err := co.b.Query(ctx, selectUnrolled, []any{from, until, rollPage}, func(r engine.Row) error {
 			var k counter
 			var c count
 			err := r.Scan(&k.shop, &k.live, &k.day, &k.rail, &k.country, &k.status, &k.method, &c.n, &c.rolled)
@@ -73,7 +73,7 @@ func (s *core) rollDays(ctx context.Context, from, until int64) error {
 		if len(counts) == 0 {
 			return nil
 		}
-		if err := s.roll(ctx, counts); err != nil {
+		if err := co.roll(ctx, counts); err != nil {
 			return fmt.Errorf("roll up counters: %w", err)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *core) rollDays(ctx context.Context, from, until int64) error {
 
 // roll rolls the counters up, one transaction per shop: all days first, in a commit's lock order. What
 // another node did first is left for the next run.
-func (s *core) roll(ctx context.Context, counts map[counter]count) error {
+func (co *core) roll(ctx context.Context, counts map[counter]count) error {
 	shops := map[string]map[counter]count{}
 	for k, c := range counts {
 		if shops[k.shop] == nil {
@@ -95,9 +95,9 @@ func (s *core) roll(ctx context.Context, counts map[counter]count) error {
 			k.day = base.AllDays
 			all[k] = count{n: all[k].n + c.n - c.rolled}
 		}
-		err := base.ApplySlowly(ctx, s.b.DB, []engine.Step{
-			{Text: s.b.Text(upsertCounters), Args: s.counterArgs(all)},
-			{Text: s.b.Text(rollCounters), Args: s.counterArgs(shops[shop]), Want: len(shops[shop])},
+		err := base.ApplySlowly(ctx, co.b.DB, []engine.Step{
+			{Text: co.b.Text(upsertCounters), Args: co.counterArgs(all)},
+			{Text: co.b.Text(rollCounters), Args: co.counterArgs(shops[shop]), Want: len(shops[shop])},
 		})
 		// An unknown result is found rolled up, or not, at the next run.
 		if err != nil && !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnknown) {

@@ -65,7 +65,7 @@ var (
 ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE nodes.gone = 0 RETURNING until`)
 
 	// A node whose lease has expired is gone for good: it continues under another name.
-	takeNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
+	endNodes = engine.Standalone(`UPDATE nodes SET gone = ` + databaseClock + `
 WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT) RETURNING id`)
 
 	selectLapsed = engine.Statement(`SELECT id FROM nodes WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGINT)`)
@@ -81,11 +81,11 @@ WHERE gone = 0 AND id <> $1 AND until < ` + databaseClock + ` + CAST($2 AS BIGIN
 )
 
 // clock is the time for statements, in microseconds; 0 if the database knows it.
-func (s *core) clock() int64 {
+func (co *core) clock() int64 {
 	switch {
-	case s.now != nil:
-		return s.now().UnixMicro()
-	case s.b.DB.Dialect() == engine.SQLite:
+	case co.now != nil:
+		return co.now().UnixMicro()
+	case co.b.DB.Dialect() == engine.SQLite:
 		return time.Now().UnixMicro() // one machine, one clock
 	}
 	return 0
@@ -95,8 +95,8 @@ func (s *core) clock() int64 {
 // a call that begins now.
 //
 // Errors: ErrNoHold.
-func (s *core) Hold(ctx context.Context) (pay.Caller, error) {
-	n := &s.node
+func (co *core) Hold(ctx context.Context) (pay.Caller, error) {
+	n := &co.node
 	n.used.Store(time.Now().UnixNano())
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
 		return pay.Caller{Node: h.node, At: now}, nil
@@ -126,8 +126,8 @@ func (s *core) Hold(ctx context.Context) (pay.Caller, error) {
 
 // Now is the database's clock as this process knows it: it is ahead by at most the duration of the last
 // renewal. false while this process is not a node.
-func (s *core) Now() (time.Time, bool) {
-	h, now := s.node.now()
+func (co *core) Now() (time.Time, bool) {
+	h, now := co.node.now()
 	return now, h != nil
 }
 
@@ -238,39 +238,39 @@ func (n *node) drop(name string) {
 // file.
 //
 // Errors: another process serves the file; ErrNoHold.
-func (s *core) Serve(ctx context.Context) error {
-	if err := s.b.DB.Claim(); err != nil {
+func (co *core) Serve(ctx context.Context) error {
+	if err := co.b.DB.Claim(); err != nil {
 		return err
 	}
-	if _, err := s.Hold(ctx); err != nil {
+	if _, err := co.Hold(ctx); err != nil {
 		return err
 	}
-	s.process.Began = time.Now().UTC()
-	if s.now != nil {
-		s.process.Began = s.now()
+	co.process.Began = time.Now().UTC()
+	if co.now != nil {
+		co.process.Began = co.now()
 	}
-	if !s.b.DB.Alone() {
-		s.group.Go(s.node.keep)
+	if !co.b.DB.Alone() {
+		co.group.Go(co.node.keep)
 	}
-	if s.shared != nil { // a simulation's schema is complete, and no newer program comes while weeks pass
+	if co.shared != nil { // a simulation's schema is complete, and no newer program comes while weeks pass
 		return nil
 	}
-	s.group.Go(func() { s.migrations.Finish(s.life, s.closing, s.b.DB, s.b.Log) })
-	if !s.b.DB.Alone() {
-		s.group.Go(s.live)
+	co.group.Go(func() { co.migrations.Finish(co.life, co.closing, co.b.DB, co.b.Log) })
+	if !co.b.DB.Alone() {
+		co.group.Go(co.live)
 	}
 	return nil
 }
 
 // live shows people that this process lives, and writes something now and then if nothing else does: as long as it
 // does, a newer program runs no contract migration.
-func (s *core) live() {
+func (co *core) live() {
 	for {
-		s.beat()
-		if at := s.wrote.Load(); at == nil || time.Since(*at) >= schema.AliveEvery {
-			_ = s.Commit(s.life, pay.Change{}) // the outage is reported elsewhere
+		co.beat()
+		if at := co.wrote.Load(); at == nil || time.Since(*at) >= schema.AliveEvery {
+			_ = co.Commit(co.life, pay.Change{}) // the outage is reported elsewhere
 		}
-		if !engine.Rest(schema.AliveEvery, s.closing) {
+		if !engine.Rest(schema.AliveEvery, co.closing) {
 			return
 		}
 	}
@@ -278,49 +278,49 @@ func (s *core) live() {
 
 // ReleaseOrphans makes the work of dead nodes due, and returns the number of rows. due is a past time in the
 // rows' clock.
-func (s *core) ReleaseOrphans(ctx context.Context, due time.Time) (int, error) {
+func (co *core) ReleaseOrphans(ctx context.Context, due time.Time) (int, error) {
 	margin := int64(0)
-	if s.b.DB.Alone() {
-		if s.node.looks.Load() > 0 {
+	if co.b.DB.Alone() {
+		if co.node.looks.Load() > 0 {
 			return 0, nil // no new node since
 		}
 		margin = time.Duration(1 << 62).Microseconds() // every lease holder is dead
 	}
 	me := ""
-	if h := s.node.held.Load(); h != nil {
+	if h := co.node.held.Load(); h != nil {
 		me = h.node
 	}
 	lapsed := 0
-	err := s.b.DB.Lease(ctx, s.b.Text(selectLapsed), []any{me, margin, s.clock()}, func(r engine.Row) error { lapsed++; return nil })
+	err := co.b.DB.Lease(ctx, co.b.Text(selectLapsed), []any{me, margin, co.clock()}, func(r engine.Row) error { lapsed++; return nil })
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
 	// A node that left properly is not found here, but rows that it may have left are.
-	if looks := s.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
+	if looks := co.node.looks.Add(1); lapsed == 0 && looks%orphansEvery != 1 {
 		return 0, nil
 	}
-	err = s.b.DB.Lease(ctx, s.b.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
+	err = co.b.DB.Lease(ctx, co.b.Text(endNodes), []any{me, margin, co.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
-		s.b.Log.Warn("a node is gone: its calls are queried", "node", other)
+		co.b.Log.Warn("a node is gone: its calls are queried", "node", other)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take over: %w", err)
 	}
-	taken := 0
+	released := 0
 	for _, text := range []string{orphansInCalls, orphansUnanswered} {
-		if err := s.b.DB.Lease(ctx, s.b.Text(text), []any{table.Micros(due)}, func(engine.Row) error { taken++; return nil }); err != nil {
-			return taken, fmt.Errorf("take over: %w", err)
+		if err := co.b.DB.Lease(ctx, co.b.Text(text), []any{table.Micros(due)}, func(engine.Row) error { released++; return nil }); err != nil {
+			return released, fmt.Errorf("take over: %w", err)
 		}
 	}
-	if err := s.b.DB.Lease(ctx, s.b.Text(dropNodes), []any{me, nodeKept.Microseconds(), s.clock()}, nil); err != nil {
-		return taken, fmt.Errorf("drop nodes: %w", err)
+	if err := co.b.DB.Lease(ctx, co.b.Text(dropNodes), []any{me, nodeKept.Microseconds(), co.clock()}, nil); err != nil {
+		return released, fmt.Errorf("drop nodes: %w", err)
 	}
-	if err := s.b.DB.Lease(ctx, s.b.Text(dropCommitters), nil, nil); err != nil {
-		return taken, fmt.Errorf("drop committers: %w", err)
+	if err := co.b.DB.Lease(ctx, co.b.Text(dropCommitters), nil, nil); err != nil {
+		return released, fmt.Errorf("drop committers: %w", err)
 	}
-	return taken, nil
+	return released, nil
 }
 
 // leave ends this node's lease. It has no work left.

@@ -12,18 +12,18 @@ import (
 
 // An optional event is kept only if an endpoint wants it, and few do. So its payload is not made as long as nobody wanted such an
 // event of its shop a moment ago. That is a guess, because an endpoint may just have been added, at this node or at another. The
-// commit itself asks: if somebody wants the event, nothing is written, and the batch runs again with the payload.
+// commit itself asks: if an endpoint subscribes to the event, nothing is written, and the batch runs again with the payload.
 
-// errWanted: somebody wants an event that has no payload yet.
+// errWanted: an endpoint subscribes to an event that has no payload yet.
 var errWanted = errors.New("an event without a payload is wanted")
 
 // Unwanted reports whether a moment ago nobody wanted the optional events of a shop.
 func Unwanted(s *Store, shop merchants.Scope) bool { return s.widths.unwanted(shop) }
 
-func (w *widths) unwanted(shop merchants.Scope) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	seen, known := w.of[shopKey{shop.Shop, shop.Live, true}]
+func (wi *widths) unwanted(shop merchants.Scope) bool {
+	wi.mu.Lock()
+	defer wi.mu.Unlock()
+	seen, known := wi.of[shopKey{shop.Shop, shop.Live, true}]
 	return known && seen.n == 0 && time.Since(seen.at) <= widthKept
 }
 
@@ -32,7 +32,7 @@ func (w *write) unwritten() []*pay.Event {
 	return webhooks.EventsTable.In(w.Changes, func(e *pay.Event) bool { return e.Write != nil })
 }
 
-// askWanted adds the question whether somebody wants them; if so, wanted is set and nothing is written.
+// askWanted adds the question whether an endpoint subscribes to them; if so, wanted is set and nothing is written.
 func (w *write) askWanted(guards []engine.Step, wanted *bool) []engine.Step {
 	list := w.unwritten()
 	if len(list) == 0 {

@@ -75,48 +75,48 @@ func newProcess(s *core, version string) process {
 
 // beat writes that this process lives, and drops the rows of those that died. It is for people: a failure waits for the
 // next time.
-func (s *core) beat() {
-	ctx, cancel := context.WithTimeout(s.life, nodeLease)
+func (co *core) beat() {
+	ctx, cancel := context.WithTimeout(co.life, nodeLease)
 	defer cancel()
-	s.process.told = true
-	err := s.b.DB.Lease(ctx, s.b.Text(tellProcess), []any{s.process.ID, processKept.Microseconds(), s.clock(), s.process.Host, s.process.Version, s.process.Schema}, nil)
-	err = cmp.Or(err, s.b.DB.Lease(ctx, s.b.Text(dropProcess), []any{"", nodeKept.Microseconds(), s.clock()}, nil))
+	co.process.told = true
+	err := co.b.DB.Lease(ctx, co.b.Text(tellProcess), []any{co.process.ID, processKept.Microseconds(), co.clock(), co.process.Host, co.process.Version, co.process.Schema}, nil)
+	err = cmp.Or(err, co.b.DB.Lease(ctx, co.b.Text(dropProcess), []any{"", nodeKept.Microseconds(), co.clock()}, nil))
 	if err != nil {
-		s.b.Log.Info("this process could not report that it lives: the console may not list it", "error", err)
+		co.b.Log.Info("this process could not report that it lives: the console may not list it", "error", err)
 	}
 }
 
 // hush removes the row of this process.
-func (s *core) hush(ctx context.Context) error {
-	if !s.process.told {
+func (co *core) hush(ctx context.Context) error {
+	if !co.process.told {
 		return nil
 	}
-	return s.b.DB.Lease(ctx, s.b.Text(dropProcess), []any{s.process.ID, nodeKept.Microseconds(), s.clock()}, nil)
+	return co.b.DB.Lease(ctx, co.b.Text(dropProcess), []any{co.process.ID, nodeKept.Microseconds(), co.clock()}, nil)
 }
 
 // Machine reads what serves the database: the processes that live, the leases of nodes, the schema.
-func (s *core) Machine(ctx context.Context) (m Machine, err error) {
-	m.Alone = s.b.DB.Alone()
-	if m.Schema, err = s.migrations.State(engine.Outside(ctx, s.b.DB)); err != nil {
+func (co *core) Machine(ctx context.Context) (m Machine, err error) {
+	m.Alone = co.b.DB.Alone()
+	if m.Schema, err = co.migrations.State(engine.Outside(ctx, co.b.DB)); err != nil {
 		return m, err
 	}
-	m.Processes, err = base.Many(ctx, s.b, selectProcesses, func(r engine.Row) (p Process, err error) {
+	m.Processes, err = base.Many(ctx, co.b, selectProcesses, func(r engine.Row) (p Process, err error) {
 		var began int64
 		err = r.Scan(&p.ID, &p.Host, &p.Version, &p.Schema, &began)
-		p.Began, p.Self = table.FromMicros(began), p.ID == s.process.ID
+		p.Began, p.Self = table.FromMicros(began), p.ID == co.process.ID
 		return p, err
-	}, s.clock())
+	}, co.clock())
 	if err != nil {
 		return m, err
 	}
 	if m.Alone {
-		m.Processes = []Process{s.process.Process} // alone, it writes no row about itself
+		m.Processes = []Process{co.process.Process} // alone, it writes no row about itself
 	}
 	me := ""
-	if h := s.node.held.Load(); h != nil {
+	if h := co.node.held.Load(); h != nil {
 		me = h.node
 	}
-	m.Leases, err = base.Many(ctx, s.b, selectNodes, func(r engine.Row) (l Lease, err error) {
+	m.Leases, err = base.Many(ctx, co.b, selectNodes, func(r engine.Row) (l Lease, err error) {
 		var joined, until, gone int64
 		err = r.Scan(&l.Node, &joined, &until, &gone)
 		l.Joined = table.FromMicros(joined)

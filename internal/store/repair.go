@@ -74,35 +74,35 @@ RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' p
 
 // RepairCounters recounts the counters behind the totals of lists and the totals of analytics, while commits continue, and returns each
 // fixed counter with its new value. Older programs that count wrongly must be gone.
-func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) {
+func (co *core) RepairCounters(ctx context.Context) (mended []string, err error) {
 	ctx, cancel := base.Long(ctx)
 	defer cancel()
 	for _, text := range []string{repairDeliveries, repairMovements, repairPayments} {
-		list, err := s.repair(ctx, text)
+		list, err := co.repair(ctx, text)
 		if mended = append(mended, list...); err != nil {
 			return mended, fmt.Errorf("repair counters: %w", err)
 		}
 	}
 	// They may include days that no list sums up by itself.
-	until, err := s.b.ReadRolledUp(ctx)
+	until, err := co.b.ReadRolledUp(ctx)
 	if err != nil {
 		return mended, err
 	}
-	if err := s.rollDays(ctx, 0, until); err != nil {
+	if err := co.rollDays(ctx, 0, until); err != nil {
 		return mended, err
 	}
-	list, err := s.repair(ctx, repairAllDays)
+	list, err := co.repair(ctx, repairAllDays)
 	if mended = append(mended, list...); err != nil {
 		return mended, fmt.Errorf("repair counters: %w", err)
 	}
-	list, err = s.repairRollups(ctx)
+	list, err = co.repairRollups(ctx)
 	return append(mended, list...), err
 }
 
 // repairRollups counts analytics again if a total is wrong, and returns the wrong ones.
-func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
+func (co *core) repairRollups(ctx context.Context) (mended []string, err error) {
 	for _, text := range check.RollupTexts() {
-		wrong, err := base.Many(ctx, s.b, text, func(r engine.Row) (string, error) {
+		wrong, err := base.Many(ctx, co.b, text, func(r engine.Row) (string, error) {
 			var what, how string
 			err := r.Scan(&what, &how)
 			return "analytics: " + what + ": " + how + ": counted again", err
@@ -114,7 +114,7 @@ func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
 	if len(mended) == 0 {
 		return nil, nil
 	}
-	rollups := payments.New(s.b).Rollups()
+	rollups := payments.New(co.b).Rollups()
 	if err := rollups.Recount(ctx); err != nil {
 		return nil, err
 	}
@@ -130,10 +130,10 @@ func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
 }
 
 // repair runs one statement, excluding all other repairs: two would add a difference twice.
-func (s *core) repair(ctx context.Context, text string) (mended []string, err error) {
+func (co *core) repair(ctx context.Context, text string) (mended []string, err error) {
 	for tries := 1; ; tries++ {
 		mended = nil
-		err := s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
+		err := co.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Query(text, func(r engine.Row) error {
 				var what string
 				var n int64

@@ -21,9 +21,9 @@ type Swept struct {
 // is called before each step and ends the pass with its error. now is the time of the blocks that the pass seals.
 //
 // Any number of nodes may do it at once, and it may end anywhere.
-func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time, alive func() error) (Swept, error) {
-	pass := empty.New(s.b, merchant, alive)
-	waits, err := s.sealed(ctx, pass, merchant, now)
+func (co *core) EmptySandbox(ctx context.Context, merchant string, now time.Time, alive func() error) (Swept, error) {
+	pass := empty.New(co.b, merchant, alive)
+	waits, err := co.sealed(ctx, pass, merchant, now)
 	var to int64
 	if err == nil {
 		to, err = pass.SealedTo(ctx)
@@ -35,7 +35,7 @@ func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time,
 		err = pass.Sums(ctx)
 	}
 	if err == nil && !waits {
-		waits, err = s.countedUp(ctx, pass)
+		waits, err = co.countedUp(ctx, pass)
 	}
 	if err == nil && !waits {
 		err = pass.Totals(ctx)
@@ -48,10 +48,10 @@ func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time,
 
 // sealed puts the sandbox's rows into blocks before they go. It reports whether some still wait: another node may be
 // about to do it.
-func (s *core) sealed(ctx context.Context, pass *empty.Pass, merchant string, now time.Time) (waits bool, err error) {
+func (co *core) sealed(ctx context.Context, pass *empty.Pass, merchant string, now time.Time) (waits bool, err error) {
 	at, err := pass.Now(ctx)
 	for more := true; more && err == nil; {
-		more, err = s.Seal(ctx, now)
+		more, err = co.Seal(ctx, now)
 	}
 	if err != nil {
 		return false, fmt.Errorf("seal what a sandbox holds: %w", err)
@@ -62,14 +62,14 @@ func (s *core) sealed(ctx context.Context, pass *empty.Pass, merchant string, no
 
 // countedUp adds up the facts of payments that are gone, so that their totals can go. It reports whether some still
 // wait.
-func (s *core) countedUp(ctx context.Context, pass *empty.Pass) (waits bool, err error) {
+func (co *core) countedUp(ctx context.Context, pass *empty.Pass) (waits bool, err error) {
 	at, err := pass.Now(ctx)
 	if err != nil {
 		return false, err
 	}
 	n, err := pass.Uncounted(ctx, at)
 	for more := true; more && err == nil && n > 0; {
-		if more, err = payments.New(s.b).Rollups().AddUp(ctx); err == nil {
+		if more, err = payments.New(co.b).Rollups().AddUp(ctx); err == nil {
 			n, err = pass.Uncounted(ctx, at)
 		}
 	}

@@ -47,19 +47,19 @@ func keyOf(e *pay.Event) shopKey { return shopKey{e.Shop, e.Live, e.Type.Optiona
 
 // expect is how many deliveries a change's events may make. An unknown shop counts as having the maximum
 // number of endpoints.
-func (w *widths) expect(events []pay.Event) (n int) {
+func (wi *widths) expect(events []pay.Event) (n int) {
 	if len(events) == 0 {
 		return 0
 	}
 	now := time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	wi.mu.Lock()
+	defer wi.mu.Unlock()
 	for i := range events {
-		seen, known := w.of[keyOf(&events[i])]
+		seen, known := wi.of[keyOf(&events[i])]
 		switch {
 		case !known || now.Sub(seen.at) > widthKept:
 			seen.n = webhooks.MostSubscriptions
-		case seen.n >= w.from: // steps make its deliveries
+		case seen.n >= wi.from: // steps make its deliveries
 			seen.n = 1
 		}
 		n += seen.n
@@ -68,35 +68,35 @@ func (w *widths) expect(events []pay.Event) (n int) {
 }
 
 // wide records that an event makes so many deliveries that steps make them.
-func (w *widths) wide(e *pay.Event) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	seen, known := w.of[keyOf(e)]
-	return known && time.Since(seen.at) <= widthKept && seen.n >= w.from
+func (wi *widths) wide(e *pay.Event) bool {
+	wi.mu.Lock()
+	defer wi.mu.Unlock()
+	seen, known := wi.of[keyOf(e)]
+	return known && time.Since(seen.at) <= widthKept && seen.n >= wi.from
 }
 
 // learn records the deliveries that a batch's events made.
-func (w *widths) learn(kept []*waiting, sent []storewebhooks.Dispatch) {
+func (wi *widths) learn(kept []*waiting, sent []storewebhooks.Dispatch) {
 	made := make(map[string]int, len(sent))
 	for i := range sent {
 		made[sent[i].Delivery.Event]++
 	}
 	now := time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now.Sub(w.cleared) > widthKept {
-		maps.DeleteFunc(w.of, func(_ shopKey, seen width) bool { return now.Sub(seen.at) > widthKept })
-		w.cleared = now
+	wi.mu.Lock()
+	defer wi.mu.Unlock()
+	if now.Sub(wi.cleared) > widthKept {
+		maps.DeleteFunc(wi.of, func(_ shopKey, seen width) bool { return now.Sub(seen.at) > widthKept })
+		wi.cleared = now
 	}
 	for _, c := range kept {
 		for i := range c.change.Events {
 			e := &c.change.Events[i]
-			w.of[keyOf(e)] = width{max(w.of[keyOf(e)].n, made[e.ID]), now}
+			wi.of[keyOf(e)] = width{max(wi.of[keyOf(e)].n, made[e.ID]), now}
 		}
 		for i := range c.change.Subscriptions {
 			s := &c.change.Subscriptions[i]
-			delete(w.of, shopKey{s.Shop, s.Live, false})
-			delete(w.of, shopKey{s.Shop, s.Live, true})
+			delete(wi.of, shopKey{s.Shop, s.Live, false})
+			delete(wi.of, shopKey{s.Shop, s.Live, true})
 		}
 	}
 }
@@ -108,18 +108,18 @@ type soleWriter struct {
 }
 
 // limit is how much of a batch one merchant's changes may take.
-func (c *soleWriter) limit(all []*waiting, now time.Time) int {
+func (sw *soleWriter) limit(all []*waiting, now time.Time) int {
 	for _, w := range all {
 		who := owner(w.change)
-		if who == "" || who == c.last {
+		if who == "" || who == sw.last {
 			continue
 		}
-		if c.last != "" {
-			c.others = now
+		if sw.last != "" {
+			sw.others = now
 		}
-		c.last = who
+		sw.last = who
 	}
-	if now.Sub(c.others) < alone {
+	if now.Sub(sw.others) < alone {
 		return shareLimit
 	}
 	return aloneLimit
@@ -142,10 +142,10 @@ func owner(c *pay.Change) string {
 
 // part selects the changes that may be written together as a batch, and holds back the others: one
 // statement changes a row once, and no merchant may make a batch long for all.
-func (s *core) part(all []*waiting) (batch, held []*waiting) {
+func (co *core) part(all []*waiting) (batch, held []*waiting) {
 	seen := make(map[string]struct{}, 2*len(all))
-	writes, most := map[string]int{}, s.company.limit(all, time.Now()) // by merchant
-	s.b.InCompany.Store(most == shareLimit)
+	writes, most := map[string]int{}, co.company.limit(all, time.Now()) // by merchant
+	co.b.InCompany.Store(most == shareLimit)
 	for _, w := range all {
 		wait := len(batch) == batchLimit
 		for _, id := range w.guards {
@@ -157,7 +157,7 @@ func (s *core) part(all []*waiting) (batch, held []*waiting) {
 			seen[id] = struct{}{}
 		}
 		if merchant := owner(w.change); merchant != "" && !wait {
-			n := s.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries) + shareLimit*len(w.change.FanOuts)
+			n := co.widths.expect(w.change.Events) + len(w.change.Payments) + len(w.change.Deliveries) + shareLimit*len(w.change.FanOuts)
 			if sum := writes[merchant]; sum > 0 && sum+n > most {
 				wait = true
 			} else {

@@ -68,10 +68,10 @@ func OpenShared(ctx context.Context, content []byte, now func() time.Time) (*Sha
 }
 
 // Content is the database's whole content.
-func (s *Shared) Content() ([]byte, error) { return s.db.Serialized() }
+func (sh *Shared) Content() ([]byte, error) { return sh.db.Serialized() }
 
 // Close disconnects, and the database is gone.
-func (s *Shared) Close() { s.db.Close() }
+func (sh *Shared) Close() { sh.db.Close() }
 
 // connect opens a Store's database: its address, or a way into what it shares.
 func connect(ctx context.Context, database string, o Options) (engine.DB, error) {
@@ -86,30 +86,30 @@ func connect(ctx context.Context, database string, o Options) (engine.DB, error)
 }
 
 // join adds a Store to those that receive the others' changes.
-func (s *Shared) join(node *core) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.nodes[node] = struct{}{}
+func (sh *Shared) join(node *core) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.nodes[node] = struct{}{}
 }
 
 // leave removes it.
-func (s *Shared) leave(node *core) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.nodes, node)
+func (sh *Shared) leave(node *core) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	delete(sh.nodes, node)
 }
 
-// tell hands a written change to all that listen. It never blocks.
-func (s *core) tell(change *pay.Change) {
-	if s.shared == nil {
-		if s.written != nil {
-			s.written(change)
+// publish hands a written change to all that listen. It never blocks.
+func (co *core) publish(change *pay.Change) {
+	if co.shared == nil {
+		if co.written != nil {
+			co.written(change)
 		}
 		return
 	}
-	s.shared.mu.Lock()
-	defer s.shared.mu.Unlock()
-	for node := range s.shared.nodes {
+	co.shared.mu.Lock()
+	defer co.shared.mu.Unlock()
+	for node := range co.shared.nodes {
 		if node.written != nil {
 			node.written(change)
 		}

@@ -26,23 +26,23 @@ func about(span *trace.Span, c *pay.Change) {
 }
 
 // transaction starts the span of a batch's transaction, which belongs to many requests at once.
-func (s *core) transaction(batch []*waiting) *trace.Span {
-	if s.tracer == nil {
+func (co *core) transaction(batch []*waiting) *trace.Span {
+	if co.tracer == nil {
 		return nil
 	}
 	spans := make([]*trace.Span, 0, len(batch))
 	for _, w := range batch {
 		spans = append(spans, w.span)
 	}
-	span := s.tracer.Joint("transaction", trace.Client, spans)
-	span.Text("db.system.name", s.system())
+	span := co.tracer.Joint("transaction", trace.Client, spans)
+	span.Text("db.system.name", co.system())
 	span.Number("cascada.transaction.changes", len(batch))
 	return span
 }
 
 // system is the database's OpenTelemetry name.
-func (s *core) system() string {
-	if s.b.DB.Dialect() == engine.PostgreSQL {
+func (co *core) system() string {
+	if co.b.DB.Dialect() == engine.PostgreSQL {
 		return "postgresql"
 	}
 	return "sqlite"

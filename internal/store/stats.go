@@ -105,23 +105,23 @@ type Stats struct {
 }
 
 // Stats returns the counters since the start.
-func (s *core) Stats() Stats {
+func (co *core) Stats() Stats {
 	n := Stats{
-		Commits: s.stats.commits.Load(), Changes: s.stats.changes.Load(), Again: s.stats.again.Load(), Halved: s.stats.halved.Load(),
-		Unknown: s.stats.unknown.Load(), Queued: len(s.queue), Failed: map[Failure]int64{}, Sealed: s.sealer.Last(),
+		Commits: co.stats.commits.Load(), Changes: co.stats.changes.Load(), Again: co.stats.again.Load(), Halved: co.stats.halved.Load(),
+		Unknown: co.stats.unknown.Load(), Queued: len(co.queue), Failed: map[Failure]int64{}, Sealed: co.sealer.Last(),
 	}
-	for f, count := range s.stats.failed {
+	for f, count := range co.stats.failed {
 		n.Failed[f] = count.Load()
 	}
 	return n
 }
 
 // Pools reports the use of the database's connections, without querying the database.
-func (s *core) Pools() []engine.Pool { return s.b.DB.Pools() }
+func (co *core) Pools() []engine.Pool { return co.b.DB.Pools() }
 
 // Engine is the kind of database: sqlite or postgres.
-func (s *core) Engine() string {
-	if s.b.DB.Dialect() == engine.PostgreSQL {
+func (co *core) Engine() string {
+	if co.b.DB.Dialect() == engine.PostgreSQL {
 		return "postgres"
 	}
 	return "sqlite"
@@ -142,17 +142,17 @@ const TidyEvery = 3 * time.Second
 var passedThrough = []string{"processing", "unsealed", "facts"}
 
 // Tidy frees the space of rows that left the tables they only pass through, if enough was written since its last run.
-func (s *core) Tidy(ctx context.Context, now time.Time) error {
-	s.stats.tidiedAt.CompareAndSwap(nil, &now)
-	changes := s.stats.changes.Load()
-	written := changes - s.stats.tidied.Load()
-	if written == 0 || written < tidyAfter && now.Sub(*s.stats.tidiedAt.Load()) < tidyPause {
+func (co *core) Tidy(ctx context.Context, now time.Time) error {
+	co.stats.tidiedAt.CompareAndSwap(nil, &now)
+	changes := co.stats.changes.Load()
+	written := changes - co.stats.tidied.Load()
+	if written == 0 || written < tidyAfter && now.Sub(*co.stats.tidiedAt.Load()) < tidyPause {
 		return nil
 	}
-	if err := s.b.DB.Tidy(ctx, passedThrough...); err != nil {
+	if err := co.b.DB.Tidy(ctx, passedThrough...); err != nil {
 		return err
 	}
-	s.stats.tidied.Store(changes)
-	s.stats.tidiedAt.Store(&now)
+	co.stats.tidied.Store(changes)
+	co.stats.tidiedAt.Store(&now)
 	return nil
 }

@@ -121,7 +121,7 @@ type core struct {
 	away     atomic.Bool // the database is away; commits are refused at once
 	watching atomic.Bool // a watch is running
 	nextDue  *sharedRead[map[string]time.Time]
-	looking  sync.Mutex                // held while somebody looks whether it is back
+	looking  sync.Mutex                // held while a goroutine asks whether the database is back
 	wrote    atomic.Pointer[time.Time] // time of the last written batch
 	closing  chan struct{}             // closed by Close
 	life     context.Context           // ends when the store stops waiting
@@ -140,8 +140,8 @@ type core struct {
 
 // SealWith sets the key of the seals and the cipher of personal data, if they are known only after the
 // database was opened. Call it before any write.
-func (s *core) SealWith(key []byte, c table.Cipher) {
-	s.sealer.Key, s.b.Personal.Cipher, s.b.Personal.RowKey = key, c, key
+func (co *core) SealWith(key []byte, c table.Cipher) {
+	co.sealer.Key, co.b.Personal.Cipher, co.b.Personal.RowKey = key, c, key
 }
 
 // Open connects to a database (sqlite:PATH or postgres://…) and updates or only checks its schema,
@@ -211,33 +211,33 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 }
 
 // Close writes the queue and disconnects.
-func (s *core) Close() {
-	s.gate.Lock()
-	s.closed = true
-	s.gate.Unlock()
-	close(s.queue)
-	close(s.closing)
-	giveUp := time.AfterFunc(closeGrace, s.end) // ends the wait for an unreachable database
-	s.group.Wait()
+func (co *core) Close() {
+	co.gate.Lock()
+	co.closed = true
+	co.gate.Unlock()
+	close(co.queue)
+	close(co.closing)
+	giveUp := time.AfterFunc(closeGrace, co.end) // ends the wait for an unreachable database
+	co.group.Wait()
 	giveUp.Stop()
-	if s.shared != nil {
-		s.shared.leave(s)
+	if co.shared != nil {
+		co.shared.leave(co)
 	}
-	if !s.away.Load() {
-		if err := s.leave(); err != nil {
-			s.b.Log.Warn("the database still lists this process for a while", "error", err)
+	if !co.away.Load() {
+		if err := co.leave(); err != nil {
+			co.b.Log.Warn("the database still lists this process for a while", "error", err)
 		}
 	}
-	s.end()
-	s.b.DB.Close()
+	co.end()
+	co.b.DB.Close()
 }
 
 // leave removes the rows by which others know this process.
-func (s *core) leave() error {
-	ctx, cancel := context.WithTimeout(s.life, claimTimeout)
+func (co *core) leave() error {
+	ctx, cancel := context.WithTimeout(co.life, claimTimeout)
 	defer cancel()
-	err := errors.Join(s.node.leave(ctx), s.hush(ctx))
-	for _, c := range append(s.committers, s.prober) {
+	err := errors.Join(co.node.leave(ctx), co.hush(ctx))
+	for _, c := range append(co.committers, co.prober) {
 		err = errors.Join(err, c.drop(ctx))
 	}
 	return err
@@ -245,12 +245,12 @@ func (s *core) leave() error {
 
 // Contract does the remaining contract migrations, and waits up to patience for older programs to go. It
 // returns what the rest waits for, nil if none is left.
-func (s *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
-	return s.migrations.Contract(ctx, s.b.DB, s.b.Log, patience)
+func (co *core) Contract(ctx context.Context, patience time.Duration) (waits, err error) {
+	return co.migrations.Contract(ctx, co.b.DB, co.b.Log, patience)
 }
 
 // Ping reports whether the database answers.
-func (s *core) Ping(ctx context.Context) error { return s.b.DB.Ping(ctx) }
+func (co *core) Ping(ctx context.Context) error { return co.b.DB.Ping(ctx) }
 
 // proofKept is how long a successful commit proves that the next one is possible.
 const proofKept = time.Second
@@ -259,21 +259,21 @@ const proofKept = time.Second
 // which still updates the committer's own row.
 //
 // Errors: as Commit.
-func (s *core) Writes(ctx context.Context) error {
-	if at := s.wrote.Load(); at != nil && !s.away.Load() && time.Since(*at) < proofKept {
+func (co *core) Writes(ctx context.Context) error {
+	if at := co.wrote.Load(); at != nil && !co.away.Load() && time.Since(*at) < proofKept {
 		return nil
 	}
-	return s.Commit(ctx, pay.Change{})
+	return co.Commit(ctx, pay.Change{})
 }
 
 // Seal puts the rows of recent commits into blocks, each with the hash of the one before, and reports
 // whether more rows wait. Every node may call it.
-func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
-	return s.sealer.Seal(ctx, now)
+func (co *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
+	return co.sealer.Seal(ctx, now)
 }
 
 // Check proves the invariants of a live database and returns what is broken, at most a hundred per invariant. It
 // only reads. On an error it returns what it has found so far.
-func (s *core) Check(ctx context.Context) ([]check.Broken, error) {
-	return check.Live(ctx, s.b, s.sealer.Key)
+func (co *core) Check(ctx context.Context) ([]check.Broken, error) {
+	return check.Live(ctx, co.b, co.sealer.Key)
 }

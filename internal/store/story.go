@@ -121,7 +121,7 @@ func (s *Store) chapters(ctx context.Context, b *strings.Builder, list []chapter
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		tell(b, c.name, lines)
+		writeChapter(b, c.name, lines)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 		tried = append(tried, line+strings.TrimRight(fmt.Sprintf("; did not pay it: %s", a.Code), ": ")+why(a.Why, a.Passed))
 	}
 	if len(tried) > 0 {
-		tell(b, "sent before", tried)
+		writeChapter(b, "sent before", tried)
 	}
 	var sent []string
 	if !w.Payout.SentAt.IsZero() {
@@ -180,7 +180,7 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 		}
 		sent = append(sent, line+why(w.Payout.Why, w.Payout.Passed))
 	}
-	tell(b, "last sent", sent)
+	writeChapter(b, "last sent", sent)
 }
 
 // why says how a withdrawal's account was chosen.
@@ -256,11 +256,11 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 			attempts = append(attempts, entry(t.At, "  on its page: %s", t))
 		}
 	}
-	tell(b, "attempts", attempts)
+	writeChapter(b, "attempts", attempts)
 }
 
-// tell writes a chapter; an empty one says so.
-func tell(b *strings.Builder, chapter string, lines []string) {
+// writeChapter writes a chapter; an empty one says so.
+func writeChapter(b *strings.Builder, chapter string, lines []string) {
 	if len(lines) == 0 {
 		fmt.Fprintf(b, "%s: none\n", chapter)
 		return

@@ -134,9 +134,9 @@ type counter struct {
 	rail, country, status, method string
 }
 
-func (k counter) compare(o counter) int {
-	return cmp.Or(strings.Compare(k.shop, o.shop), cmp.Compare(k.day, o.day), strings.Compare(k.rail, o.rail),
-		strings.Compare(k.country, o.country), strings.Compare(k.status, o.status), strings.Compare(k.method, o.method), engine.Bit(k.live)-engine.Bit(o.live))
+func (cn counter) compare(o counter) int {
+	return cmp.Or(strings.Compare(cn.shop, o.shop), cmp.Compare(cn.day, o.day), strings.Compare(cn.rail, o.rail),
+		strings.Compare(cn.country, o.country), strings.Compare(cn.status, o.status), strings.Compare(cn.method, o.method), engine.Bit(cn.live)-engine.Bit(o.live))
 }
 
 // count is a number of payments, and how many of them are also in base.AllDays.
@@ -156,8 +156,8 @@ ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + exclude
 var counterRows = engine.ParseColumns(counterSpec)
 
 // counterArgs are the rows in every transaction's lock order.
-func (s *core) counterArgs(counts map[counter]count) []any {
-	rows := engine.NewRows(s.b.DB.Dialect(), counterRows, len(counts))
+func (co *core) counterArgs(counts map[counter]count) []any {
+	rows := engine.NewRows(co.b.DB.Dialect(), counterRows, len(counts))
 	for _, k := range slices.SortedFunc(maps.Keys(counts), counter.compare) {
 		rows.Text(k.shop).Flag(k.live).Number(k.day).Text(k.rail, k.country, k.status, k.method).Number(counts[k].n, counts[k].rolled).Next()
 	}

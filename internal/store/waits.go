@@ -14,20 +14,20 @@ import (
 
 // OldestDue returns the earliest due time of each kind of work; zero where nothing waits. Work that waits
 // for a test clock does not count.
-func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
-	return due.Oldest(ctx, s.b)
+func (co *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
+	return due.Oldest(ctx, co.b)
 }
 
 // NextDue returns when the next row of each kind of work comes due, in the service's clock; kinds without
 // waiting work are missing. Parked deliveries are a kind that is always due, since they wait for endpoints.
 // It takes one statement, or two if a test clock was moved, and reads the first row of each index. Callers at the same
 // time share the answer: it must not be changed.
-func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
-	return s.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) {
-		reading, stop := context.WithCancel(s.life) // it belongs to no single caller, and to no caller's trace
+func (co *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
+	return co.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) {
+		reading, stop := context.WithCancel(co.life) // the read serves several callers, so it ends with none of them and is in no caller's trace
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return due.Next(reading, s.b)
+		return due.Next(reading, co.b)
 	})
 }
 
@@ -50,17 +50,17 @@ type answer[T any] struct {
 
 // get returns what read returns. Whoever asks while it reads waits for the next one, which begins afterwards: nobody
 // misses what was written before the call. One of the callers reads for all, but only as long as it waits itself.
-func (l *sharedRead[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
+func (sr *sharedRead[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
 	for {
-		l.mu.Lock()
-		a, first := l.next, l.next == nil
+		sr.mu.Lock()
+		a, first := sr.next, sr.next == nil
 		if first {
 			a = &answer[T]{done: make(chan struct{}), left: true}
-			l.next = a
+			sr.next = a
 		}
-		l.mu.Unlock()
+		sr.mu.Unlock()
 		if first {
-			l.lead(ctx, a, read)
+			sr.lead(ctx, a, read)
 		}
 		select {
 		case <-a.done:
@@ -77,18 +77,18 @@ func (l *sharedRead[T]) get(ctx context.Context, read func(context.Context) (T, 
 }
 
 // lead waits for the turn and reads. It lets the others know however it ends, also by a panic.
-func (l *sharedRead[T]) lead(ctx context.Context, a *answer[T], read func(context.Context) (T, error)) {
+func (sr *sharedRead[T]) lead(ctx context.Context, a *answer[T], read func(context.Context) (T, error)) {
 	defer close(a.done)
 	mine := false
 	select {
-	case l.turn <- struct{}{}:
+	case sr.turn <- struct{}{}:
 		mine = true
-		defer func() { <-l.turn }()
+		defer func() { <-sr.turn }()
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	l.next = nil
-	l.mu.Unlock()
+	sr.mu.Lock()
+	sr.next = nil
+	sr.mu.Unlock()
 	if mine {
 		a.value, a.err = read(ctx)
 		a.left = ctx.Err() != nil
@@ -96,13 +96,13 @@ func (l *sharedRead[T]) lead(ctx context.Context, a *answer[T], read func(contex
 }
 
 // OldestOpen returns when the oldest open object of each kind was opened; zero for none.
-func (s *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
-	return due.OldestOpen(ctx, s.b)
+func (co *core) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
+	return due.OldestOpen(ctx, co.b)
 }
 
 // Quarantine reads the quarantined rows of due work, of all tenants.
-func (s *core) Quarantine(ctx context.Context) ([]due.Quarantined, error) {
-	return due.Quarantine(ctx, s.b)
+func (co *core) Quarantine(ctx context.Context) ([]due.Quarantined, error) {
+	return due.Quarantine(ctx, co.b)
 }
 
 // OpenKinds lists the kinds of objects in OldestOpen.

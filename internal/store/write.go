@@ -93,7 +93,7 @@ func (w *write) run(ctx context.Context) error {
 	}
 	note := w.c.firstStatement(func(engine.Row) error { w.mine = true; return nil })
 	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
-	if errors.Is(err, engine.ErrLost) { // its rows are locked: only a deadlock with somebody else's transaction loses them
+	if errors.Is(err, engine.ErrLost) { // its rows are locked: only a deadlock with a transaction of another program loses them
 		err = fmt.Errorf("%w: %w", engine.ErrBusy, err)
 	}
 	return err
@@ -184,8 +184,8 @@ func (w *write) steps() []engine.Step {
 // report answers the callers once the transaction is durable.
 func (w *write) report() {
 	for _, c := range w.kept {
-		w.s.tell(c.change)
-		c.tell(nil)
+		w.s.publish(c.change)
+		c.answer(nil)
 	}
 	w.reportLost()
 	w.s.widths.learn(w.kept, w.sent)
@@ -199,6 +199,6 @@ func (w *write) report() {
 
 func (w *write) reportLost() {
 	for c, err := range w.lost {
-		c.tell(err)
+		c.answer(err)
 	}
 }

@@ -5,73 +5,73 @@ package view
 import "strconv"
 
 // AppendJSON appends the JSON of v.
-func (v Created) AppendJSON(b []byte) []byte {
+func (c Created) AppendJSON(b []byte) []byte {
 	at := len(b)
 	b = append(b, `,"transactionId":`...)
-	b = appendText(b, v.TransactionID)
+	b = appendText(b, c.TransactionID)
 	b = append(b, `,"status":`...)
-	b = appendText(b, string(v.Status))
+	b = appendText(b, string(c.Status))
 	b = append(b, `,"amount":`...)
-	b = v.Amount.AppendJSON(b)
+	b = c.Amount.AppendJSON(b)
 	b = append(b, `,"currency":`...)
-	b = appendText(b, v.Currency)
+	b = appendText(b, c.Currency)
 	b = append(b, `,"amountLocal":`...)
-	b = v.AmountLocal.AppendJSON(b)
+	b = c.AmountLocal.AppendJSON(b)
 	b = append(b, `,"currencyLocal":`...)
-	b = appendText(b, string(v.CurrencyLocal))
+	b = appendText(b, string(c.CurrencyLocal))
 	b = append(b, `,"fxRate":`...)
-	b = v.FxRate.AppendJSON(b)
+	b = c.FxRate.AppendJSON(b)
 	b = append(b, `,"paymentMethodId":`...)
-	b = appendText(b, v.PaymentMethodID)
+	b = appendText(b, c.PaymentMethodID)
 	b = append(b, `,"paymentMethod":`...)
-	b = appendText(b, v.PaymentMethod)
+	b = appendText(b, c.PaymentMethod)
 	b = append(b, `,"country":`...)
-	b = appendText(b, v.Country)
+	b = appendText(b, c.Country)
 	b = append(b, `,"fees":`...)
-	b = v.Fees.AppendJSON(b)
+	b = c.Fees.AppendJSON(b)
 	b = append(b, `,"settlement":`...)
-	b = v.Settlement.AppendJSON(b)
+	b = c.Settlement.AppendJSON(b)
 	b = append(b, `,"paymentFormUrl":`...)
-	if v.PaymentFormURL == nil {
+	if c.PaymentFormURL == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendText(b, *v.PaymentFormURL)
+		b = appendText(b, *c.PaymentFormURL)
 	}
-	if v.CheckoutURL != "" {
+	if c.CheckoutURL != "" {
 		b = append(b, `,"checkoutUrl":`...)
-		b = appendText(b, v.CheckoutURL)
+		b = appendText(b, c.CheckoutURL)
 	}
 	b = append(b, `,"paymentData":`...)
-	b = v.PaymentData.AppendJSON(b)
+	b = c.PaymentData.AppendJSON(b)
 	b = append(b, `,"merchantOrderId":`...)
-	if v.MerchantOrderID == nil {
+	if c.MerchantOrderID == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendText(b, *v.MerchantOrderID)
+		b = appendText(b, *c.MerchantOrderID)
 	}
 	b = append(b, `,"expiresAt":`...)
-	b = v.ExpiresAt.AppendJSON(b)
+	b = c.ExpiresAt.AppendJSON(b)
 	b = append(b, `,"timestamps":`...)
-	b = v.Timestamps.AppendJSON(b)
-	if v.AmountRequested != nil {
+	b = c.Timestamps.AppendJSON(b)
+	if c.AmountRequested != nil {
 		b = append(b, `,"amountRequested":`...)
-		b = v.AmountRequested.AppendJSON(b)
+		b = c.AmountRequested.AppendJSON(b)
 	}
-	if v.CurrencyRequested != "" {
+	if c.CurrencyRequested != "" {
 		b = append(b, `,"currencyRequested":`...)
-		b = appendText(b, string(v.CurrencyRequested))
+		b = appendText(b, string(c.CurrencyRequested))
 	}
-	if v.Description != "" {
+	if c.Description != "" {
 		b = append(b, `,"description":`...)
-		b = appendText(b, v.Description)
+		b = appendText(b, c.Description)
 	}
-	if len(v.Metadata) > 0 {
+	if len(c.Metadata) > 0 {
 		b = append(b, `,"metadata":`...)
-		b = appendPairs(b, v.Metadata)
+		b = appendPairs(b, c.Metadata)
 	}
-	if len(v.LineItems) > 0 {
+	if len(c.LineItems) > 0 {
 		b = append(b, `,"lineItems":`...)
-		for i, v := range v.LineItems {
+		for i, v := range c.LineItems {
 			b = append(b, "[,"[min(i, 1)])
 			b = v.AppendJSON(b)
 		}

@@ -83,20 +83,20 @@ type arrived struct {
 }
 
 // Read implements io.Reader.
-func (b *arrived) Read(p []byte) (int, error) {
-	for len(b.parts) > 0 && len(b.parts[0]) == 0 {
-		b.parts = b.parts[1:]
+func (a *arrived) Read(p []byte) (int, error) {
+	for len(a.parts) > 0 && len(a.parts[0]) == 0 {
+		a.parts = a.parts[1:]
 	}
-	if len(b.parts) == 0 {
-		return 0, b.end
+	if len(a.parts) == 0 {
+		return 0, a.end
 	}
-	n := copy(p, b.parts[0])
-	b.parts[0] = b.parts[0][n:]
+	n := copy(p, a.parts[0])
+	a.parts[0] = a.parts[0][n:]
 	return n, nil
 }
 
 // Close implements io.Closer. The server closes the connection's own body.
-func (b *arrived) Close() error { return nil }
+func (a *arrived) Close() error { return nil }
 
 // Arrived returns the parts of a body that has arrived (Arrive) and was not read yet. They belong to the body: nobody may change them.
 func Arrived(r *http.Request) [][]byte {

@@ -161,34 +161,34 @@ type connection struct {
 }
 
 // wait returns whether the first byte arrives in time.
-func (c *connection) wait(most time.Duration) bool {
-	if c.SetReadDeadline(time.Now().Add(most)) != nil {
+func (co *connection) wait(most time.Duration) bool {
+	if co.SetReadDeadline(time.Now().Add(most)) != nil {
 		return false
 	}
-	n, _ := c.TCPConn.Read(c.first[:]) // an end, an error and silence count the same here
-	c.ahead = n == 1
-	return c.ahead && c.SetReadDeadline(time.Time{}) == nil
+	n, _ := co.TCPConn.Read(co.first[:]) // an end, an error and silence count the same here
+	co.ahead = n == 1
+	return co.ahead && co.SetReadDeadline(time.Time{}) == nil
 }
 
 // Read implements net.Conn.
-func (c *connection) Read(p []byte) (int, error) {
-	if c.ahead && len(p) > 0 {
-		c.ahead = false
-		p[0] = c.first[0]
+func (co *connection) Read(p []byte) (int, error) {
+	if co.ahead && len(p) > 0 {
+		co.ahead = false
+		p[0] = co.first[0]
 		return 1, nil
 	}
-	return c.TCPConn.Read(p)
+	return co.TCPConn.Read(p)
 }
 
 // WriteTo implements io.WriterTo: TCPConn's own would skip the first byte.
-func (c *connection) WriteTo(w io.Writer) (int64, error) {
-	return io.Copy(w, struct{ io.Reader }{c})
+func (co *connection) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{co})
 }
 
 // Close implements net.Conn.
-func (c *connection) Close() error {
-	defer c.leave()
-	return c.TCPConn.Close()
+func (co *connection) Close() error {
+	defer co.leave()
+	return co.TCPConn.Close()
 }
 
 // Subscriber is the key under which an address is counted: for IPv6 it is the /64, which a

@@ -171,9 +171,9 @@ func (s *scanner) skip(c byte) bool {
 
 // next reads n bytes.
 func (s *scanner) next(n int) []byte {
-	taken := s.rest[:n]
+	text := s.rest[:n]
 	s.rest = s.rest[n:]
-	return taken
+	return text
 }
 
 // text reads a string as encoding/json would write it, with its quotes; nil if there is none.

@@ -96,21 +96,21 @@ func (h Help) strangerAt(path string) stranger {
 }
 
 // meant is the likely intended field, "" for none.
-func (s stranger) meant() string { return meant(s.name, s.absent) }
+func (st stranger) meant() string { return meant(st.name, st.absent) }
 
-func (s stranger) path() string { return strings.TrimPrefix(s.parent+"."+s.name, ".") }
+func (st stranger) path() string { return strings.TrimPrefix(st.parent+"."+st.name, ".") }
 
-func (s stranger) issue() Issue {
-	if issue := cardField(clip(s.path()), s.name, s.value); issue.Path != "" {
+func (st stranger) issue() Issue {
+	if issue := cardField(clip(st.path()), st.name, st.value); issue.Path != "" {
 		return issue
 	}
-	message := "there is no field " + clip(s.path()) + ": "
-	if meant := s.meant(); meant != "" {
+	message := "there is no field " + clip(st.path()) + ": "
+	if meant := st.meant(); meant != "" {
 		message += "did you mean " + meant + "?"
 	} else {
-		message += "leave it out; the fields are " + strings.Join(s.known, ", ")
+		message += "leave it out; the fields are " + strings.Join(st.known, ", ")
 	}
-	return Issue{Path: clip(s.path()), Message: message}
+	return Issue{Path: clip(st.path()), Message: message}
 }
 
 // strangers lists the body's unknown fields by path.

@@ -22,25 +22,25 @@ type unmarked struct {
 }
 
 // Read implements io.Reader.
-func (b *unmarked) Read(p []byte) (int, error) {
-	if !b.begun {
-		b.begun = true
+func (u *unmarked) Read(p []byte) (int, error) {
+	if !u.begun {
+		u.begun = true
 		head := make([]byte, len(byteOrderMark))
-		n, err := io.ReadFull(b.ReadCloser, head)
+		n, err := io.ReadFull(u.ReadCloser, head)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = io.EOF
 		}
-		b.head, b.err = bytes.TrimPrefix(head[:n], byteOrderMark), err
+		u.head, u.err = bytes.TrimPrefix(head[:n], byteOrderMark), err
 	}
-	if len(b.head) > 0 {
-		n := copy(p, b.head)
-		b.head = b.head[n:]
+	if len(u.head) > 0 {
+		n := copy(p, u.head)
+		u.head = u.head[n:]
 		return n, nil
 	}
-	if b.err != nil {
-		return 0, b.err
+	if u.err != nil {
+		return 0, u.err
 	}
-	return b.ReadCloser.Read(p)
+	return u.ReadCloser.Read(p)
 }
 
 // checkEncoding refuses a body that is compressed. A small one may hold more than any body may have.

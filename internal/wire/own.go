@@ -91,12 +91,12 @@ const mostOwn = 200
 var countries = []string{"country", "countrycode", "countryid", "pai", "paiscode", "paisid", "codigopai"} // parted takes the end of a plural away
 
 // isCountry reports whether it is the payment's country, which was not sent.
-func (s stranger) isCountry() bool {
-	_, text := s.value.(string)
-	return text && s.parent == "" && slices.Contains(s.absent, "country") && slices.Contains(countries, strings.Join(parted(s.name), ""))
+func (st stranger) isCountry() bool {
+	_, text := st.value.(string)
+	return text && st.parent == "" && slices.Contains(st.absent, "country") && slices.Contains(countries, strings.Join(parted(st.name), ""))
 }
 
-func (s stranger) inLine() bool { return strings.HasPrefix(s.parent, "lineItems[") }
+func (st stranger) inLine() bool { return strings.HasPrefix(st.parent, "lineItems[") }
 
 func tooMany(path string) Issue {
 	return Issue{Path: clip(path), Message: fmt.Sprintf("the body has more than %d fields that are not ours: put your own data into metadata", mostOwn)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -30,7 +31,6 @@ const OnceKey = "once"
 const (
 	keyHeader    = "Idempotency-Key"
 	RepeatHeader = "Idempotency-Replayed"
-	longestKey   = 255
 )
 
 // AccountPath names an account.
@@ -166,9 +166,9 @@ func Creates(op huma.Operation) huma.Operation {
 // Repeatable is creates for an operation that answers 200.
 func Repeatable(op huma.Operation) huma.Operation {
 	op = marked(op, OnceKey)
-	longest, shortest := longestKey, 1
+	longest, shortest := pay.MaxIdempotencyKey, 1
 	op.Parameters = append(op.Parameters, &huma.Param{
-		Name: keyHeader, In: "header", Description: "1 to 255 printable characters; a repeat within 7 days gets the first reply, and does nothing",
+		Name: keyHeader, In: "header", Description: fmt.Sprintf("1 to %d printable characters; a repeat within %d days gets the first reply, and does nothing", pay.MaxIdempotencyKey, pay.OnceKept/(24*time.Hour)),
 		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &shortest, MaxLength: &longest},
 	})
 	return op
@@ -219,8 +219,8 @@ func onceOf(r *http.Request) (base.Idempotency, error) {
 	if len(sent) == 0 {
 		return base.Idempotency{}, nil
 	}
-	if key := sent[0]; len(sent) > 1 || key == "" || len(key) > longestKey || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
-		return base.Idempotency{}, message.FieldRefusal(problem.InvalidRequest, keyHeader, keyHeader+" must have 1 to 255 printable characters, once: send a UUID, for one")
+	if key := sent[0]; len(sent) > 1 || key == "" || len(key) > pay.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
+		return base.Idempotency{}, message.FieldRefusal(problem.InvalidRequest, keyHeader, fmt.Sprintf("%s must have 1 to %d printable characters, once: send a UUID, for one", keyHeader, pay.MaxIdempotencyKey))
 	}
 	var body []byte
 	if r.Body != nil {

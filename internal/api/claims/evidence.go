@@ -49,31 +49,31 @@ func (b *EvidenceBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error 
 }
 
 // check reads the file and returns its issues.
-func (f *EvidenceUpload) check(path string) (issues []error) {
-	if strings.ContainsAny(f.Name, `/\`) || strings.ContainsFunc(f.Name, unicode.IsControl) {
+func (e *EvidenceUpload) check(path string) (issues []error) {
+	if strings.ContainsAny(e.Name, `/\`) || strings.ContainsFunc(e.Name, unicode.IsControl) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".name", "name must be a file's name, without a path or control characters"))
 	}
-	if f.Content == "" {
+	if e.Content == "" {
 		return issues // the schema reports it
 	}
 	var err error
-	if f.content, err = base64.StdEncoding.DecodeString(f.Content); err != nil {
+	if e.content, err = base64.StdEncoding.DecodeString(e.Content); err != nil {
 		return append(issues, wire.Coded(problem.InvalidRequest, path+".content", "content must be base64"))
 	}
-	if len(f.content) > pay.MaxEvidenceFile {
+	if len(e.content) > pay.MaxEvidenceFile {
 		return append(issues, wire.Coded(problem.PayloadTooLarge, path+".content", "the file must be at most "+pay.MaxEvidenceText))
 	}
-	if slices.Contains(evidence.Types(), f.ContentType) && !evidence.Is(f.ContentType, f.content) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+f.ContentType))
+	if slices.Contains(evidence.Types(), e.ContentType) && !evidence.Is(e.ContentType, e.content) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+e.ContentType))
 	}
-	if f.ContentType == evidence.Text && cardnumber.In(f.content) {
+	if e.ContentType == evidence.Text && cardnumber.In(e.content) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".content", message.Text(problem.CardNumber.With(strings.TrimPrefix(path, "body.")+".content"))))
 	}
 	return issues
 }
 
-func (f *EvidenceUpload) described() *pay.EvidenceFile {
-	return evidence.Describe(f.Name, f.ContentType, f.content)
+func (e *EvidenceUpload) described() *pay.EvidenceFile {
+	return evidence.Describe(e.Name, e.ContentType, e.content)
 }
 
 type evidenceIn struct {

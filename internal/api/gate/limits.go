@@ -132,21 +132,21 @@ func (g *Gate) Tenant(ctx context.Context, reply http.Header, p base.Principal, 
 	if err != nil {
 		return err
 	}
-	kind, rules := tenantTest, g.test
+	kind, buckets := tenantTest, g.test
 	if p.Live {
-		kind, rules = tenantLive, g.live
+		kind, buckets = tenantLive, g.live
 	}
-	rule, known := rules[tier]
+	bucket, known := buckets[tier]
 	if !known {
-		rule = rules[merchants.Starter]
+		bucket = buckets[merchants.Starter]
 	}
 	owner := limit.Key{Kind: kind, Owner: p.Merchant}
 	if p.Kind == merchants.Publishable { // anybody may have it, and must not stop the merchant's own requests
 		kind = publicKey
-		owner, rule = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
+		owner, bucket = limit.Key{Kind: kind, Owner: p.Merchant, Object: address}, g.pages
 	}
-	s := g.limits.Limiter.Spend(owner, rule, g.now())
-	tell(reply, s)
+	s := g.limits.Limiter.Spend(owner, bucket, g.now())
+	writeLimits(reply, s)
 	if !s.OK {
 		g.refusals.add(kind)
 		return limited("too many requests: wait as long as Retry-After says, and back off with jitter")
@@ -170,7 +170,7 @@ func (g *Gate) Read(reply http.Header, p base.Principal, payment string) error {
 	}
 	s := g.limits.Limiter.Spend(limit.Key{Kind: kind, Owner: p.Merchant, Object: payment}, g.poll, g.now())
 	if !s.OK {
-		tell(reply, s)
+		writeLimits(reply, s)
 		g.refusals.add(kind)
 		return limited("this payment is read too often: rely on webhooks, and poll no faster than every 5 seconds")
 	}
@@ -323,9 +323,9 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 // caller leaves once the failure is counted.
 //
 // Errors: rate_limited if the address is over its limit.
-func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Bucket) (leave func(), err error) {
+func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, bucket limit.Bucket) (leave func(), err error) {
 	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
-		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
+		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, bucket, g.now())
 		if !s.OK {
 			return 0
 		}
@@ -335,7 +335,7 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 		return nil, err
 	}
 	if !ok {
-		if err := g.ofAddress(reply, kind, address, rule, g.limits.Limiter.Peek); err != nil {
+		if err := g.ofAddress(reply, kind, address, bucket, g.limits.Limiter.Peek); err != nil {
 			return nil, err
 		}
 		g.refusals.add(kind)
@@ -346,12 +346,12 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 
 // ofAddress queries the bucket of an unknown caller. The reply shows the bucket's state only when it is
 // empty.
-func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Bucket, ask func(limit.Key, limit.Bucket, time.Time) limit.State) error {
-	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, bucket limit.Bucket, ask func(limit.Key, limit.Bucket, time.Time) limit.State) error {
+	s := ask(limit.Key{Kind: kind, Owner: owner}, bucket, g.now())
 	if s.OK {
 		return nil
 	}
-	tell(reply, s)
+	writeLimits(reply, s)
 	g.refusals.add(kind)
 	return limited("too many requests from this address: wait as long as Retry-After says")
 }
@@ -366,9 +366,9 @@ func (g *Gate) Address(r *http.Request) string {
 	return web.Subscriber(peer)
 }
 
-// tell writes a bucket's state. Header names keep their documented spelling, not that of net/http; case
+// writeLimits writes a bucket's state. Header names keep their documented spelling, not that of net/http; case
 // does not matter.
-func tell(reply http.Header, s limit.State) {
+func writeLimits(reply http.Header, s limit.State) {
 	v := []string{strconv.Itoa(s.Limit), strconv.Itoa(s.Left), wholeSeconds(s.Full)}
 	reply["RateLimit-Limit"], reply["RateLimit-Remaining"], reply["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	if !s.OK {

@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
@@ -266,7 +267,7 @@ func (d document) parameters(o operation) {
 				schema["enum"] = wire.Texts(sandbox.HeaderActions()...)
 			}
 		case "Idempotency-Key":
-			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, 255, "^[ -~]+$"
+			schema["minLength"], schema["maxLength"], schema["pattern"] = 1, pay.MaxIdempotencyKey, "^[ -~]+$"
 		}
 		if example, ok := parameterExample(o, fmt.Sprint(param["name"])); ok && schema["enum"] == nil && schema["default"] == nil {
 			param["example"] = example
@@ -316,7 +317,7 @@ func (d document) replies(o operation) {
 						set(body, path, value)
 					}
 				}
-				d.tell(example)
+				d.setObject(example)
 				media.(object)["example"] = example
 			}
 		}

@@ -309,8 +309,8 @@ var replySamples = map[string]object{
 	"POST /settlements/{id}/simulate": {"status": "paid", "paidAt": "2026-11-23T12:06:00.000Z"},
 }
 
-// tell states the object of an example's events: their type leaves it open.
-func (d document) tell(example any) {
+// setObject states the object of an example's events: their type leaves it open.
+func (d document) setObject(example any) {
 	body, _ := example.(object)
 	for _, row := range append(list(body["data"]), body) {
 		event, _ := row.(object)

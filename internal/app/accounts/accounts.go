@@ -111,7 +111,7 @@ func (ac *Accounts) propose(ctx context.Context, by audit.Actor, kind string, ac
 //
 // Errors: invalid_request.
 func (ac *Accounts) check(ctx context.Context, account accounts.Account, credentials map[string]string) error {
-	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts || account.ID == HandPayouts {
+	if _, reserved := ac.providers.StandIns[account.ID]; reserved || account.ID == StandInPayouts || account.ID == HandPayouts {
 		return invalid("id", accountIsSimulated.With(account.ID))
 	}
 	if err := account.Check(); err != nil { // before the id becomes part of anything

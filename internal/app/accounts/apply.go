@@ -39,7 +39,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if err != nil {
 		return "", err
 	}
-	if present.Status == accounts.Removed { // it has no credentials any more
+	if present.Status == accounts.Removed { // a removed account has no credentials
 		return "", fmt.Errorf("account %s was removed, and an id is used once: declare another id", n.ID)
 	}
 	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {

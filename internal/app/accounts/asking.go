@@ -56,11 +56,11 @@ func NewLanes(now func() time.Time) *Lanes {
 }
 
 // lane returns the account's lane. The caller holds mu.
-func (q *Lanes) lane(account string) *askLane {
-	l := q.lanes[account]
+func (la *Lanes) lane(account string) *askLane {
+	l := la.lanes[account]
 	if l == nil {
 		l = &askLane{about: map[string]struct{}{}}
-		q.lanes[account] = l
+		la.lanes[account] = l
 	}
 	return l
 }
@@ -68,10 +68,10 @@ func (q *Lanes) lane(account string) *askLane {
 // Submit adds a query to an account's lane if there is room, and counts it in begun until it is
 // done. do gets whether the account may be queried. A query whose id is in the lane already,
 // because its row was leased again, is not added. Submit never blocks.
-func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	l := q.lane(account)
+func (la *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may bool)) {
+	la.mu.Lock()
+	defer la.mu.Unlock()
+	l := la.lane(account)
 	if _, known := l.about[about]; known || len(l.queue) >= askQueue {
 		return
 	}
@@ -80,7 +80,7 @@ func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may
 	l.queue = append(l.queue, question{about, do, begun})
 	if l.active < askWidth {
 		l.active++
-		q.workers.Go(func() { q.work(account, l) })
+		la.workers.Go(func() { la.work(account, l) })
 	}
 }
 
@@ -88,35 +88,35 @@ func (q *Lanes) Submit(account, about string, begun *sync.WaitGroup, do func(may
 func (l *askLane) open() bool { return l.failed >= askFailures }
 
 // work runs the queries of a lane until it is empty.
-func (q *Lanes) work(account string, l *askLane) {
+func (la *Lanes) work(account string, l *askLane) {
 	for {
-		q.mu.Lock()
+		la.mu.Lock()
 		if len(l.queue) == 0 {
 			if l.active--; l.active == 0 && l.failed == 0 {
-				delete(q.lanes, account)
+				delete(la.lanes, account)
 			}
-			q.mu.Unlock()
+			la.mu.Unlock()
 			return
 		}
 		next := l.queue[0]
 		l.queue = l.queue[1:]
-		may := q.may(l)
-		q.mu.Unlock()
+		may := la.may(l)
+		la.mu.Unlock()
 		next.do(may)
-		q.mu.Lock()
+		la.mu.Lock()
 		delete(l.about, next.about)
-		q.mu.Unlock()
+		la.mu.Unlock()
 		next.begun.Done()
 	}
 }
 
 // may reports whether the account is queried now. While it answers, it always is. The caller holds
 // mu.
-func (q *Lanes) may(l *askLane) bool {
+func (la *Lanes) may(l *askLane) bool {
 	if !l.open() {
 		return true
 	}
-	now := q.now()
+	now := la.now()
 	if now.Before(l.probeAt) {
 		return false
 	}
@@ -126,43 +126,43 @@ func (q *Lanes) may(l *askLane) bool {
 
 // May reports whether an account is queried now. A query that it permits may be the one that finds out whether the account answers again:
 // the caller tells its result to Record.
-func (q *Lanes) May(account string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	l := q.lanes[account]
-	return l == nil || q.may(l)
+func (la *Lanes) May(account string) bool {
+	la.mu.Lock()
+	defer la.mu.Unlock()
+	l := la.lanes[account]
+	return l == nil || la.may(l)
 }
 
 // Record records whether an account answered a query of a caller. Charges do not count: if only charges go
 // unanswered, queries are the only way to learn their outcome. A caller who left before the answer, such as an operator who
 // closed the page, proves nothing about the account.
-func (q *Lanes) Record(caller context.Context, account string, answered bool) {
+func (la *Lanes) Record(caller context.Context, account string, answered bool) {
 	if !answered && caller.Err() != nil {
 		return
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	l := q.lanes[account]
+	la.mu.Lock()
+	defer la.mu.Unlock()
+	l := la.lanes[account]
 	switch {
 	case answered && l == nil:
 	case answered:
 		if l.failed, l.pause = 0, 0; l.active == 0 {
-			delete(q.lanes, account)
+			delete(la.lanes, account)
 		}
 	default:
-		l = q.lane(account)
+		l = la.lane(account)
 		if l.failed++; l.open() {
 			l.pause = min(max(2*l.pause, askPause), maxAskPause)
-			l.probeAt = q.now().Add(l.pause)
+			l.probeAt = la.now().Add(l.pause)
 		}
 	}
 }
 
 // Silent counts the accounts that do not answer.
-func (q *Lanes) Silent() (n int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, l := range q.lanes {
+func (la *Lanes) Silent() (n int) {
+	la.mu.Lock()
+	defer la.mu.Unlock()
+	for _, l := range la.lanes {
 		if l.open() {
 			n++
 		}
@@ -171,4 +171,4 @@ func (q *Lanes) Silent() (n int) {
 }
 
 // Drain waits for the queries that are under way.
-func (q *Lanes) Drain() { q.workers.Wait() }
+func (la *Lanes) Drain() { la.workers.Wait() }

@@ -110,7 +110,7 @@ type RailRecord struct {
 	Rail     string // catalog key; "" of all rails
 	Paid     int64
 	Declined int64 // a shopper was refused, or the account did not open it
-	Untried  int64 // it was opened, and nobody tried or paid
+	Untried  int64 // a page or voucher was opened, and no shopper tried or paid
 }
 
 // Opened is the number of attempts that ended, Decided that of those which were paid or declined.

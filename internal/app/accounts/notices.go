@@ -29,7 +29,7 @@ const (
 // KeepUnknown keeps a notice about an object that the books do not have, as why says: ErrNotOurs or ErrElsewhere. Its
 // notification is accepted: sent again, it would say the same, and some providers let nothing pass before it. If the object
 // may be ours, the notice is kept whole, and one of an account at a time waits for the operator. Of a provider's test environment
-// nobody is told: sandboxes are emptied.
+// no alert is sent: sandboxes are emptied.
 //
 // Errors: service_unavailable if too many may be ours: the provider has to send it again; those of the store.
 func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.UnknownNotice, why error) error {
@@ -41,7 +41,7 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 		every = lostEvery
 	}
 	ps.Quiet.WarnSometimes(ctx, "a notification is about an unknown object", account, "account", account, "reason", why, "reference", provider.Printable(n.Reference, 64))
-	if _, may := ps.Quiet.Say(fmt.Sprint("unknown object ", ours, account), every); !may {
+	if _, may := ps.Quiet.Allow(fmt.Sprint("unknown object ", ours, account), every); !may {
 		if ours {
 			return &problem.Error{Code: problem.ServiceUnavailable, Reason: manyUnknownNotifications}
 		}
@@ -58,7 +58,7 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 		}
 	}
 	err := ps.Store.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{kept}})
-	if errors.Is(err, store.ErrDuplicate) { // it came before
+	if errors.Is(err, store.ErrDuplicate) { // the notification came before
 		return nil
 	}
 	return err

@@ -37,8 +37,8 @@ func InInstallments(ps *Providers, serving accounts.Accounts, p pay.Payment, rai
 			passed = append(passed, a.ID+": does not offer these installments")
 		}
 	}
-	taking, _ := ps.Rules.Load().Choose(&p, rail, able).Accounts.Accepting(rail, p.Price.Local)
-	if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
+	accepting, _ := ps.Rules.Load().Choose(&p, rail, able).Accounts.Accepting(rail, p.Price.Local)
+	if !slices.ContainsFunc(accepting, func(a accounts.Account) bool { return !p.Attempts.Tried(a.ID) }) { // better at once than not at all
 		return serving, nil
 	}
 	return able, passed

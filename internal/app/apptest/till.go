@@ -24,72 +24,72 @@ type Till struct {
 }
 
 // Pay makes the shopper pay a charge, named by our reference. The provider says so when it is asked.
-func (p *Till) Pay(reference string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.paid == nil {
-		p.paid = map[string]struct{}{}
+func (t *Till) Pay(reference string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.paid == nil {
+		t.paid = map[string]struct{}{}
 	}
-	p.paid[reference] = struct{}{}
+	t.paid[reference] = struct{}{}
 }
 
 // Charges lists the references of all calls of Charge, oldest first.
-func (p *Till) Charges() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.charges...)
+func (t *Till) Charges() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.charges...)
 }
 
 // Refunds lists the references of all calls of Refund, oldest first.
-func (p *Till) Refunds() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.refunds...)
+func (t *Till) Refunds() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.refunds...)
 }
 
 // Charge answers with OnCharge.
-func (p *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	p.mu.Lock()
-	p.charges = append(p.charges, r.Reference)
-	p.mu.Unlock()
-	if p.OnCharge != nil {
-		return p.OnCharge(r)
+func (t *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	t.mu.Lock()
+	t.charges = append(t.charges, r.Reference)
+	t.mu.Unlock()
+	if t.OnCharge != nil {
+		return t.OnCharge(r)
 	}
-	return p.Provider.Charge(ctx, r)
+	return t.Provider.Charge(ctx, r)
 }
 
 // Query answers with OnQuery. Without it, a charge that was paid is approved.
-func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome {
-	if p.OnQuery != nil {
-		return p.OnQuery(r)
+func (t *Till) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	if t.OnQuery != nil {
+		return t.OnQuery(r)
 	}
-	o := p.Provider.Query(ctx, r)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, paid := p.paid[r.Reference]; paid {
+	o := t.Provider.Query(ctx, r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, paid := t.paid[r.Reference]; paid {
 		o.Kind = pay.Approved
 	}
 	return o
 }
 
 // Cancel ends nothing: it answers with Query.
-func (p *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome { return p.Query(ctx, r) }
+func (t *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome { return t.Query(ctx, r) }
 
 // Refund answers with OnRefund.
-func (p *Till) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	p.mu.Lock()
-	p.refunds = append(p.refunds, r.Reference)
-	p.mu.Unlock()
-	if p.OnRefund != nil {
-		return p.OnRefund(r)
+func (t *Till) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	t.mu.Lock()
+	t.refunds = append(t.refunds, r.Reference)
+	t.mu.Unlock()
+	if t.OnRefund != nil {
+		return t.OnRefund(r)
 	}
-	return p.Provider.Refund(ctx, r)
+	return t.Provider.Refund(ctx, r)
 }
 
 // QueryRefund answers with OnQueryRefund.
-func (p *Till) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	if p.OnQueryRefund != nil {
-		return p.OnQueryRefund(r)
+func (t *Till) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if t.OnQueryRefund != nil {
+		return t.OnQueryRefund(r)
 	}
-	return p.Provider.QueryRefund(ctx, r)
+	return t.Provider.QueryRefund(ctx, r)
 }

@@ -212,7 +212,7 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		if err != nil {
 			return Tokens{}, base.OrRefuse(err, badRefresh())
 		}
-		if !read.RevokedAt.IsZero() { // it ended meanwhile
+		if !read.RevokedAt.IsZero() { // another request ended the login meanwhile
 			return Tokens{}, badRefresh()
 		}
 		// The same token was used twice at the same time: one of the two was not its owner's.

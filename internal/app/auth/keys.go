@@ -200,11 +200,11 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 	}
 	raw, key = ks.NewKey(old.Scope, old.Kind, now)
 	key.Rights = old.Rights
-	if !old.EndsAt.IsZero() { // it expires when the old one would have
+	if !old.EndsAt.IsZero() { // the new key expires when the old one would have
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
 	old = old.Replace(key.ID, now.Add(grace))
-	rolled := appmails.KeyNews{What: mails.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
+	rolled := appmails.KeyNews{What: mails.KeyRolled, Key: key, By: by, Until: old.EndsAt} // the old key may expire before the grace is over
 	if grace == 0 {
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}

@@ -137,7 +137,7 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key merch
 	if key.ID == "" {
 		return
 	}
-	left, may := ac.Quiet.Say("login "+key.ID, base.RefusalsEvery)
+	left, may := ac.Quiet.Allow("login "+key.ID, base.RefusalsEvery)
 	if !may {
 		return
 	}

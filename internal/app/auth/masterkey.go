@@ -175,7 +175,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := sc.Store.Wallets().After(ctx, after, resealBatch)
+		list, err := sc.Store.Wallets().After(ctx, after, encryptBatch)
 		for _, w := range list {
 			of := encryptedIn{{w.Secret(), &w.Encrypted}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
@@ -194,7 +194,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := sc.Store.Subscriptions().After(ctx, after, resealBatch)
+		list, err := sc.Store.Subscriptions().After(ctx, after, encryptBatch)
 		for _, sub := range list {
 			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}, {webhooks.AuthenticationOf(sub.ID, sub.URL), &sub.Authentication.Encrypted}}
 			if err := of.each(do, func() error {
@@ -240,7 +240,7 @@ func pages(read func(after string) (next string, err error)) error {
 }
 
 func next(last string, rows int) string {
-	if rows < resealBatch {
+	if rows < encryptBatch {
 		return ""
 	}
 	return last
@@ -255,14 +255,14 @@ type column struct {
 // encryptedIn are the encrypted columns of a row.
 type encryptedIn []column
 
-func (s encryptedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
-	s = slices.DeleteFunc(s, func(c column) bool { return len(*c.of) == 0 })
-	texts := make([]text, 0, len(s))
-	for _, c := range s {
+func (e encryptedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
+	e = slices.DeleteFunc(e, func(c column) bool { return len(*c.of) == 0 })
+	texts := make([]text, 0, len(e))
+	for _, c := range e {
 		texts = append(texts, text{c.about, *c.of})
 	}
 	return do(texts, func(fresh [][]byte) error {
-		for i, c := range s {
+		for i, c := range e {
 			*c.of = fresh[i]
 		}
 		return write()

@@ -34,8 +34,8 @@ const (
 	signingKeyNews = time.Minute
 	// SigningKeysEvery is how often the age of the newest signing key is checked: an hour is nothing in its life.
 	SigningKeysEvery = time.Hour
-	// resealBatch is how many rows are read and encrypted again at a time.
-	resealBatch = 200
+	// encryptBatch is how many rows are read and encrypted again at a time.
+	encryptBatch = 200
 )
 
 // signingKeys are the keys of access tokens, by id.

@@ -47,11 +47,11 @@ type Ended[R any] struct {
 // New returns a job. now is the time, for State.
 func New[P, R any](now func() time.Time) *Job[P, R] { return &Job[P, R]{now: now} }
 
-// Start starts the work. do calls tell with its progress, and ends early when its context ends. after, if not nil, is
+// Start starts the work. do reports its progress by progress, and ends early when its context ends. after, if not nil, is
 // called with what has ended, before the next work can start.
 //
 // Errors: conflict_state if such work runs already; service_unavailable if the service stops.
-func (j *Job[P, R]) Start(by audit.Actor, first P, do func(ctx context.Context, tell func(P)) (R, error), after func(Ended[R])) error {
+func (j *Job[P, R]) Start(by audit.Actor, first P, do func(ctx context.Context, progress func(P)) (R, error), after func(Ended[R])) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
@@ -68,10 +68,10 @@ func (j *Job[P, R]) Start(by audit.Actor, first P, do func(ctx context.Context, 
 	return nil
 }
 
-func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.Context, tell func(P)) (R, error), after func(Ended[R])) {
+func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.Context, progress func(P)) (R, error), after func(Ended[R])) {
 	defer close(j.ended)
 	defer j.stop()
-	end.Result, end.Err = safely(ctx, do, j.tell)
+	end.Result, end.Err = safely(ctx, do, j.setProgress)
 	if ctx.Err() != nil && end.Err != nil {
 		end.Stopped, end.Err = true, nil
 	}
@@ -87,16 +87,16 @@ func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.
 
 // safely turns a panic of the work into its error: a mistake in such work must not end a node that takes
 // payments.
-func safely[P, R any](ctx context.Context, do func(ctx context.Context, tell func(P)) (R, error), tell func(P)) (result R, err error) {
+func safely[P, R any](ctx context.Context, do func(ctx context.Context, progress func(P)) (R, error), progress func(P)) (result R, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("it panicked: %v\n%s", reason, debug.Stack())
 		}
 	}()
-	return do(ctx, tell)
+	return do(ctx, progress)
 }
 
-func (j *Job[P, R]) tell(at P) {
+func (j *Job[P, R]) setProgress(at P) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.state.Progress = at

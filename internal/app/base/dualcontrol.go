@@ -308,7 +308,7 @@ func (d *DualControls) Approve(ctx context.Context, by audit.Actor, id string) (
 			return p, err
 		}
 		return p, errors.Join(err, d.end(ctx, by, p.ID, func(p operators.Proposal) (operators.Proposal, audit.Act, error) {
-			if p.Status != operators.ProposalApproved { // somebody else applied it meanwhile
+			if p.Status != operators.ProposalApproved { // another request applied the proposal meanwhile
 				return p, "", errApplied
 			}
 			return p.Fail("it could not be applied"), audit.ProposalRejected, nil

@@ -35,9 +35,9 @@ type hush struct {
 	left int
 }
 
-// Say reports whether a line of a kind may be logged now, once in every, and how many lines were
+// Allow reports whether a line of a kind may be logged now, once in every, and how many lines were
 // suppressed before.
-func (q *quiet) Say(kind string, every time.Duration) (left int, may bool) {
+func (q *quiet) Allow(kind string, every time.Duration) (left int, may bool) {
 	now := q.now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +70,7 @@ func (q *quiet) ComesAgain(ctx context.Context, live bool, message string, err e
 // WarnSometimes logs a warning about something that an outsider caused, at most once a second for
 // each object concerned; "" for none.
 func (q *quiet) WarnSometimes(ctx context.Context, message, object string, args ...any) {
-	left, may := q.Say(message+" "+object, quietly)
+	left, may := q.Allow(message+" "+object, quietly)
 	if !may {
 		return
 	}

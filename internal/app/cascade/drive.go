@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// DriveAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
+// DriveAndAnswer calls providers until a new payment waits for its shopper or a provider, and returns it as the
 // create call replies with it.
 func (c *Cascade) DriveAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	asked := regained(p)
@@ -27,7 +27,7 @@ func (c *Cascade) DriveAndAnswer(ctx context.Context, p pay.Payment, routes pay.
 	return p, c.Unfinished(p, err)
 }
 
-// Start calls providers until a new payment waits for somebody else.
+// Start calls providers until a new payment waits for its shopper or a provider.
 func (c *Cascade) Start(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	p, err := c.Drive(ctx, p, routes, cause)
 	return p, c.Unfinished(p, err)
@@ -98,7 +98,7 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 	return p, err
 }
 
-// Drive calls providers until the payment waits for somebody else. Each call is made between two
+// Drive calls providers until the payment waits for its shopper or a provider. Each call is made between two
 // commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	if regained(p) {

@@ -32,7 +32,7 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	next, change := p.Expire(o, c.TimeOf(p.Scope))
 	err := c.Commit(ctx, change, view.Cause{})
-	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
+	if errors.Is(err, store.ErrStale) { // another request moved the payment meanwhile
 		return nil
 	}
 	if err == nil && !next.Status.Open() && !next.Times.Unsure.IsZero() {

@@ -25,8 +25,8 @@ import (
 // Get reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's claim.
-func (rf *Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
-	return base.Named(id, base.Missing(problem.ClaimNotFound, scope, id), func() (pay.Claim, error) { return rf.Store.Claims().Get(ctx, scope, id) })
+func (cl *Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
+	return base.Named(id, base.Missing(problem.ClaimNotFound, scope, id), func() (pay.Claim, error) { return cl.Store.Claims().Get(ctx, scope, id) })
 }
 
 func noClaim() error { return problem.New(problem.ClaimNotFound, claimMissing) }
@@ -34,29 +34,29 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, claimMissing) }
 // List lists a shop's claims, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (rf *Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (cl *Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := rf.Store.Claims().Get(ctx, scope, f.After)
+		_, err := cl.Store.Claims().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return rf.Store.Claims().List(ctx, scope, f)
+	return cl.Store.Claims().List(ctx, scope, f)
 }
 
 // Accept accepts a claim for the merchant: the shopper gets the money. The provider gets no call: a dispute that nobody answers is
 // lost there at its deadline.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (rf *Claims) Accept(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Claim, error) {
-	c, err := rf.Get(ctx, scope, id)
+func (cl *Claims) Accept(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Claim, error) {
+	c, err := cl.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
 	}
-	said := rf.Audited(by, c.Scope, audit.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
-	c, err = rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
+	said := cl.Audited(by, c.Scope, audit.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
+	c, err = cl.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
 	if err == nil && c.Live && c.Case.Account != "" {
-		rf.Log.InfoContext(ctx, "a merchant accepted a dispute: accept it in the provider's panel too, or it ends there at its deadline",
+		cl.Log.InfoContext(ctx, "a merchant accepted a dispute: accept it in the provider's panel too, or it ends there at its deadline",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
 	}
 	return c, err
@@ -78,19 +78,19 @@ type NewEvidence struct {
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (rf *Claims) SubmitEvidence(ctx context.Context, scope merchants.Scope, id string, n NewEvidence) (pay.Claim, error) {
-	c, err := rf.Get(ctx, scope, id)
+func (cl *Claims) SubmitEvidence(ctx context.Context, scope merchants.Scope, id string, n NewEvidence) (pay.Claim, error) {
+	c, err := cl.Get(ctx, scope, id)
 	if err = cmp.Or(err, n.fit()); err != nil {
 		return c, err
 	}
-	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		now := rf.TimeOf(c.Scope)
-		e := pay.Evidence{ID: rf.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
+	return cl.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		now := cl.TimeOf(c.Scope)
+		e := pay.Evidence{ID: cl.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
 		if n.Once && slices.ContainsFunc(c.Evidence, e.Same) {
 			return c, pay.Change{}, nil
 		}
 		next, change, err := c.Submit(p, e, n.Content, now)
-		change.Audit = rf.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
+		change.Audit = cl.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})
 }
@@ -107,12 +107,12 @@ func (n NewEvidence) fit() error {
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found if the claim has no such file.
-func (rf *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
-	if _, err := rf.Get(ctx, scope, claim); err != nil {
+func (cl *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
+	if _, err := cl.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
 	if base.Storable(evidence) {
-		f, err := rf.Store.Claims().File(ctx, scope, claim, evidence)
+		f, err := cl.Store.Claims().File(ctx, scope, claim, evidence)
 		if !errors.Is(err, store.ErrNotFound) {
 			return f, err
 		}
@@ -123,8 +123,8 @@ func (rf *Claims) EvidenceFile(ctx context.Context, scope merchants.Scope, claim
 // Any reads a claim of any tenant, for the operator.
 //
 // Errors: claim_not_found.
-func (rf *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	c, err := rf.Store.Claims().Any(ctx, id)
+func (cl *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
+	c, err := cl.Store.Claims().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
 	}
@@ -133,8 +133,8 @@ func (rf *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 
 // AnyList lists claims of all tenants, newest first, for the operator. An empty status or kind
 // selects all.
-func (rf *Claims) AnyList(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims().ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
+func (cl *Claims) AnyList(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+	return cl.Store.Claims().ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
 }
 
 // Resolution is the operator's decision on a claim.
@@ -164,7 +164,7 @@ const (
 )
 
 // Verbs are the verbs of the outcomes.
-var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.TakeBack}
+var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.ReturnRefund}
 
 // Resolve applies the operator's decision on a claim: approve, reject, withdraw, ask for
 // evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A
@@ -174,32 +174,32 @@ var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Rejec
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
 // otherwise (details.reason); invalid_request or missing_field if the parts of the decision do not
 // fit.
-func (rf *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pay.Claim, error) {
+func (cl *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
-	c, err := rf.Any(ctx, r.ID)
+	c, err := cl.Any(ctx, r.ID)
 	if err = cmp.Or(err, pay.FitNote(note), problem.Fit(problem.Text{Param: "byHand", Text: r.ByHand, Most: pay.MaxReference}), r.checkParts()); err != nil {
 		return c, err
 	}
 	details := r.details(c)
-	noted := func() []audit.Entry { return rf.Noted(by, c.Scope, audit.ClaimResolved, c.ID, note, details) }
+	noted := func() []audit.Entry { return cl.Noted(by, c.Scope, audit.ClaimResolved, c.ID, note, details) }
 	said := noted()
 	if v == pay.AskEvidence {
-		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-			next, change, err := c.Ask(note, rf.TimeOf(c.Scope))
+		return cl.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+			next, change, err := c.Ask(note, cl.TimeOf(c.Scope))
 			change.Audit = said
 			return next, change, err
 		})
 	}
-	if v == pay.TakeBack {
-		return rf.bookReturn(ctx, c, note, said)
+	if v == pay.ReturnRefund {
+		return cl.bookReturn(ctx, c, note, said)
 	}
 	if r.Keep != "" {
-		if c, err = rf.keep(ctx, c, r, noted()); err != nil {
+		if c, err = cl.keep(ctx, c, r, noted()); err != nil {
 			return c, err
 		}
 	}
 	if c.Calling() {
-		node, err := rf.Store.Hold(ctx)
+		node, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -208,7 +208,7 @@ func (rf *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pa
 			if v != pay.Approve {
 				asking = provider.Looking(ctx)
 			}
-			if c, err = rf.askRefund(asking, c, true); err != nil {
+			if c, err = cl.askRefund(asking, c, true); err != nil {
 				return c, err
 			}
 		}
@@ -223,11 +223,11 @@ func (rf *Claims) Resolve(ctx context.Context, by audit.Actor, r Resolution) (pa
 			return c, base.CallOnItsWay(c.Status, string(v))
 		}
 	}
-	return rf.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+	return cl.decideClaim(ctx, c, view.Cause{}, func(read pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if read.Version != c.Version && (c.Calling() || read.Calling()) && !read.Status.Terminal() {
 			return read, pay.Change{}, base.ChangedMeanwhile(read.Status, string(v)) // about a refund that the operator did not see
 		}
-		now := rf.TimeOf(read.Scope)
+		now := cl.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
 		switch {
 		case read.Kind == pay.Inquiry && read.Calling():
@@ -255,10 +255,10 @@ func (r Resolution) details(c pay.Claim) map[string]string {
 }
 
 // bookReturn takes back an approved refund whose money came back.
-func (rf *Claims) bookReturn(ctx context.Context, c pay.Claim, note string, said []audit.Entry) (pay.Claim, error) {
-	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		now := rf.TimeOf(c.Scope)
-		next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, rf.NewID(pay.ClaimPrefix, now))
+func (cl *Claims) bookReturn(ctx context.Context, c pay.Claim, note string, said []audit.Entry) (pay.Claim, error) {
+	return cl.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		now := cl.TimeOf(c.Scope)
+		next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, cl.NewID(pay.ClaimPrefix, now))
 		change.Audit = said
 		return next, change, err
 	})
@@ -266,17 +266,17 @@ func (rf *Claims) bookReturn(ctx context.Context, c pay.Claim, note string, said
 
 // keep gives the merchant the part of an inquiry's money that the operator's decision names. The
 // rest is decided next. If the node dies in between, the claim is open, and about the rest.
-func (rf *Claims) keep(ctx context.Context, c pay.Claim, r Resolution, said []audit.Entry) (pay.Claim, error) {
+func (cl *Claims) keep(ctx context.Context, c pay.Claim, r Resolution, said []audit.Entry) (pay.Claim, error) {
 	part, err := money.Parse(r.Keep, c.Local.Currency)
 	if err != nil {
 		return c, problem.Field(problem.InvalidRequest, "keep", keptPartUnreadable.With(c.Local.Currency))
 	}
 	version := c.Version
-	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+	return cl.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if c.Version != version {
 			return c, pay.Change{}, base.ChangedMeanwhile(c.Status, string(r.Word))
 		}
-		next, _, change, err := pay.Disposition{Note: r.Note, At: rf.TimeOf(c.Scope)}.Keep(c, p, part, r.Complete)
+		next, _, change, err := pay.Disposition{Note: r.Note, At: cl.TimeOf(c.Scope)}.Keep(c, p, part, r.Complete)
 		change.Audit = said
 		return next, change, err
 	})
@@ -295,9 +295,9 @@ func (r Resolution) checkParts() error {
 
 // resolveClaim decides a claim; said is the audit entry if a person decided. If a refund has to be
 // made, it makes the refund at once, without waiting for the loop.
-func (rf *Claims) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
-	return rf.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change, err := c.Resolve(p, v, actor, note, rf.TimeOf(c.Scope))
+func (cl *Claims) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
+	return cl.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change, err := c.Resolve(p, v, actor, note, cl.TimeOf(c.Scope))
 		change.Audit = said
 		return next, change, err
 	})
@@ -305,9 +305,9 @@ func (rf *Claims) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb
 
 // decideClaim commits a decision about a claim, in the hands of this node, and makes the refund if
 // the decision is the intent of one.
-func (rf *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
-	decided, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Store.Hold(ctx)
+func (cl *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+	decided, err := cl.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
@@ -316,25 +316,25 @@ func (rf *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause
 	if err != nil || !decided.claim.Calling() {
 		return decided.claim, err
 	}
-	return rf.FinishRefund(ctx, decided, cause), nil
+	return cl.FinishRefund(ctx, decided, cause), nil
 }
 
 // onClaim is decideOn for a claim that is read first.
-func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
-	decided, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: id}}, cause, decide)
+func (cl *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+	decided, err := cl.decideOn(ctx, Claimed{claim: pay.Claim{ID: id}}, cause, decide)
 	return decided.claim, err
 }
 
 // decideOn calls decide with a claim and its payment, and commits. It reads them if the payment is not known, and when they were
 // changed meanwhile. An empty Change writes nothing.
-func (rf *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c Claimed, err error) {
+func (cl *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c Claimed, err error) {
 	id := known.claim.ID
 	err = base.Again(func() (err error) {
 		if known.payment.ID == "" {
-			if known.claim, err = rf.Store.Claims().Any(ctx, id); err != nil {
+			if known.claim, err = cl.Store.Claims().Any(ctx, id); err != nil {
 				return err
 			}
-			if known.payment, err = rf.Store.Payments().Any(ctx, known.claim.Payment); err != nil {
+			if known.payment, err = cl.Store.Payments().Any(ctx, known.claim.Payment); err != nil {
 				return err
 			}
 		}
@@ -344,7 +344,7 @@ func (rf *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause,
 			return err
 		}
 		if len(change.Claims)+len(change.Notices) > 0 {
-			if err := rf.Commit(ctx, change, cause); err != nil {
+			if err := cl.Commit(ctx, change, cause); err != nil {
 				return err
 			}
 		}
@@ -359,34 +359,34 @@ func (rf *Claims) decideOn(ctx context.Context, known Claimed, cause view.Cause,
 
 // Sweep looks at due claims: refunds with an unknown outcome, and deadlines that have passed.
 // It waits until that is done, and returns how many it leased. Looking at one twice is harmless.
-func (rf *Claims) Sweep(ctx context.Context) (int, error) {
-	return base.Waiting(ctx, rf.HandOut)
+func (cl *Claims) Sweep(ctx context.Context) (int, error) {
+	return base.Waiting(ctx, cl.HandOut)
 }
 
 // HandOut hands due claims to the lanes of their accounts.
-func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
-	now := rf.Now()
-	due, err := rf.Store.Claims().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+func (cl *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+	now := cl.Now()
+	due, err := cl.Store.Claims().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range due {
-		account, lanes := "", rf.lanes
+		account, lanes := "", cl.lanes
 		if c.Calling() || c.Defense.State.UnderWay() {
-			p, err := rf.Store.Payments().Any(ctx, c.Payment)
+			p, err := cl.Store.Payments().Any(ctx, c.Payment)
 			if err != nil {
-				rf.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
+				cl.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := c.PaidAttempt(p)
 			account = attempt.Provider
 		}
 		if !c.Calling() && c.Defense.State.UnderWay() {
-			lanes = rf.evidence
+			lanes = cl.evidence
 		}
 		lanes.Submit(account, c.ID, begun, func(may bool) {
-			if err := rf.lookAtClaim(ctx, c, may); err != nil {
-				rf.Quiet.ComesAgain(ctx, c.Live, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
+			if err := cl.lookAtClaim(ctx, c, may); err != nil {
+				cl.Quiet.ComesAgain(ctx, c.Live, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
 		})
 	}
@@ -395,9 +395,9 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 
 // lookAtClaim queries the provider about a refund, requests it again if the provider proved that it
 // had not made it, or ends a claim whose deadline has passed.
-func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
+func (cl *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
-		if c, err = rf.askRefund(ctx, c, may); err != nil {
+		if c, err = cl.askRefund(ctx, c, may); err != nil {
 			return err
 		}
 		if c.Calling() && c.Call.State != pay.Missing {
@@ -406,33 +406,33 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 	}
 	if c.Calling() {
 		begun := false
-		sent, err := rf.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		sent, err := cl.decideOn(ctx, Claimed{claim: pay.Claim{ID: c.ID}}, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			if begun = c.Calling() && !c.Unanswered(); !begun {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
-			by, err := rf.Store.Hold(ctx)
+			by, err := cl.Store.Hold(ctx)
 			if err != nil {
 				return c, pay.Change{}, err
 			}
-			next, change := c.InHandOf(by).Resend(rf.TimeOf(c.Scope))
+			next, change := c.InHandOf(by).Resend(cl.TimeOf(c.Scope))
 			return next, change, nil
 		})
 		if err != nil || !begun {
 			return err
 		}
-		_, err = rf.makeRefund(ctx, sent, view.Cause{})
+		_, err = cl.makeRefund(ctx, sent, view.Cause{})
 		return err
 	}
 	if c.Kind == pay.ChargebackClaim {
-		c, queries, err := rf.lookAtEvidence(ctx, c, may)
+		c, queries, err := cl.lookAtEvidence(ctx, c, may)
 		if err != nil || !queries {
 			return err
 		}
-		return rf.lookAtDispute(ctx, c)
+		return cl.lookAtDispute(ctx, c)
 	}
-	if !c.Overdue(rf.TimeOf(c.Scope)) {
+	if !c.Overdue(cl.TimeOf(c.Scope)) {
 		return nil
 	}
-	_, err = rf.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
+	_, err = cl.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
 	return orMoved(err)
 }

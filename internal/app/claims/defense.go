@@ -23,18 +23,18 @@ type defense struct {
 
 // lookAtEvidence sends the evidence of a dispute if it is due. The dispute itself is queried now and then while that fails: its end
 // must not wait for it.
-func (rf *Claims) lookAtEvidence(ctx context.Context, c pay.Claim, may bool) (pay.Claim, bool, error) {
-	node, err := rf.Store.Hold(ctx)
+func (cl *Claims) lookAtEvidence(ctx context.Context, c pay.Claim, may bool) (pay.Claim, bool, error) {
+	node, err := cl.Store.Hold(ctx)
 	if err != nil {
 		return c, false, err
 	}
-	if !(pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)}).Due() {
+	if !(pay.Filing{Claim: c, By: node, Now: cl.TimeOf(c.Scope)}).Due() {
 		return c, true, nil
 	}
-	if rf.Shut() {
-		return c, false, nil // it comes again when its lease ends
+	if cl.Shut() {
+		return c, false, nil // the claim comes due again when its lease ends
 	}
-	if c, err = rf.defend(ctx, c, may); err != nil {
+	if c, err = cl.defend(ctx, c, may); err != nil {
 		return c, false, err
 	}
 	return c, c.Defense.State.UnderWay() && c.Defense.Tries%triesBetweenQueries == 0, nil
@@ -44,22 +44,22 @@ func (rf *Claims) lookAtEvidence(ctx context.Context, c pay.Claim, may bool) (pa
 const triesBetweenQueries = 6
 
 // defend sends a dispute's evidence once, and commits what became of it.
-func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
-	p, err := rf.Store.Payments().Any(ctx, c.Payment)
+func (cl *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+	p, err := cl.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
-	to := rf.defenseAt(p, c)
+	to := cl.defenseAt(p, c)
 	var request provider.EvidenceRequest
 	begun := false
-	c, err = rf.onFiling(ctx, c.ID, func(f pay.Filing) (next pay.Claim, change pay.Change) {
+	c, err = cl.onFiling(ctx, c.ID, func(f pay.Filing) (next pay.Claim, change pay.Change) {
 		begun = false
 		if to.configured && to.provider == nil {
 			return f.Manual()
 		}
 		var unread error
-		if request, unread = rf.evidenceOf(f.Claim, to.asked); unread != nil {
-			rf.Quiet.ComesAgain(ctx, c.Live, "evidence cannot be sent to its provider; it is tried again until its deadline", unread, "claim", c.ID)
+		if request, unread = cl.evidenceOf(f.Claim, to.asked); unread != nil {
+			cl.Quiet.ComesAgain(ctx, c.Live, "evidence cannot be sent to its provider; it is tried again until its deadline", unread, "claim", c.ID)
 		}
 		if to.provider == nil || unread != nil || !may {
 			return f.Postpone()
@@ -68,17 +68,17 @@ func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim,
 		return next, change
 	})
 	if err != nil || !begun {
-		rf.tellOperator(ctx, c)
+		cl.tellOperator(ctx, c)
 		return c, err
 	}
-	return rf.submit(ctx, c, to, request)
+	return cl.submit(ctx, c, to, request)
 }
 
 // submit makes the calls of a try whose intent this node has committed. If it is too late for them, the try is repeated later.
-func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request provider.EvidenceRequest) (pay.Claim, error) {
+func (cl *Claims) submit(ctx context.Context, c pay.Claim, to defense, request provider.EvidenceRequest) (pay.Claim, error) {
 	fence := func(may func(time.Time) bool) func() bool {
 		return func() bool {
-			now, known := rf.Store.Now()
+			now, known := cl.Store.Now()
 			return known && may(now)
 		}
 	}
@@ -90,46 +90,46 @@ func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request p
 	for i := range request.Pieces {
 		piece := &request.Pieces[i]
 		if piece.Sent = i < c.Defense.Sent; piece.File != nil {
-			piece.File.Link = func() (string, bool) { return rf.linkTo(c, piece.ID) }
+			piece.File.Link = func() (string, bool) { return cl.linkTo(c, piece.ID) }
 		}
 	}
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, fence(c.Defense.MayGoOn)), pay.DefenseTimeout)
 	defer cancel()
-	calling, call := rf.Calling(calling, base.OpDefend, to.account, request.Reference)
+	calling, call := cl.Calling(calling, base.OpDefend, to.account, request.Reference)
 	answer := to.provider.Defend(calling, request).Storable()
 	call.Ended(calling, string(answer.Kind), answer.Code)
-	rf.evidence.Record(ctx, to.account, answer.Kind != pay.DefenseUnknown)
+	cl.evidence.Record(ctx, to.account, answer.Kind != pay.DefenseUnknown)
 	before := c.Defense
-	c, err := rf.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.ApplyEvidenceAnswer(before, answer) })
-	rf.tellOperator(ctx, c)
+	c, err := cl.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.ApplyEvidenceAnswer(before, answer) })
+	cl.tellOperator(ctx, c)
 	return c, err
 }
 
 // onFiling reads a claim, calls decide, and commits.
-func (rf *Claims) onFiling(ctx context.Context, id string, decide func(pay.Filing) (pay.Claim, pay.Change)) (pay.Claim, error) {
-	return rf.onClaim(ctx, id, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-		node, err := rf.Store.Hold(ctx)
+func (cl *Claims) onFiling(ctx context.Context, id string, decide func(pay.Filing) (pay.Claim, pay.Change)) (pay.Claim, error) {
+	return cl.onClaim(ctx, id, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		node, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
-		next, change := decide(pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)})
+		next, change := decide(pay.Filing{Claim: c, By: node, Now: cl.TimeOf(c.Scope)})
 		return next, change, nil
 	})
 }
 
 // tellOperator logs that the operator has to submit evidence by hand. A provider without a call for it is no news.
-func (rf *Claims) tellOperator(ctx context.Context, c pay.Claim) {
+func (cl *Claims) tellOperator(ctx context.Context, c pay.Claim) {
 	if c.Defense.State.Carries() && c.Defense.State != pay.DefenseManual {
-		rf.Log.WarnContext(ctx, "evidence was not submitted: submit it in the provider's panel, then cascada claim carried",
+		cl.Log.WarnContext(ctx, "evidence was not submitted: submit it in the provider's panel, then cascada claim carried",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "state", c.Defense.State, "deadline", c.DueBy)
 	}
 }
 
 // defenseAt finds the provider of a claim's dispute.
-func (rf *Claims) defenseAt(p pay.Payment, c pay.Claim) defense {
+func (cl *Claims) defenseAt(p pay.Payment, c pay.Claim) defense {
 	attempt, _ := c.PaidAttempt(p)
-	to := defense{account: attempt.Provider, asked: provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)}}
-	upstream, configured := rf.providers.Upstream(attempt.Provider)
+	to := defense{account: attempt.Provider, asked: provider.DisputeRequest{ID: c.Case.ID, Charge: cl.cascade.Request(p, attempt)}}
+	upstream, configured := cl.providers.Upstream(attempt.Provider)
 	to.configured = configured || attempt.Provider == ""
 	if defender, can := upstream.(provider.Defender); configured && can && defender.CanDefend(to.asked) {
 		to.provider = defender
@@ -138,7 +138,7 @@ func (rf *Claims) defenseAt(p pay.Payment, c pay.Claim) defense {
 }
 
 // evidenceOf is the request with a claim's evidence, whose files are read when the provider's client wants them.
-func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provider.EvidenceRequest, error) {
+func (cl *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provider.EvidenceRequest, error) {
 	r := provider.EvidenceRequest{DisputeRequest: asked, Local: c.Local, Reason: c.Reason, Network: c.Network, RespondBy: c.DueBy}
 	for _, e := range c.Evidence {
 		if e.Shut != "" {
@@ -150,7 +150,7 @@ func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provid
 				return r, fmt.Errorf("the file's name of evidence %s cannot be opened", e.ID)
 			}
 			piece.File = &provider.EvidenceFile{Name: f.Name, Type: f.Type, Size: f.Size, SHA256: f.SHA256, Read: func(ctx context.Context) ([]byte, error) {
-				file, err := rf.Store.Claims().File(ctx, c.Scope, c.ID, e.ID)
+				file, err := cl.Store.Claims().File(ctx, c.Scope, c.ID, e.ID)
 				return file.Content, err
 			}}
 		}
@@ -162,21 +162,21 @@ func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provid
 // Carried records that the operator has submitted the evidence of a dispute in the provider's panel.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also while a call may be on its way.
-func (rf *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) (pay.Claim, error) {
-	c, err := rf.Any(ctx, id)
+func (cl *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) (pay.Claim, error) {
+	c, err := cl.Any(ctx, id)
 	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return c, err
 	}
-	return rf.onClaim(ctx, id, view.Cause{RequestID: by.Request}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
-		node, err := rf.Store.Hold(ctx)
+	return cl.onClaim(ctx, id, view.Cause{RequestID: by.Request}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		node, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		if c.Defense.OnItsWay(node.At) && c.Defense.State == pay.DefenseSending {
 			return c, pay.Change{}, base.CallOnItsWay(c.Status, "carried")
 		}
-		next, change, err := pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)}.Carried(note)
-		change.Audit = rf.Noted(by, c.Scope, audit.EvidenceCarried, c.ID, note, map[string]string{"payment": c.Payment})
+		next, change, err := pay.Filing{Claim: c, By: node, Now: cl.TimeOf(c.Scope)}.Carried(note)
+		change.Audit = cl.Noted(by, c.Scope, audit.EvidenceCarried, c.ID, note, map[string]string{"payment": c.Payment})
 		return next, change, err
 	})
 }

@@ -23,12 +23,12 @@ const linkLife = 10 * time.Minute
 
 // linkTo is a link to one file of the submission that is under way. It has all that the file is found by, so every node can serve it and none
 // keeps it. ok is false if no provider may be given a link to this service.
-func (rf *Claims) linkTo(c pay.Claim, evidence string) (address string, ok bool) {
-	if !provider.Linkable(rf.CheckoutURL, c.Live) {
+func (cl *Claims) linkTo(c pay.Claim, evidence string) (address string, ok bool) {
+	if !provider.Linkable(cl.CheckoutURL, c.Live) {
 		return "", false
 	}
-	said := strings.Join([]string{c.ID, evidence, strconv.Itoa(c.Defense.Pieces), strconv.FormatInt(rf.Now().Add(linkLife).Unix(), 10)}, ".")
-	return rf.CheckoutURL + "/evidence/" + base64.RawURLEncoding.EncodeToString([]byte(said)) + "." + base64.RawURLEncoding.EncodeToString(signLink(rf.Base, said)), true
+	said := strings.Join([]string{c.ID, evidence, strconv.Itoa(c.Defense.Pieces), strconv.FormatInt(cl.Now().Add(linkLife).Unix(), 10)}, ".")
+	return cl.CheckoutURL + "/evidence/" + base64.RawURLEncoding.EncodeToString([]byte(said)) + "." + base64.RawURLEncoding.EncodeToString(signLink(cl.Base, said)), true
 }
 
 func signLink(b *base.Base, said string) []byte {

@@ -16,24 +16,24 @@ import (
 
 // ApplyRefundNotice applies a provider's notice about a refund. known is false if no refund of ours has its
 // reference.
-func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
+func (cl *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
 		return true, accounts.ErrNotOurs
 	}
 	err = base.Again(func() error {
-		c, err := rf.Store.Claims().Any(ctx, id)
+		c, err := cl.Store.Claims().Any(ctx, id)
 		if err != nil {
 			return err
 		}
-		p, err := rf.Store.Payments().Any(ctx, c.Payment)
+		p, err := cl.Store.Payments().Any(ctx, c.Payment)
 		if err != nil {
 			return err
 		}
 		if attempt, ok := c.PaidAttempt(p); !ok || attempt.Provider != n.Account {
 			return accounts.ErrElsewhere
 		}
-		node, err := rf.Store.Hold(ctx)
+		node, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
@@ -41,9 +41,9 @@ func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause vie
 		if c.Calling() { // otherwise the notice is compared with the refund's end
 			notice.Outcome = c.Call.ProvedByNotice(n.Outcome.AsQueried(), node.At)
 		}
-		now := rf.TimeOf(c.Scope)
-		_, change := c.ApplyRefundNotice(p, notice, rf.NewID(pay.ClaimPrefix, now), now)
-		err = rf.Commit(ctx, change, cause)
+		now := cl.TimeOf(c.Scope)
+		_, change := c.ApplyRefundNotice(p, notice, cl.NewID(pay.ClaimPrefix, now), now)
+		err = cl.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
 		}
@@ -59,26 +59,26 @@ func (rf *Claims) ApplyRefundNotice(ctx context.Context, n pay.Notice, cause vie
 //
 // Errors: service_unavailable while one of the refunds may be one of ours whose call is on its way:
 // the provider has to send the notice again.
-func (rf *Claims) ApplyRefundList(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Change, error) {
-	claims, err := rf.Contested(ctx, p)
+func (cl *Claims) ApplyRefundList(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Change, error) {
+	claims, err := cl.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	node, err := rf.Store.Hold(ctx)
+	node, err := cl.Store.Hold(ctx)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	if p, err = base.Settled(ctx, rf.Base, p); err != nil {
+	if p, err = base.Settled(ctx, cl.Base, p); err != nil {
 		return p, pay.Change{}, err
 	}
 	if n.Waits(p, claims, node.At) {
 		return p, pay.Change{}, &problem.Error{Code: problem.ServiceUnavailable, Reason: refundMayBeThis}
 	}
-	now := rf.TimeOf(p.Scope)
-	ids := []string{rf.NewID(pay.ClaimPrefix, now)} // one more for what only the total shows
+	now := cl.TimeOf(p.Scope)
+	ids := []string{cl.NewID(pay.ClaimPrefix, now)} // one more for what only the total shows
 	if n.Outcome.Back != nil {
 		for range n.Outcome.Back.Refunds {
-			ids = append(ids, rf.NewID(pay.ClaimPrefix, now))
+			ids = append(ids, cl.NewID(pay.ClaimPrefix, now))
 		}
 	}
 	next, change := n.ApplyRefundList(p, claims, ids, now)
@@ -98,13 +98,13 @@ type Booking struct {
 // once.
 //
 // Errors: transaction_not_found; those of pay.NewBooking.Book.
-func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (claim pay.Claim, err error) {
+func (cl *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (claim pay.Claim, err error) {
 	reference := problem.Text{Param: "reference", Text: b.Reference, Most: pay.MaxRefundReference}
-	if err := cmp.Or(pay.FitNote(b.Note), problem.Fit(reference), rf.MayMoveMoney()); err != nil {
+	if err := cmp.Or(pay.FitNote(b.Note), problem.Fit(reference), cl.MayMoveMoney()); err != nil {
 		return claim, err
 	}
 	err = base.Again(func() error {
-		p, err := rf.Store.Payments().Any(ctx, b.Payment)
+		p, err := cl.Store.Payments().Any(ctx, b.Payment)
 		if err != nil {
 			return base.OrRefuse(err, problem.New(problem.TransactionNotFound, noPaymentNamed.With(b.Payment)))
 		}
@@ -112,24 +112,24 @@ func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (cl
 		if err != nil {
 			return err
 		}
-		if p, err = base.Settled(ctx, rf.Base, p); err != nil {
+		if p, err = base.Settled(ctx, cl.Base, p); err != nil {
 			return err
 		}
-		claims, err := rf.Contested(ctx, p)
+		claims, err := cl.Contested(ctx, p)
 		if err != nil {
 			return err
 		}
-		now := rf.TimeOf(p.Scope)
+		now := cl.TimeOf(p.Scope)
 		_, booked, change, err := pay.NewBooking{
-			ID: rf.NewID(pay.ClaimPrefix, now), Ref: b.Reference, Origin: b.Origin, Local: local, Note: b.Note,
+			ID: cl.NewID(pay.ClaimPrefix, now), Ref: b.Reference, Origin: b.Origin, Local: local, Note: b.Note,
 		}.Book(p, claims, now)
 		if err != nil {
 			return err
 		}
-		change.Audit = rf.Noted(by, p.Scope, audit.RefundBooked, booked.ID, b.Note,
+		change.Audit = cl.Noted(by, p.Scope, audit.RefundBooked, booked.ID, b.Note,
 			map[string]string{"payment": p.ID, "amount": booked.Local.String(), "origin": string(b.Origin), "reference": b.Reference})
 		claim = booked
-		return rf.Commit(ctx, change, view.Cause{RequestID: by.Request})
+		return cl.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	return claim, err
 }

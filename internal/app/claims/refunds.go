@@ -37,13 +37,13 @@ func New(b *base.Base, providers *accounts.Providers, through *cascade.Cascade) 
 }
 
 // Drain waits for calls that are under way.
-func (rf *Claims) Drain() {
-	rf.lanes.Drain()
-	rf.evidence.Drain()
+func (cl *Claims) Drain() {
+	cl.lanes.Drain()
+	cl.evidence.Drain()
 }
 
 // Silent counts the provider accounts that do not answer queries about refunds.
-func (rf *Claims) Silent() int { return rf.lanes.Silent() }
+func (cl *Claims) Silent() int { return cl.lanes.Silent() }
 
 // NewRefund is a request for a refund (REF-1).
 type NewRefund struct {
@@ -61,33 +61,33 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (rf *Claims) Refund(ctx context.Context, scope merchants.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
-	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
+func (cl *Claims) Refund(ctx context.Context, scope merchants.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+	if r, found, err := cl.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
 	cause := view.Cause{RequestID: n.By.Request, IdempotencyKey: n.Idempotency.Key}
-	made, err := rf.requestRefund(ctx, scope, n, cause)
+	made, err := cl.requestRefund(ctx, scope, n, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
-		return rf.refundBefore(ctx, scope, n.Idempotency)
+		return cl.refundBefore(ctx, scope, n.Idempotency)
 	}
 	if err != nil {
 		return r, false, err
 	}
 	if !made.replayed {
-		rf.FinishRefund(ctx, made, cause)
+		cl.FinishRefund(ctx, made, cause)
 	}
 	return made.claim.Opened(), made.replayed, nil
 }
 
 // requestRefund commits the intent of a refund. It reads the payment once, in its turn.
-func (rf *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n NewRefund, cause view.Cause) (made Claimed, err error) {
-	done, err := rf.opening.Lock(ctx, turnOf(scope, n.Payment))
+func (cl *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n NewRefund, cause view.Cause) (made Claimed, err error) {
+	done, err := cl.opening.Lock(ctx, turnOf(scope, n.Payment))
 	if err != nil {
 		return made, err
 	}
 	defer done()
-	p, err := rf.cascade.Payment(ctx, scope, n.Payment)
-	if err = cmp.Or(err, problem.Fit(problem.Text{Param: "reason", Text: n.Reason, Most: pay.MaxRefundReason}), rf.MayMoveMoney()); err != nil {
+	p, err := cl.cascade.Payment(ctx, scope, n.Payment)
+	if err = cmp.Or(err, problem.Fit(problem.Text{Param: "reason", Text: n.Reason, Most: pay.MaxRefundReason}), cl.MayMoveMoney()); err != nil {
 		return made, err
 	}
 	if currency := p.Price.Local.Currency; n.Currency != "" && !strings.EqualFold(n.Currency, string(currency)) {
@@ -98,7 +98,7 @@ func (rf *Claims) requestRefund(ctx context.Context, scope merchants.Scope, n Ne
 		return made, err
 	}
 	asked := pay.NewRefund{Amount: amount, Reason: n.Reason}
-	made, _, err = rf.openRefund(ctx, p, asked, rf.providerRefunds, n.By, n.Idempotency, cause)
+	made, _, err = cl.openRefund(ctx, p, asked, cl.providerRefunds, n.By, n.Idempotency, cause)
 	return made, err
 }
 
@@ -108,10 +108,10 @@ func turnOf(scope merchants.Scope, payment string) string { return scope.Merchan
 // providerRefunds returns an error if the provider that has a payment's money refunds none of its method.
 //
 // Errors: conflict_state.
-func (rf *Claims) providerRefunds(p pay.Payment) error {
+func (cl *Claims) providerRefunds(p pay.Payment) error {
 	attempt, _ := p.Attempts.Get(p.End.Captured)
-	upstream, ok := rf.providers.Upstream(attempt.Provider)
-	if !ok || provider.Refunds(upstream, rf.cascade.Request(p, attempt).Rail) {
+	upstream, ok := cl.providers.Upstream(attempt.Provider)
+	if !ok || provider.Refunds(upstream, cl.cascade.Request(p, attempt).Rail) {
 		return nil
 	}
 	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: "method_not_refundable"},
@@ -120,22 +120,22 @@ func (rf *Claims) providerRefunds(p pay.Payment) error {
 
 // FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
 // caller no longer waits, and even if its outcome cannot be written.
-func (rf *Claims) FinishRefund(ctx context.Context, of Claimed, cause view.Cause) pay.Claim {
-	made, err := rf.makeRefund(context.WithoutCancel(ctx), of, cause)
+func (cl *Claims) FinishRefund(ctx context.Context, of Claimed, cause view.Cause) pay.Claim {
+	made, err := cl.makeRefund(context.WithoutCancel(ctx), of, cause)
 	if err != nil {
-		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", of.claim.ID, "error", err)
+		cl.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", of.claim.ID, "error", err)
 		return of.claim
 	}
 	return made
 }
 
 // refundBefore returns the refund of an earlier request with the same key.
-func (rf *Claims) refundBefore(ctx context.Context, scope merchants.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
-	id, found, err := rf.Earlier(ctx, scope, i)
+func (cl *Claims) refundBefore(ctx context.Context, scope merchants.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+	id, found, err := cl.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
 	}
-	claim, err := rf.Store.Claims().Get(ctx, scope, id)
+	claim, err := cl.Store.Claims().Get(ctx, scope, id)
 	return claim.Opened(), err == nil, err
 }
 
@@ -169,46 +169,46 @@ type Claimed struct {
 func (c Claimed) Payment() pay.Payment { return c.payment }
 
 // OpenRefund is requestRefund for the sandbox, without a key. may can refuse the refund of the payment's present state.
-func (rf *Claims) OpenRefund(ctx context.Context, scope merchants.Scope, payment string, n pay.NewRefund, may func(pay.Payment) error, cause view.Cause) (made Claimed, events []pay.Event, err error) {
-	done, err := rf.opening.Lock(ctx, turnOf(scope, payment))
+func (cl *Claims) OpenRefund(ctx context.Context, scope merchants.Scope, payment string, n pay.NewRefund, may func(pay.Payment) error, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	done, err := cl.opening.Lock(ctx, turnOf(scope, payment))
 	if err != nil {
 		return made, nil, err
 	}
 	defer done()
-	p, err := rf.cascade.Payment(ctx, scope, payment)
-	if err = cmp.Or(err, rf.MayMoveMoney()); err != nil {
+	p, err := cl.cascade.Payment(ctx, scope, payment)
+	if err = cmp.Or(err, cl.MayMoveMoney()); err != nil {
 		return made, nil, err
 	}
-	return rf.openRefund(ctx, p, n, may, audit.Actor{}, base.Idempotency{}, cause)
+	return cl.openRefund(ctx, p, n, may, audit.Actor{}, base.Idempotency{}, cause)
 }
 
 // openRefund commits the intent of a refund, unless a provider has made it for the same request before a restore: see decideRefund.
-func (rf *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
-	if made, err := rf.regainRefund(ctx, p, n, by, i, cause); err != nil || made.replayed {
+func (cl *Claims) openRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+	if made, err := cl.regainRefund(ctx, p, n, by, i, cause); err != nil || made.replayed {
 		return made, nil, err
 	}
-	return rf.decideRefund(ctx, p, n, may, by, i, cause)
+	return cl.decideRefund(ctx, p, n, may, by, i, cause)
 }
 
 // decideRefund commits the intent of a refund of a payment that was read with its settlement. If the payment or the balance changed
 // meanwhile, it reads and decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the payment's
 // present state; nil never does. Without an actor there is no audit entry.
-func (rf *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
+func (cl *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (made Claimed, events []pay.Event, err error) {
 	fixed, changed := n.ID, false
 	err = base.Again(func() (err error) {
 		if changed {
-			if p, err = rf.Store.Payments().Any(ctx, p.ID); err == nil {
-				p, err = base.Settled(ctx, rf.Base, p)
+			if p, err = cl.Store.Payments().Any(ctx, p.ID); err == nil {
+				p, err = base.Settled(ctx, cl.Base, p)
 			}
 		}
 		if changed = true; err != nil {
 			return err
 		}
-		if n.Caller, err = rf.Store.Hold(ctx); err != nil {
+		if n.Caller, err = cl.Store.Hold(ctx); err != nil {
 			return err
 		}
-		now := rf.TimeOf(p.Scope)
-		balances, err := rf.Store.Books().Balances(ctx, p.Scope)
+		now := cl.TimeOf(p.Scope)
+		balances, err := cl.Store.Books().Balances(ctx, p.Scope)
 		if err != nil {
 			return err
 		}
@@ -217,69 +217,69 @@ func (rf *Claims) decideRefund(ctx context.Context, p pay.Payment, n pay.NewRefu
 				return err
 			}
 		}
-		if n.Released, err = rf.released(ctx, p); err != nil {
+		if n.Released, err = cl.released(ctx, p); err != nil {
 			return err
 		}
 		if n.ID = fixed; fixed == "" {
-			n.ID = rf.MarkedID(pay.ClaimPrefix, now, i.Mark(rf.Vault, p.Scope))
+			n.ID = cl.MarkedID(pay.ClaimPrefix, now, i.Mark(cl.Vault, p.Scope))
 		}
 		next, claim, change, err := p.Refund(n, balances, now)
 		if err != nil {
 			// The same request may have come first, and be the reason for the error.
-			if _, found, other := rf.Earlier(ctx, p.Scope, i); found || other != nil {
+			if _, found, other := cl.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
 			}
 			return err
 		}
 		change.Once = i.Guard(p.Scope, claim.ID, now)
 		if by != (audit.Actor{}) {
-			change.Audit = rf.Audited(by, p.Scope, audit.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
+			change.Audit = cl.Audited(by, p.Scope, audit.RefundOpened, claim.ID, map[string]string{"payment": p.ID, "amount": claim.Local.String()})
 		}
 		made, events = Claimed{claim: claim, payment: next}, change.Events
-		return rf.Commit(ctx, change, cause)
+		return cl.Commit(ctx, change, cause)
 	})
 	return made, events, err
 }
 
 // released reports whether the release of the payment's reserve has begun. A day that no settlement
 // has collected yet has no row, and is not released.
-func (rf *Claims) released(ctx context.Context, p pay.Payment) (bool, error) {
+func (cl *Claims) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Terms.Reserve == 0 {
 		return false, nil
 	}
 	day := pay.ReserveOf(p)
-	found, err := rf.Store.Reserves().ByID(ctx, []string{day})
+	found, err := cl.Store.Reserves().ByID(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
 // makeRefund requests a refund whose intent this call has committed, and commits the outcome. If it
 // is too late for the call, the refund is left to the sweep, which queries first.
-func (rf *Claims) makeRefund(ctx context.Context, of Claimed, cause view.Cause) (pay.Claim, error) {
+func (cl *Claims) makeRefund(ctx context.Context, of Claimed, cause view.Cause) (pay.Claim, error) {
 	c := of.claim
-	to, configured := rf.refundAt(ctx, c, of.payment)
+	to, configured := cl.refundAt(ctx, c, of.payment)
 	o := pay.Outcome{Kind: c.Call.State} // no call was made, so nothing new is known
 	if configured {
-		mayLeave := rf.Fence(c.Call.Flight)
-		if !mayLeave() || rf.Shut() {
+		mayLeave := cl.Fence(c.Call.Flight)
+		if !mayLeave() || cl.Shut() {
 			return c, nil
 		}
 		ctx, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 		defer cancel()
-		ctx, call := rf.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
+		ctx, call := cl.Calling(ctx, base.OpRefund, to.account, to.request.Reference)
 		o = call.EndedCharge(ctx, to.upstream.Refund(ctx, to.request))
 	}
-	return rf.applyRefundAnswer(ctx, of, o, cause)
+	return cl.applyRefundAnswer(ctx, of, o, cause)
 }
 
 // askRefund queries the provider about a refund, if the account may be queried, and commits the
 // answer. If it may not, the outcome is unknown.
-func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
-	p, err := rf.Store.Payments().Any(ctx, c.Payment)
+func (cl *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+	p, err := cl.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
-	to, configured := rf.refundAt(ctx, c, p)
-	node, err := rf.Store.Hold(ctx)
+	to, configured := cl.refundAt(ctx, c, p)
+	node, err := cl.Store.Hold(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -291,11 +291,11 @@ func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 	default:
 		asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 		defer cancel()
-		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
+		asking, call := cl.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.EndedCharge(asking, to.upstream.QueryRefund(asking, to.request))
-		rf.lanes.Record(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
+		cl.lanes.Record(ctx, to.account, o.AsQueried().Kind != pay.Unknown)
 	}
-	return rf.applyRefundAnswer(ctx, Claimed{claim: c}, c.Call.ProvedByQuery(o.AsQueried(), node.At), view.Cause{})
+	return cl.applyRefundAnswer(ctx, Claimed{claim: c}, c.Call.ProvedByQuery(o.AsQueried(), node.At), view.Cause{})
 }
 
 // refundAccount is the account at which a claim's refund is made.
@@ -306,28 +306,28 @@ type refundAccount struct {
 }
 
 // refundAt finds the account; false if it is not configured.
-func (rf *Claims) refundAt(ctx context.Context, c pay.Claim, p pay.Payment) (refundAccount, bool) {
+func (cl *Claims) refundAt(ctx context.Context, c pay.Claim, p pay.Payment) (refundAccount, bool) {
 	attempt, ok := c.PaidAttempt(p)
-	upstream, configured := rf.providers.Upstream(attempt.Provider)
+	upstream, configured := cl.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
-		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
+		cl.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false
 	}
 	first, last := c.Call.SentAt()
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
-		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: rf.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
+		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: cl.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
 		Sent: first, Last: last,
 	}}, true
 }
 
 // applyRefundAnswer commits the outcome of a call or query about the refund; before is the claim as it was at the call.
-func (rf *Claims) applyRefundAnswer(ctx context.Context, before Claimed, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+func (cl *Claims) applyRefundAnswer(ctx context.Context, before Claimed, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	known := before
 	if before.claim.Kind != pay.UserDispute { // news of a dispute may have been held back meanwhile, of which only the payment tells
 		known = Claimed{claim: pay.Claim{ID: before.claim.ID}}
 	}
-	c, err := rf.decideOn(ctx, known, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.ApplyRefundAnswer(p, before.claim, o, rf.TimeOf(c.Scope))
+	c, err := cl.decideOn(ctx, known, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.ApplyRefundAnswer(p, before.claim, o, cl.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator has it already

@@ -17,52 +17,52 @@ import (
 // queried, and not requested.
 //
 // Errors: store.ErrDuplicate if the same request was first.
-func (rf *Claims) regainRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by audit.Actor, i base.Idempotency, cause view.Cause) (Claimed, error) {
-	at, _, found, err := rf.FoundOf(ctx, i.Mark(rf.Vault, p.Scope), pay.FoundRefund)
+func (cl *Claims) regainRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, by audit.Actor, i base.Idempotency, cause view.Cause) (Claimed, error) {
+	at, _, found, err := cl.FoundOf(ctx, i.Mark(cl.Vault, p.Scope), pay.FoundRefund)
 	if err != nil || !found {
 		return Claimed{}, err
 	}
 	var claim pay.Claim
 	switch {
 	case at.Object != "": // the operator's list brought it back: only its key is not known
-		if claim, err = rf.Store.Claims().Get(ctx, p.Scope, at.Object); err != nil {
+		if claim, err = cl.Store.Claims().Get(ctx, p.Scope, at.Object); err != nil {
 			return Claimed{}, err
 		}
-		err = rf.Store.Commit(ctx, pay.Change{Once: i.Guard(p.Scope, claim.ID, rf.TimeOf(p.Scope))})
+		err = cl.Store.Commit(ctx, pay.Change{Once: i.Guard(p.Scope, claim.ID, cl.TimeOf(p.Scope))})
 		if errors.Is(err, store.ErrDuplicate) {
 			err = nil
 		}
 	case !n.Amount.IsZero() && n.Amount != at.Local():
 		err = base.OtherThanFound(at)
 	default:
-		claim, err = rf.openFound(ctx, p, n, at, by, i, cause)
+		claim, err = cl.openFound(ctx, p, n, at, by, i, cause)
 	}
 	return Claimed{claim: claim, payment: p, replayed: err == nil}, err
 }
 
 // openFound opens a refund that a provider's list has, and queries it.
-func (rf *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+func (cl *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
 	}
 	n.ID, n.Round, n.Amount, n.Found = claim, round, at.Local(), []pay.Found{at.Assigned(claim)}
-	opened, _, err := rf.decideRefund(ctx, p, n, nil, by, i, cause)
+	opened, _, err := cl.decideRefund(ctx, p, n, nil, by, i, cause)
 	if err != nil {
 		return opened.claim, err
 	}
-	if _, err := rf.askRefund(context.WithoutCancel(ctx), opened.claim, true); err != nil {
-		rf.Log.Error("a refund's outcome was not written; it is queried again", "claim", opened.claim.ID, "error", err)
+	if _, err := cl.askRefund(context.WithoutCancel(ctx), opened.claim, true); err != nil {
+		cl.Log.Error("a refund's outcome was not written; it is queried again", "claim", opened.claim.ID, "error", err)
 	}
 	return opened.claim, nil
 }
 
 // PlaceRefund assigns a refund that was found at a provider after a restore to its claim, or opens
 // a claim for it if its payment exists. known: the claim had it already.
-func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (cl *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
-	if c, err := rf.Store.Claims().Any(ctx, claim); err == nil {
-		return rf.placeKnownRefund(ctx, c, f, round)
+	if c, err := cl.Store.Claims().Any(ctx, claim); err == nil {
+		return cl.placeKnownRefund(ctx, c, f, round)
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return false, false, err
 	}
@@ -70,32 +70,32 @@ func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line
 	if !named || l.Reference == f.Reference {
 		return false, false, nil
 	}
-	p, err := rf.Store.Payments().Any(ctx, payment)
+	p, err := cl.Store.Payments().Any(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
 	if err == nil {
-		p, err = base.Settled(ctx, rf.Base, p)
+		p, err = base.Settled(ctx, cl.Base, p)
 	}
 	if err != nil {
 		return false, false, err
 	}
 	f.Version-- // openFound writes it as taken at once, see base.AsTaken
-	_, err = rf.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, rf.Self(), base.Idempotency{}, view.Cause{})
+	_, err = cl.openFound(ctx, p, pay.NewRefund{Reason: "found at the provider after a restore"}, f, cl.Self(), base.Idempotency{}, view.Cause{})
 	return false, err == nil, err
 }
 
 // placeKnownRefund assigns a found refund to its claim. If the claim in the copy had not got that
 // far, the refund is queried.
-func (rf *Claims) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+func (cl *Claims) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
-	listed, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Store.Hold(ctx)
+	listed, err = cl.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		by, err := cl.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		known = round <= c.Call.Round
-		next, change, news, err := f.ListedRefund(c.InHandOf(by), p, round, rf.TimeOf(c.Scope))
+		next, change, news, err := f.ListedRefund(c.InHandOf(by), p, round, cl.TimeOf(c.Scope))
 		if asks = news; news && !known {
 			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
 		}
@@ -104,8 +104,8 @@ func (rf *Claims) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found
 	if err != nil || !asks {
 		return known && err == nil, false, err
 	}
-	if _, err := rf.askRefund(ctx, listed, true); err != nil {
-		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
+	if _, err := cl.askRefund(ctx, listed, true); err != nil {
+		cl.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
 	}
 	return known, !known, nil
 }

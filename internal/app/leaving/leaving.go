@@ -84,7 +84,7 @@ type Rest struct {
 // Words of Rest.Waits.
 const (
 	WaitsOpen     = "open"     // payments, claims or unsettled money can still change it
-	WaitsMinimum  = "minimum"  // it is less than a withdrawal may be
+	WaitsMinimum  = "minimum"  // the rest is less than a withdrawal may be
 	WaitsNegative = "negative" // the merchant owes it
 	WaitsReserve  = "reserve"  // the rest is reserved until its time
 	WaitsWallet   = "wallet"   // no wallet takes it
@@ -255,7 +255,7 @@ func (l *Leaving) advanceLive(ctx context.Context, m tenants.Merchant) error {
 	if now.Before(from) || now.Before(m.Leaving.WarnedAt.Add(tenants.ErasureNotice)) {
 		return nil
 	}
-	if m, err := l.Onboarding.Erase(ctx, l.bySystem(), m); err != nil || !m.Leaving.Erased() { // it was opened meanwhile
+	if m, err := l.Onboarding.Erase(ctx, l.bySystem(), m); err != nil || !m.Leaving.Erased() { // the merchant was opened again meanwhile
 		return err
 	}
 	if m, err = l.AnyMerchant(ctx, m.ID); err != nil {
@@ -366,7 +366,7 @@ func (l *Leaving) payOut(ctx context.Context, m tenants.Merchant, live bool, amo
 	if l.RecoveryState.Load().Active(l.Now()) { // its earlier payout may be unknown
 		return nil
 	}
-	m, err := l.AnyMerchant(ctx, m.ID) // it may have been opened or paused since it was listed
+	m, err := l.AnyMerchant(ctx, m.ID) // the merchant may have been opened or paused since it was listed
 	if err != nil || !m.Leaving.Closed() || m.Paused != "" {
 		return err
 	}

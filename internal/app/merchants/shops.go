@@ -22,12 +22,6 @@ import (
 	"github.com/cascadapay/cascada/internal/printable"
 )
 
-const (
-	// maxLogo keeps a shopper's page light: the logo is most of what is loaded.
-	maxLogo     = 24 << 10
-	maxLogoSide = 1024
-)
-
 // CreateShop adds a shop to a merchant, with a key pair for each environment. by is who adds it, for the audit log.
 //
 // Errors: store.ErrNotFound if the merchant does not exist, invalid_request for the name.
@@ -98,14 +92,14 @@ func ReadLogo(body []byte) (merchants.Logo, error) {
 	refuse := func(why problem.Reason) (merchants.Logo, error) {
 		return merchants.Logo{}, problem.Field(problem.InvalidRequest, "logo", logoRefused.With(why))
 	}
-	if len(body) > maxLogo {
+	if len(body) > merchants.MaxLogo {
 		return refuse(logoTooLarge.With(len(body)))
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
 		return refuse(logoNoPicture)
 	}
-	if config.Width > maxLogoSide || config.Height > maxLogoSide {
+	if config.Width > merchants.MaxLogoSide || config.Height > merchants.MaxLogoSide {
 		return refuse(logoTooWide.With(config.Width, config.Height))
 	}
 	sum := sha256.Sum256(body)

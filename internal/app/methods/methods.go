@@ -73,7 +73,7 @@ func (ms *Methods) worthwhile(live bool, rail accounts.Rail) accounts.Rail {
 	for _, l := range rail.Limits {
 		rate, err := ms.Reading(live, l.Currency)
 		if err != nil {
-			continue // it takes no payment now
+			continue // no account accepts a payment by this method now
 		}
 		if least, err := rate.Rate.Price(money.New(rail.Least, money.USD), l.Currency); err == nil {
 			rail = rail.From(least)

@@ -44,36 +44,36 @@ func New(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refund
 //
 // Errors: invalid_token if it is not signed by the provider, or if there is no such account; invalid_request if it cannot be read, service_unavailable if the
 // provider has to send it again.
-func (l *Notices) Notify(ctx context.Context, account string, n accounts.Notification) error {
-	if err := l.MayMoveMoney(); err != nil {
+func (nt *Notices) Notify(ctx context.Context, account string, n accounts.Notification) error {
+	if err := nt.MayMoveMoney(); err != nil {
 		return err // the provider sends it again
 	}
-	d, _ := l.providers.Connector(account)
+	d, _ := nt.providers.Connector(account)
 	if listener, ok := d.Payouts.(provider.PayoutListener); ok {
-		return l.payouts.ApplyPayoutNotices(ctx, account, listener, n)
+		return nt.payouts.ApplyPayoutNotices(ctx, account, listener, n)
 	}
-	_, _, err := l.ApplyNotices(ctx, account, n, nil, view.Cause{})
+	_, _, err := nt.ApplyNotices(ctx, account, n, nil, view.Cause{})
 	return err
 }
 
 // ApplyNotices is Notify for charges and refunds. It returns the last payment concerned, zero if no notice is about one of
 // ours, and all events.
 // may can refuse a notice because of the payment's present state; nil refuses nothing.
-func (l *Notices) ApplyNotices(ctx context.Context, account string, n accounts.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
-	upstream, ok := l.providers.Upstream(account)
+func (nt *Notices) ApplyNotices(ctx context.Context, account string, n accounts.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+	upstream, ok := nt.providers.Upstream(account)
 	if !ok {
-		return p, nil, accounts.Unsigned(nil) // nobody learns which accounts there are
+		return p, nil, accounts.Unsigned(nil) // so that a stranger cannot find out which accounts there are
 	}
-	notices, err := l.providers.Notices(ctx, account, upstream, n)
+	notices, err := nt.providers.Notices(ctx, account, upstream, n)
 	if err != nil {
-		return p, nil, l.providers.RefuseNotice(ctx, account, err)
+		return p, nil, nt.providers.RefuseNotice(ctx, account, err)
 	}
 	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
-		next, told, err := l.applyNotice(ctx, account, notice, may, cause)
+		next, told, err := nt.applyNotice(ctx, account, notice, may, cause)
 		if errors.Is(err, accounts.ErrNotOurs) {
-			if err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err); err == nil {
+			if err = nt.providers.KeepUnknown(ctx, account, notice.Unknown(), err); err == nil {
 				continue
 			}
 		}
@@ -87,14 +87,14 @@ func (l *Notices) ApplyNotices(ctx context.Context, account string, n accounts.N
 }
 
 // applyNotice applies one notice.
-func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (nt *Notices) applyNotice(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
 		return p, nil, problem.New(problem.InvalidRequest, base.NotUnderstood)
 	}
 	notice, unread := notice.Storable()
-	l.Quiet.Unread(ctx, account, notice.Reference, unread)
+	nt.Quiet.Unread(ctx, account, notice.Reference, unread)
 	notice.Account = account
-	notice, known, err := l.ofRefund(ctx, notice, cause)
+	notice, known, err := nt.ofRefund(ctx, notice, cause)
 	if known || err != nil {
 		return p, nil, err
 	}
@@ -102,15 +102,15 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 	if !ok || !base.Storable(id) {
 		return p, nil, accounts.ErrNotOurs
 	}
-	if err := l.refunds.Prove(ctx, notice, cause); err != nil {
+	if err := nt.refunds.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
 	}
 	var routes pay.Cascade
 	opened := false // this notice opens the next attempt
 	err = base.Again(func() error {
-		read, err := l.Store.Payments().Any(ctx, id)
+		read, err := nt.Store.Payments().Any(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return l.toldOfLost(ctx, notice)
+			return nt.toldOfLost(ctx, notice)
 		}
 		if err != nil {
 			return err
@@ -124,17 +124,17 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 			return accounts.ErrElsewhere
 		}
 		notice := notice
-		routes = l.providers.Routes(read)
-		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
+		routes = nt.providers.Routes(read)
+		if notice.Outcome, routes.By, err = nt.proved(ctx, read, notice); err != nil {
 			return err
 		}
-		l.cascade.AssignClaims(read, &notice.Outcome, &routes)
-		now := l.TimeOf(read.Scope)
-		next, change, err := l.decide(ctx, read, notice, routes, now)
+		nt.cascade.AssignClaims(read, &notice.Outcome, &routes)
+		now := nt.TimeOf(read.Scope)
+		next, change, err := nt.decide(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
 		}
-		err = l.Commit(ctx, change, cause)
+		err = nt.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			p = read
 			return nil
@@ -148,12 +148,12 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 	if err != nil {
 		return p, nil, err
 	}
-	l.refunds.AskNameless(ctx, p, notice)
+	nt.refunds.AskNameless(ctx, p, notice)
 	if !opened { // a call that is under way belongs to another one
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
-	p, err = l.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = nt.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
 }
 
@@ -161,16 +161,16 @@ func (l *Notices) applyNotice(ctx context.Context, account string, notice pay.No
 // charge's reference, or name the charge beside its own: then known is false, and the notice is one of that charge.
 //
 // Errors: accounts.ErrNotOurs if it is neither.
-func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
+func (nt *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
 	if n.Refund == "" {
 		return n, false, nil
 	}
-	if known, err := l.refunds.ApplyRefundNotice(ctx, n, cause); known || err != nil {
+	if known, err := nt.refunds.ApplyRefundNotice(ctx, n, cause); known || err != nil {
 		return n, known, err
 	}
 	n.Reference, n.Refund, n.Outcome = cmp.Or(n.Reference, n.Refund), "", theirRefund(n.Outcome)
 	id, _, _ := pay.ParseReference(n.Reference)
-	if _, err := l.Store.Payments().Any(ctx, id); err != nil {
+	if _, err := nt.Store.Payments().Any(ctx, id); err != nil {
 		return n, false, base.OrRefuse(err, accounts.ErrNotOurs)
 	}
 	return n, false, nil
@@ -189,7 +189,7 @@ func theirRefund(o pay.Outcome) pay.Outcome {
 // call, zero if none may follow.
 //
 // Errors: store.ErrNoHold.
-func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
+func (nt *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
 	if n.Outcome.Kind == pay.Reversed && n.Outcome.Local.Currency == "" {
 		n.Outcome.Local = p.Price.Local // the provider does not say how much was paid
 	}
@@ -197,7 +197,7 @@ func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.
 	if !ok || !p.Status.Open() && !p.Following() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return n.Outcome, pay.Caller{}, nil
 	}
-	by, err := l.Store.Hold(ctx)
+	by, err := nt.Store.Hold(ctx)
 	if err != nil {
 		return n.Outcome, pay.Caller{}, err
 	}
@@ -212,17 +212,17 @@ func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.
 
 // Notifications lists the notices of a payment in the order in which they came. If payment is "",
 // it lists the mismatched notices of all tenants that wait for the operator.
-func (l *Notices) Notifications(ctx context.Context, payment string, limit int) ([]pay.KeptNotice, error) {
+func (nt *Notices) Notifications(ctx context.Context, payment string, limit int) ([]pay.KeptNotice, error) {
 	if payment != "" {
-		return l.Store.Notices().Of(ctx, payment)
+		return nt.Store.Notices().Of(ctx, payment)
 	}
-	return l.Store.Notices().Unclosed(ctx, "", limit)
+	return nt.Store.Notices().Unclosed(ctx, "", limit)
 }
 
 // Unknown lists notices about objects that the books do not have, newest first; those of other systems
 // as well, which need nobody. One that was closed has the verdict pay.Closed.
-func (l *Notices) Unknown(ctx context.Context, limit int) (list []pay.KeptNotice, err error) {
-	kept, err := l.Store.Notices().Unknown(ctx, "", limit)
+func (nt *Notices) Unknown(ctx context.Context, limit int) (list []pay.KeptNotice, err error) {
+	kept, err := nt.Store.Notices().Unknown(ctx, "", limit)
 	closed := map[string]bool{}
 	for _, n := range kept { // the record of a closing is newer than the notice
 		switch {
@@ -238,11 +238,11 @@ func (l *Notices) Unknown(ctx context.Context, limit int) (list []pay.KeptNotice
 }
 
 // Waits reports whether a notice waits for the operator.
-func (l *Notices) Waits(ctx context.Context, n pay.KeptNotice) (bool, error) {
+func (nt *Notices) Waits(ctx context.Context, n pay.KeptNotice) (bool, error) {
 	if n.Verdict != pay.Mismatched {
 		return false, nil
 	}
-	_, err := l.Store.Notices().Get(ctx, n.Closing())
+	_, err := nt.Store.Notices().Get(ctx, n.Closing())
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
 	}
@@ -252,8 +252,8 @@ func (l *Notices) Waits(ctx context.Context, n pay.KeptNotice) (bool, error) {
 // Notification reads a notice.
 //
 // Errors: store.ErrNotFound.
-func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, error) {
-	r, err := l.Store.Notices().Get(ctx, id)
+func (nt *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, error) {
+	r, err := nt.Store.Notices().Get(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -265,38 +265,38 @@ func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, 
 // needs no attention any more, and the merchant gets an event.
 //
 // Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
-func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, note string) error {
-	r, err := l.Notification(ctx, id)
+func (nt *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, note string) error {
+	r, err := nt.Notification(ctx, id)
 	if err = cmp.Or(err, pay.FitNote(note)); err != nil {
 		return err
 	}
 	switch {
 	case r.Payment == "":
-		return l.closeAs(ctx, by, r, note, merchants.Scope{}, l.Now(), nil)
+		return nt.closeAs(ctx, by, r, note, merchants.Scope{}, nt.Now(), nil)
 	case strings.HasPrefix(r.Payment, pay.WithdrawalPrefix):
-		w, err := l.Store.Withdrawals().Any(ctx, r.Payment)
+		w, err := nt.Store.Withdrawals().Any(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
-		return l.closeAs(ctx, by, r, note, w.Scope, l.TimeOf(w.Scope), map[string]string{"withdrawal": w.ID})
+		return nt.closeAs(ctx, by, r, note, w.Scope, nt.TimeOf(w.Scope), map[string]string{"withdrawal": w.ID})
 	}
 	err = base.Again(func() error {
-		p, err := l.Store.Payments().Any(ctx, r.Payment)
+		p, err := nt.Store.Payments().Any(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
-		now := l.TimeOf(p.Scope)
+		now := nt.TimeOf(p.Scope)
 		change, err := r.Close(note, now)
 		if err != nil {
 			return err
 		}
-		if last, err := l.lastOpen(ctx, r); err != nil {
+		if last, err := nt.lastOpen(ctx, r); err != nil {
 			return err
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = l.Noted(by, p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
-		return l.Commit(ctx, change, view.Cause{})
+		change.Audit = nt.Noted(by, p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		return nt.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", id)
@@ -305,13 +305,13 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 }
 
 // closeAs is CloseNotification for a notice whose object does not change.
-func (l *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string, scope merchants.Scope, now time.Time, about map[string]string) error {
+func (nt *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string, scope merchants.Scope, now time.Time, about map[string]string) error {
 	change, err := r.Close(note, now)
 	if err != nil {
 		return err
 	}
-	change.Audit = l.Noted(by, scope, audit.NotificationClosed, r.ID, note, about)
-	err = l.Store.Commit(ctx, change)
+	change.Audit = nt.Noted(by, scope, audit.NotificationClosed, r.ID, note, about)
+	err = nt.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
 	}
@@ -319,26 +319,26 @@ func (l *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice,
 }
 
 // lastOpen reports whether no other mismatched notice of the payment waits for the operator.
-func (l *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) {
-	told, err := l.Store.Notices().Of(ctx, r.Payment)
+func (nt *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) {
+	told, err := nt.Store.Notices().Of(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
 // decide applies a notice to a dispute's claims if it is about a dispute, to those of refunds if it
 // lists what went back, else to the payment.
-func (l *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+func (nt *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if n.OfRefunds(p) {
-		return l.refunds.ApplyRefundList(ctx, p, n)
+		return nt.refunds.ApplyRefundList(ctx, p, n)
 	}
 	if !n.OfDispute() {
-		next, change := p.ApplyNotice(n, routes, l.NewID(pay.ClaimPrefix, now), now)
+		next, change := p.ApplyNotice(n, routes, nt.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
 	}
-	claims, err := l.refunds.Contested(ctx, p)
+	claims, err := nt.refunds.Contested(ctx, p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := n.ApplyDispute(p, claims, l.refunds.NewIDs(now), now)
+	next, change := n.ApplyDispute(p, claims, nt.refunds.NewIDs(now), now)
 	return next, change, nil
 }
 
@@ -346,20 +346,20 @@ func (l *Notices) decide(ctx context.Context, p pay.Payment, n pay.Notice, route
 // charge may still be repeated, so the provider has to send the notification again.
 //
 // Errors: accounts.ErrNotOurs if there was no restore, service_unavailable.
-func (l *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
+func (nt *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
-	if !long || !l.RecoveryState.Load().Active(l.Now()) {
+	if !long || !nt.RecoveryState.Load().Active(nt.Now()) {
 		return accounts.ErrNotOurs
 	}
 	local := n.Outcome.Local
 	if local.IsPositive() {
 		found := pay.Found{Version: 1, Account: n.Account, Reference: n.Reference, Mark: mark, Kind: pay.FoundCharge, FoundNotes: pay.FoundNotes{
-			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: l.Now().UnixMicro(),
+			ProviderRef: n.Outcome.ProviderRef, Minor: local.Minor, Currency: local.Currency, At: nt.Now().UnixMicro(),
 		}}
-		if err := base.UnlessStale(l.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
+		if err := base.UnlessStale(nt.Store.Commit(ctx, pay.Change{Found: []pay.Found{found}})); err != nil { // stale: it is known
 			return err
 		}
 	}
-	l.Quiet.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	nt.Quiet.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
 	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Reason: notKnownYet}
 }

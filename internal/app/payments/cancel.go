@@ -21,30 +21,30 @@ import (
 // Errors: transaction_not_found; conflict_state if it is not pending, or if the shopper paid first;
 // service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
 // the charge has ended.
-func (in *Payments) Cancel(ctx context.Context, scope merchants.Scope, id string, cause view.Cause) (pay.Payment, error) {
-	return in.cancel(ctx, scope, id, audit.Actor{}, cause)
+func (pa *Payments) Cancel(ctx context.Context, scope merchants.Scope, id string, cause view.Cause) (pay.Payment, error) {
+	return pa.cancel(ctx, scope, id, audit.Actor{}, cause)
 }
 
 // CancelBy is Cancel by a person, whom the audit log names.
 //
 // Errors: those of Cancel.
-func (in *Payments) CancelBy(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Payment, error) {
-	return in.cancel(ctx, scope, id, by, view.Cause{RequestID: by.Request})
+func (pa *Payments) CancelBy(ctx context.Context, scope merchants.Scope, id string, by audit.Actor) (pay.Payment, error) {
+	return pa.cancel(ctx, scope, id, by, view.Cause{RequestID: by.Request})
 }
 
-func (in *Payments) cancel(ctx context.Context, scope merchants.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
-	before, err := in.cascade.Payment(ctx, scope, id)
-	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.End.Canceled() {
+func (pa *Payments) cancel(ctx context.Context, scope merchants.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
+	before, err := pa.cascade.Payment(ctx, scope, id)
+	if err = cmp.Or(err, pa.MayMoveMoney()); err != nil || before.End.Canceled() {
 		return before, err
 	}
-	p, err := in.wantCanceled(ctx, before, by)
+	p, err := pa.wantCanceled(ctx, before, by)
 	if err != nil || p.End.Canceled() {
 		return p, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
 	ctx = context.WithoutCancel(ctx)
 	attempt, _ := p.Attempts.Current()
-	p, err = in.cascade.CancelBy(ctx, p, attempt, in.cascade.EndCharge(ctx, p, attempt), cause)
+	p, err = pa.cascade.CancelBy(ctx, p, attempt, pa.cascade.EndCharge(ctx, p, attempt), cause)
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)
@@ -58,7 +58,7 @@ func (in *Payments) cancel(ctx context.Context, scope merchants.Scope, id string
 // meanwhile is returned.
 //
 // Errors: conflict_state.
-func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit.Actor) (p pay.Payment, err error) {
+func (pa *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit.Actor) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
 		if p.End.Canceled() {
@@ -67,21 +67,21 @@ func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit
 		if err := p.CheckCancel(); err != nil {
 			return err
 		}
-		next, change := p.AskCancel(in.TimeOf(p.Scope))
+		next, change := p.AskCancel(pa.TimeOf(p.Scope))
 		if len(change.Payments) == 0 {
 			return nil
 		}
 		if by != (audit.Actor{}) {
-			change.Audit = in.Audited(by, p.Scope, audit.PaymentCanceled, p.ID, nil)
+			change.Audit = pa.Audited(by, p.Scope, audit.PaymentCanceled, p.ID, nil)
 		}
-		err := in.Commit(ctx, change, view.Cause{})
+		err := pa.Commit(ctx, change, view.Cause{})
 		if err == nil {
 			p = next
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = in.Store.Payments().Any(ctx, read.ID); other != nil {
+			if p, other = pa.Store.Payments().Any(ctx, read.ID); other != nil {
 				return other
 			}
 		}

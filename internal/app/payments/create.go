@@ -73,56 +73,56 @@ type NewPayment struct {
 //
 // The error says why the shopper cannot go on. The payment may exist all the same
 // (details.transactionId).
-func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
-	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
+func (pa *Payments) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+	scope, err := pa.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now, mark := in.TimeOf(scope), n.Idempotency.Mark(in.Vault, scope)
-	if err = in.MayMoveMoney(); err == nil {
-		p, err = in.order(ctx, scope, n, mark, now)
+	now, mark := pa.TimeOf(scope), n.Idempotency.Mark(pa.Vault, scope)
+	if err = pa.MayMoveMoney(); err == nil {
+		p, err = pa.order(ctx, scope, n, mark, now)
 	}
 	if err != nil {
 		// A repeated request gets its earlier payment, even if a rate or a limit has changed.
-		if _, found, other := in.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
+		if _, found, other := pa.Earlier(ctx, scope, n.Idempotency); other != nil || !found {
 			return pay.Payment{}, false, cmp.Or(other, err)
 		}
-		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)
+		p, err = pa.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
-	routes := in.providers.Routes(p)
-	if routes.By, err = in.Store.Hold(ctx); err != nil {
+	routes := pa.providers.Routes(p)
+	if routes.By, err = pa.Store.Hold(ctx); err != nil {
 		return pay.Payment{}, false, err
 	}
-	p, change, replayed, err := in.cascade.Begin(ctx, p, mark, routes, now)
+	p, change, replayed, err := pa.cascade.Begin(ctx, p, mark, routes, now)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
 	if by.User != "" && !replayed { // a program's payments are not noted: they are its daily work
-		change.Audit = in.Audited(by.Actor(), scope, audit.PaymentCreated, p.ID, map[string]string{"amount": p.Price.Requested().String()})
+		change.Audit = pa.Audited(by.Actor(), scope, audit.PaymentCreated, p.ID, map[string]string{"amount": p.Price.Requested().String()})
 	}
-	err = in.Commit(ctx, change, cause)
+	err = pa.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) || replayed && errors.Is(err, store.ErrStale) { // the same request at the same time
-		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)
+		p, err = pa.cascade.Repeat(ctx, scope, n.Idempotency)
 		return p, err == nil, err
 	}
 	if errors.Is(err, store.ErrUnknown) {
-		in.cascade.Adopt(p, routes, cause)
+		pa.cascade.Adopt(p, routes, cause)
 	}
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
-	p, err = in.cascade.DriveAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
+	p, err = pa.cascade.DriveAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
 	return p, replayed && err == nil, err
 }
 
 // order makes a payment from a request, with the mark of the request in its id. It is not written
 // yet.
-func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
-	merchant, shop, err := in.Tenant(ctx, base.Principal{Scope: scope})
+func (pa *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayment, mark base.Mark, now time.Time) (pay.Payment, error) {
+	merchant, shop, err := pa.Tenant(ctx, base.Principal{Scope: scope})
 	if err = cmp.Or(err, n.Buyer.Fit(n.OrderID, n.ReturnURL, n.Purchase), merchant.MayBegin(scope.Live), shop.CheckReturn(n.ReturnURL)); err != nil {
 		return pay.Payment{}, err
 	}
@@ -130,7 +130,7 @@ func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayme
 		n.ReturnURL = ""
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)
-	q, err := in.methods.Quote(scope, methods.Wanted{
+	q, err := pa.methods.Quote(scope, methods.Wanted{
 		Amount: n.Amount, MethodID: n.PaymentMethodID, Method: n.PaymentMethod, Country: n.Country, Strict: strict, Played: n.Simulate != "",
 	})
 	if err != nil {
@@ -141,19 +141,19 @@ func (in *Payments) order(ctx context.Context, scope merchants.Scope, n NewPayme
 			return pay.Payment{}, err
 		}
 	}
-	offered, err := in.methods.AskedInstallments(scope, merchant.Installments, n.Installments, q)
+	offered, err := pa.methods.AskedInstallments(scope, merchant.Installments, n.Installments, q)
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	if noPage(scope.Live, strict, n.Installments) {
 		offered = installment.Terms{}
 	}
-	terms, reserved, err := in.plans.Agreed(ctx, scope, merchant, q.Rail)
+	terms, reserved, err := pa.plans.Agreed(ctx, scope, merchant, q.Rail)
 	if err != nil {
 		return pay.Payment{}, err
 	}
 	return pay.Create(pay.Order{
-		ID: in.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
+		ID: pa.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
 		Country: q.Country, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: terms, Reserved: reserved, Installments: offered, Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)

@@ -24,8 +24,8 @@ const lifeEvents = 200
 
 // Life reads what happened to a payment that was read in the scope: each part is found by its id, which is
 // made from the payment's.
-func (in *Payments) Life(ctx context.Context, scope merchants.Scope, p pay.Payment) (l Life, err error) {
-	if l.Claims, err = in.Store.Claims().Of(ctx, []string{p.ID}); err != nil {
+func (pa *Payments) Life(ctx context.Context, scope merchants.Scope, p pay.Payment) (l Life, err error) {
+	if l.Claims, err = pa.Store.Claims().Of(ctx, []string{p.ID}); err != nil {
 		return l, err
 	}
 	objects := []string{p.ID}
@@ -33,15 +33,15 @@ func (in *Payments) Life(ctx context.Context, scope merchants.Scope, p pay.Payme
 		objects = append(objects, c.ID)
 	}
 	for _, object := range objects {
-		events, err := in.Store.Events().List(ctx, scope, lists.EventFilter{Object: object, Page: lists.Page{Limit: lifeEvents}})
+		events, err := pa.Store.Events().List(ctx, scope, lists.EventFilter{Object: object, Page: lists.Page{Limit: lifeEvents}})
 		if err != nil {
 			return l, err
 		}
-		deliveries, err := in.Store.Deliveries().About(ctx, scope, object, lifeEvents)
+		deliveries, err := pa.Store.Deliveries().About(ctx, scope, object, lifeEvents)
 		if err != nil {
 			return l, err
 		}
-		transfers, err := in.Store.Books().About(ctx, scope, object)
+		transfers, err := pa.Store.Books().About(ctx, scope, object)
 		if err != nil {
 			return l, err
 		}

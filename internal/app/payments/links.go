@@ -350,7 +350,7 @@ func (ls *PaymentLinks) Step(ctx context.Context) (int, error) {
 	ended, err := ls.Store.PaymentLinks().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	failed = append(failed, err)
 	for _, l := range ended {
-		// Stale: somebody changed it at the last moment.
+		// Stale: another request changed the link at the last moment.
 		if err := ls.Commit(ctx, l.End(ls.TimeOf(l.Scope)), view.Cause{}); err != nil && !errors.Is(err, store.ErrStale) {
 			failed = append(failed, fmt.Errorf("end payment link %s: %w", l.ID, err))
 		}

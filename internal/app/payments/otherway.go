@@ -80,7 +80,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		if errors.Is(err, store.ErrStale) { // a notification came meanwhile
 			if read, readErr := ss.Store.Payments().Any(ctx, p.ID); readErr != nil {
 				return readErr
-			} else if p = read; p.CheckChange() != nil || len(p.Attempts) != attempt.Order { // it has ended, or went on to a page that has not
+			} else if p = read; p.CheckChange() != nil || len(p.Attempts) != attempt.Order { // the payment has ended, or goes on at a page that is still open
 				return nil
 			}
 			return err

@@ -17,28 +17,28 @@ const longList = 50
 // one merchant take turns, on half of the processors: they must not keep other merchants waiting.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
+func (pa *Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
 	if f.Limit >= longList {
-		done, err := in.lists.Lock(ctx, scope.Merchant)
+		done, err := pa.lists.Lock(ctx, scope.Merchant)
 		if err != nil {
 			return nil, 0, err
 		}
 		defer done()
 	}
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments().Get(ctx, scope, f.After)
+		_, err := pa.Store.Payments().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := in.Store.Payments().List(ctx, scope, f)
+	list, err := pa.Store.Payments().List(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := in.SettledAs(ctx, list); err != nil {
+	if err := pa.SettledAs(ctx, list); err != nil {
 		return nil, 0, err
 	}
-	total, err := in.Store.Payments().Count(ctx, scope, f)
+	total, err := pa.Store.Payments().Count(ctx, scope, f)
 	return list, total, err
 }
 
@@ -49,17 +49,17 @@ const ExportPage = 500
 // there are no more.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) ListFrom(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+func (pa *Payments) ListFrom(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments().Get(ctx, scope, f.After)
+		_, err := pa.Store.Payments().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := in.Store.Payments().List(ctx, scope, f)
+	list, err := pa.Store.Payments().List(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}
-	return list, in.SettledAs(ctx, list)
+	return list, pa.SettledAs(ctx, list)
 }

@@ -17,8 +17,8 @@ import (
 //
 // Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
-func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resolution) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = in.Store.Payments().Any(ctx, r.ID)
+func (pa *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resolution) (p pay.Payment, said pay.OutcomeKind, err error) {
+	p, err = pa.Store.Payments().Any(ctx, r.ID)
 	if err = cmp.Or(err, r.Fit()); err != nil {
 		return p, "", err
 	}
@@ -29,7 +29,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
 		return p, "", known(p.Status, r.Word) // whatever its provider says
 	}
-	node, err := in.Store.Hold(ctx)
+	node, err := pa.Store.Hold(ctx)
 	if err != nil {
 		return p, "", err
 	}
@@ -37,10 +37,10 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 	if r.Word == pay.WordNotCharged {
 		asking = provider.Looking(ctx)
 	}
-	o := in.cascade.Ask(asking, p, attempt, true)
+	o := pa.cascade.Ask(asking, p, attempt, true)
 	if o.Kind == pay.Awaiting && r.Word == pay.WordNotCharged {
 		// The shopper must not pay it any more.
-		if ended, can := in.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
+		if ended, can := pa.cascade.Cancel(asking, p, attempt); can && ended.Kind != pay.Unknown {
 			o = ended
 		}
 	}
@@ -50,26 +50,26 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(node.At) {
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
-	ruled, err := base.Decide(func() (pay.Payment, error) {
-		read, err := in.Store.Payments().Any(ctx, r.ID)
+	resolved, err := base.Decide(func() (pay.Payment, error) {
+		read, err := pa.Store.Payments().Any(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
 		if read.Version != p.Version {
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
-		now := in.TimeOf(read.Scope)
-		next, change, err := r.Word.Resolve(read, o, in.NewID(pay.ClaimPrefix, now), now)
+		now := pa.TimeOf(read.Scope)
+		next, change, err := r.Word.Resolve(read, o, pa.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}
-		change.Audit = in.Noted(by, read.Scope, audit.PaymentResolved, read.ID, r.Note, r.ToldOf(string(o.Kind)))
-		return next, in.Commit(ctx, change, view.Cause{RequestID: by.Request})
+		change.Audit = pa.Noted(by, read.Scope, audit.PaymentResolved, read.ID, r.Note, r.ToldOf(string(o.Kind)))
+		return next, pa.Commit(ctx, change, view.Cause{RequestID: by.Request})
 	})
 	if err != nil {
 		return p, o.Kind, err
 	}
-	return ruled, o.Kind, nil
+	return resolved, o.Kind, nil
 }
 
 func known(from pay.Status, w pay.Word) error {
@@ -78,6 +78,6 @@ func known(from pay.Status, w pay.Word) error {
 }
 
 // Unsure lists payments with an unknown outcome, oldest first, for the operator.
-func (in *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return in.Store.Payments().Unsure(ctx, limit)
+func (pa *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+	return pa.Store.Payments().Unsure(ctx, limit)
 }

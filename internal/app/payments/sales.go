@@ -23,11 +23,11 @@ type Sales struct {
 }
 
 // Sales reads how a shop sells, from counters and totals.
-func (in *Payments) Sales(ctx context.Context, scope merchants.Scope) (s Sales, err error) {
-	now := in.TimeOf(scope).UTC()
+func (pa *Payments) Sales(ctx context.Context, scope merchants.Scope) (s Sales, err error) {
+	now := pa.TimeOf(scope).UTC()
 	day := now.Truncate(24 * time.Hour)
 	first := day.AddDate(0, 0, -6)
-	days, err := in.Store.Payments().Days(ctx, scope, first, day.AddDate(0, 0, 1))
+	days, err := pa.Store.Payments().Days(ctx, scope, first, day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
@@ -39,7 +39,7 @@ func (in *Payments) Sales(ctx context.Context, scope merchants.Scope) (s Sales, 
 			s.Today.Open += c.N
 		}
 	}
-	totals, err := in.Store.Rollups().Days(ctx, scope.Shop, scope.Live, first, day.AddDate(0, 0, 1))
+	totals, err := pa.Store.Rollups().Days(ctx, scope.Shop, scope.Live, first, day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
@@ -57,18 +57,18 @@ func (in *Payments) Sales(ctx context.Context, scope merchants.Scope) (s Sales, 
 		{&s.Waiting, lists.PaymentFilter{Status: pay.Processing}},
 		{&s.All, lists.PaymentFilter{}},
 	} {
-		if *part.into, err = in.Store.Payments().Count(ctx, scope, part.of); err != nil {
+		if *part.into, err = pa.Store.Payments().Count(ctx, scope, part.of); err != nil {
 			return s, err
 		}
 	}
 	s.Open += s.Waiting
 	if s.Waiting > 0 {
-		s.Waiting, err = in.Store.Payments().Count(ctx, scope, lists.PaymentFilter{Status: pay.Processing, Span: lists.Span{To: now.Add(-LongWait)}})
+		s.Waiting, err = pa.Store.Payments().Count(ctx, scope, lists.PaymentFilter{Status: pay.Processing, Span: lists.Span{To: now.Add(-LongWait)}})
 	}
 	return s, err
 }
 
 // Few lists the newest payments that a filter selects. Unlike List it counts nothing.
-func (in *Payments) Few(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
-	return in.Store.Payments().List(ctx, scope, f)
+func (pa *Payments) Few(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+	return pa.Store.Payments().List(ctx, scope, f)
 }

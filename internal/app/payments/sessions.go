@@ -233,7 +233,7 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope merchants.Scope, i
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = ss.Store.Sessions().Get(ctx, scope, object); err != nil { // it was deleted after its retention
+	if s, err = ss.Store.Sessions().Get(ctx, scope, object); err != nil { // the session was deleted after its retention
 		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil

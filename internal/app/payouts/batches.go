@@ -37,8 +37,8 @@ func NewBatches(payouts *Payouts) *Batches {
 // filer is the client of an account whose payouts leave in files.
 //
 // Errors: invalid_request for any other account.
-func (bf *Batches) filer(account string) (payouts.Filer, bool, error) {
-	d, _ := bf.payouts.providers.Connector(account)
+func (ba *Batches) filer(account string) (payouts.Filer, bool, error) {
+	d, _ := ba.payouts.providers.Connector(account)
 	to, ok := d.Payouts.(payouts.Filer)
 	if !ok {
 		return nil, false, problem.Field(problem.InvalidRequest, "account", accountHasNoFiles.With(account))
@@ -47,22 +47,22 @@ func (bf *Batches) filer(account string) (payouts.Filer, bool, error) {
 }
 
 // Accounts lists the accounts whose payouts leave in files, in order.
-func (bf *Batches) Accounts() []string { return bf.payouts.providers.Filers() }
+func (ba *Batches) Accounts() []string { return ba.payouts.providers.Filers() }
 
 // Make gathers the withdrawals that wait at an account into batches, one for each network and
 // currency, and writes their files. No file is exported yet.
 //
 // Errors: invalid_request for an account whose payouts do not leave in files.
-func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
-	to, live, err := bf.filer(account)
-	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
+func (ba *Batches) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
+	to, live, err := ba.filer(account)
+	if err = cmp.Or(err, ba.MayMoveMoney()); err != nil {
 		return nil, err
 	}
 	type kind struct{ network, currency string }
 	stale := 0
 	for after := ""; ; {
 		from, again := after, false
-		waiting, err := bf.Store.Batches().Batchable(ctx, account, after, pay.MostLines)
+		waiting, err := ba.Store.Batches().Batchable(ctx, account, after, pay.MostLines)
 		if err != nil || len(waiting) == 0 {
 			return made, err
 		}
@@ -71,26 +71,26 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			if held, err := bf.held(ctx, w); err != nil {
+			if held, err := ba.held(ctx, w); err != nil {
 				return made, err
 			} else if held {
 				continue
 			}
-			wallet, err := bf.payouts.proved(ctx, w)
+			wallet, err := ba.payouts.proved(ctx, w)
 			if again = errors.Is(err, base.ErrDoneByOthers) && stale < 10; again { // another commit changed the wallet, perhaps without effect: read all again
 				stale++
 				break
 			}
 			if err != nil {
-				bf.payouts.unproved(ctx, w, err)
+				ba.payouts.unproved(ctx, w, err)
 				continue
 			}
-			request, err := bf.payouts.payoutRequest(w, wallet)
+			request, err := ba.payouts.payoutRequest(w, wallet)
 			if err != nil {
 				return made, err
 			}
 			if o := to.Send(ctx, request); o.Kind != pay.PayoutHeld { // the account's settings were changed
-				if err := bf.payouts.resolvePayout(ctx, w, o); err != nil {
+				if err := ba.payouts.resolvePayout(ctx, w, o); err != nil {
 					return made, err
 				}
 				continue
@@ -106,7 +106,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 			continue
 		}
 		for _, k := range order {
-			b, err := bf.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
+			b, err := ba.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
 			if errors.Is(err, store.ErrStale) && stale < 10 { // one of them has changed meanwhile: read all again
 				stale++
 				after = from
@@ -121,30 +121,30 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 }
 
 // makeBatch writes one batch. If two are made at once, each gets its own number.
-func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payouts.Filer, b pay.Batch, lines []payouts.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (ba *Batches) makeBatch(ctx context.Context, by audit.Actor, to payouts.Filer, b pay.Batch, lines []payouts.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
-		last, err := bf.Store.Batches().Last(ctx, b.Account)
+		last, err := ba.Store.Batches().Last(ctx, b.Account)
 		if err != nil {
 			return b, err
 		}
-		now := bf.Now()
-		b.ID, b.Version, b.Number, b.Status = bf.NewID(pay.BatchPrefix, now), 1, last+1, pay.BatchMade
+		now := ba.Now()
+		b.ID, b.Version, b.Number, b.Status = ba.NewID(pay.BatchPrefix, now), 1, last+1, pay.BatchMade
 		b.Layout, b.Lines, b.MadeBy, b.CreatedAt, b.UpdatedAt = to.Layout(), len(lines), by.ID, now, now
 		b.Total = money.New(0, lines[0].Local.Currency)
 		var change pay.Change
 		for i := range lines {
 			lines[i].LineReference, lines[i].Number = b.LineReference(i+1), b.LineNumber(i+1)
 			b.Total = b.Total.Add(lines[i].Local)
-			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, bf.TimeOf(of[i].Scope)))
+			change.Withdrawals = append(change.Withdrawals, of[i].InBatch(b, lines[i].LineReference, ba.TimeOf(of[i].Scope)))
 		}
 		file, err := to.Write(b.ID[len(pay.BatchPrefix):], b.Number, now, lines)
 		if err != nil {
 			return b, problem.Field(problem.InvalidRequest, "account", layoutRefuses.With(err.Error()))
 		}
-		b.Checksum, b.File = checksum(file), bf.Vault.Encrypt(b.Secret(), file)
+		b.Checksum, b.File = checksum(file), ba.Vault.Encrypt(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
-		change.Audit = bf.Audited(by, b.Scope(), audit.BatchCreated, b.ID, toldBatch(b))
-		err = bf.Store.Commit(ctx, change)
+		change.Audit = ba.Audited(by, b.Scope(), audit.BatchCreated, b.ID, toldBatch(b))
+		err = ba.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrDuplicate) { // another batch has the number
 			continue
 		}
@@ -164,56 +164,56 @@ func checksum(file []byte) string {
 }
 
 // List lists batches of payouts without their files, of one account or of all, newest first.
-func (bf *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return bf.Store.Batches().List(ctx, account, "", limit)
+func (ba *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+	return ba.Store.Batches().List(ctx, account, "", limit)
 }
 
 // Get reads a batch of payouts, with its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
-func (bf *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
-	b, err := bf.Store.Batches().Get(ctx, id)
+func (ba *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+	b, err := ba.Store.Batches().Get(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
 	}
-	of, err := bf.Store.Batches().Batched(ctx, id)
+	of, err := ba.Store.Batches().Batched(ctx, id)
 	return b, of, err
 }
 
 // Approve allows the export of a batch's file. The operator must not be the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *Batches) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
-	return bf.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
-		if err := bf.Dual.Known(ctx, by, operators.Payouts); err != nil {
+func (ba *Batches) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+	return ba.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		if err := ba.Dual.Known(ctx, by, operators.Payouts); err != nil {
 			return b, pay.Change{}, err
 		}
-		if err := base.TwoPersons(ctx, bf.Base, by.ID, b.MadeBy); err != nil {
+		if err := base.TwoPersons(ctx, ba.Base, by.ID, b.MadeBy); err != nil {
 			return b, pay.Change{}, err
 		}
-		return b.Approve(by.ID, bf.Now())
+		return b.Approve(by.ID, ba.Now())
 	})
 }
 
 // Dissolve frees a batch's payouts if its file was never exported: they wait for another batch.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *Batches) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
-	return bf.moveBatch(ctx, by, id, audit.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
-		return b.Dissolve(of, bf.Now())
+func (ba *Batches) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+	return ba.moveBatch(ctx, by, id, audit.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+		return b.Dissolve(of, ba.Now())
 	})
 }
 
 // held reports whether the gate keeps a withdrawal out of a file. One whose wallet was deleted fails: nothing has left.
-func (bf *Batches) held(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	p, err := bf.payouts.gate(ctx, w, bf.TimeOf(w.Scope))
-	if err != nil || p.why == pay.Payable || p.why.OfSums() { // it was counted when its account got it
+func (ba *Batches) held(ctx context.Context, w pay.Withdrawal) (bool, error) {
+	p, err := ba.payouts.gate(ctx, w, ba.TimeOf(w.Scope))
+	if err != nil || p.why == pay.Payable || p.why.OfSums() { // a payout is counted against the limits when its account gets it
 		return false, err
 	}
 	if p.why != walletGone {
 		return true, nil
 	}
-	if err = bf.payouts.turnAway(ctx, w, p, true); errors.Is(err, errHeld) || errors.Is(err, store.ErrStale) { // stale: another batch got it
+	if err = ba.payouts.turnAway(ctx, w, p, true); errors.Is(err, errHeld) || errors.Is(err, store.ErrStale) { // stale: another batch got it
 		err = nil
 	}
 	return true, err
@@ -223,7 +223,7 @@ func (bf *Batches) held(ctx context.Context, w pay.Withdrawal) (bool, error) {
 // not be paid any more.
 //
 // Errors: conflict_state.
-func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
+func (ba *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
 			Reason: lineMustNotLeave.With(w.Payout.ProviderRef, w.ID, why)}
@@ -232,7 +232,7 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		switch _, err := bf.payouts.proved(ctx, w); {
+		switch _, err := ba.payouts.proved(ctx, w); {
 		case errors.Is(err, store.ErrNotProved):
 			return refuse(w, string(pay.WaitsProof))
 		case errors.Is(err, base.ErrDoneByOthers):
@@ -240,7 +240,7 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		case err != nil:
 			return err
 		}
-		p, err := bf.payouts.gate(ctx, w, bf.TimeOf(w.Scope))
+		p, err := ba.payouts.gate(ctx, w, ba.TimeOf(w.Scope))
 		if err != nil {
 			return err
 		}
@@ -256,21 +256,21 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 //
 // Errors: store.ErrNotFound, conflict_state if it was not approved; an error if the file differs
 // from the approved one.
-func (bf *Batches) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
-	b, err = bf.moveBatch(ctx, by, id, audit.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
+func (ba *Batches) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
+	b, err = ba.moveBatch(ctx, by, id, audit.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
-			if err := bf.mayLeave(ctx, b, of); err != nil {
+			if err := ba.mayLeave(ctx, b, of); err != nil {
 				return b, pay.Change{}, err
 			}
 		}
 		var err error
-		if file, err = bf.Vault.Decrypt(b.Secret(), b.File); err != nil {
+		if file, err = ba.Vault.Decrypt(b.Secret(), b.File); err != nil {
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
 		}
 		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {
 			return b, pay.Change{}, fmt.Errorf("the file of batch %s does not match its stored checksum: do not use it", b.ID)
 		}
-		return b.Export(bf.Now())
+		return b.Export(ba.Now())
 	})
 	if err != nil {
 		return nil, b, err
@@ -278,9 +278,9 @@ func (bf *Batches) Export(ctx context.Context, by audit.Actor, id string) (file 
 	return file, b, nil
 }
 
-func (bf *Batches) moveBatch(ctx context.Context, by audit.Actor, id string, act audit.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+func (ba *Batches) moveBatch(ctx context.Context, by audit.Actor, id string, act audit.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
-		b, of, err := bf.Get(ctx, id)
+		b, of, err := ba.Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -288,8 +288,8 @@ func (bf *Batches) moveBatch(ctx context.Context, by audit.Actor, id string, act
 		if err != nil {
 			return err
 		}
-		change.Audit = bf.Audited(by, b.Scope(), act, b.ID, toldBatch(next))
-		if err := bf.Store.Commit(ctx, change); err != nil {
+		change.Audit = ba.Audited(by, b.Scope(), act, b.ID, toldBatch(next))
+		if err := ba.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		moved = next
@@ -313,8 +313,8 @@ type ImportedAnswers struct {
 //
 // Errors: invalid_request if the account has no files, or if the answer cannot be read; then
 // nothing is applied.
-func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
-	to, live, err := bf.filer(account)
+func (ba *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+	to, live, err := ba.filer(account)
 	if err != nil {
 		return done, err
 	}
@@ -332,9 +332,9 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 		case answer.Notice != "":
 			done.strange(answer, answer.Notice)
 		case answer.Whole:
-			err = bf.answerBatch(ctx, account, answer, own, &done)
+			err = ba.answerBatch(ctx, account, answer, own, &done)
 		default:
-			err = bf.answerLine(ctx, account, answer, &done)
+			err = ba.answerLine(ctx, account, answer, &done)
 		}
 		if err != nil { // lines that were read are applied and reported
 			break
@@ -342,16 +342,16 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 	}
 	details := map[string]string{"checksum": done.Checksum, "paid": strconv.Itoa(done.Paid), "rejected": strconv.Itoa(done.Rejected),
 		"returned": strconv.Itoa(done.Returned), "pending": strconv.Itoa(done.Pending), "known": strconv.Itoa(done.Known), "strange": strconv.Itoa(len(done.Strange))}
-	return done, errors.Join(err, bf.Store.Commit(ctx, pay.Change{Audit: bf.Audited(by, merchants.Scope{Live: live}, audit.AnswersRead, account, details)}))
+	return done, errors.Join(err, ba.Store.Commit(ctx, pay.Change{Audit: ba.Audited(by, merchants.Scope{Live: live}, audit.AnswersRead, account, details)}))
 }
 
 // answerBatch applies a bank's answer about all lines of a batch.
-func (bf *Batches) answerBatch(ctx context.Context, account string, answer payouts.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+func (ba *Batches) answerBatch(ctx context.Context, account string, answer payouts.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
 	}
-	b, err := bf.Store.Batches().Get(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := ba.Store.Batches().Get(ctx, pay.BatchPrefix+answer.Batch)
 	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
 		done.strange(answer, "the account has no batch "+answer.Batch)
 		return nil
@@ -359,7 +359,7 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 	if err != nil {
 		return err
 	}
-	of, err := bf.Store.Batches().Batched(ctx, b.ID)
+	of, err := ba.Store.Batches().Batched(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 		}
 		line := answer
 		line.LineReference = w.Payout.ProviderRef
-		if err := bf.answerLine(ctx, account, line, done); err != nil {
+		if err := ba.answerLine(ctx, account, line, done); err != nil {
 			return err
 		}
 	}
@@ -377,13 +377,13 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 }
 
 // answerLine applies a bank's answer about one line.
-func (bf *Batches) answerLine(ctx context.Context, account string, answer payouts.FileAnswer, done *ImportedAnswers) error {
+func (ba *Batches) answerLine(ctx context.Context, account string, answer payouts.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil
 	}
 	return base.Again(func() error {
-		w, err := bf.Store.Withdrawals().At(ctx, account, answer.LineReference)
+		w, err := ba.Store.Withdrawals().At(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
 			done.strange(answer, answer.LineReference+" is not one of our lines")
 			return nil
@@ -391,7 +391,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 		if err != nil {
 			return err
 		}
-		b, err := bf.Store.Batches().Get(ctx, w.Payout.Batch)
+		b, err := ba.Store.Batches().Get(ctx, w.Payout.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}
@@ -419,8 +419,8 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 			ID: fmt.Sprintf("file/%s %s %s %.80q", answer.LineReference, answer.Outcome.Kind, answer.Outcome.Local, answer.BankReference+answer.Outcome.Code), Reference: w.Reference(), Outcome: answer.Outcome,
 			Body: fmt.Appendf(nil, "line %d of the bank's answer %s: %s %s %s %s", answer.Line, done.Checksum, answer.Outcome.Kind, answer.Outcome.Local, answer.Outcome.Code, answer.Outcome.Message),
 		}
-		_, change, verdict := w.ApplyPayoutNotice(notice, account, answer.Outcome, bf.TimeOf(w.Scope))
-		err = bf.Commit(ctx, change, view.Cause{})
+		_, change, verdict := w.ApplyPayoutNotice(notice, account, answer.Outcome, ba.TimeOf(w.Scope))
+		err = ba.Commit(ctx, change, view.Cause{})
 		switch {
 		case errors.Is(err, store.ErrDuplicate): // this line was imported before
 			done.Known++
@@ -438,19 +438,19 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 	})
 }
 
-func (d *ImportedAnswers) count(kind pay.PayoutKind) {
+func (i *ImportedAnswers) count(kind pay.PayoutKind) {
 	switch kind {
 	case pay.PayoutPaid:
-		d.Paid++
+		i.Paid++
 	case pay.PayoutRejected:
-		d.Rejected++
+		i.Rejected++
 	case pay.PayoutReturned:
-		d.Returned++
+		i.Returned++
 	default:
-		d.Pending++
+		i.Pending++
 	}
 }
 
-func (d *ImportedAnswers) strange(answer payouts.FileAnswer, why string) {
-	d.Strange = append(d.Strange, fmt.Sprintf("line %d: %s", answer.Line, why))
+func (i *ImportedAnswers) strange(answer payouts.FileAnswer, why string) {
+	i.Strange = append(i.Strange, fmt.Sprintf("line %d: %s", answer.Line, why))
 }

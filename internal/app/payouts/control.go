@@ -120,7 +120,7 @@ func (po *Payouts) woken(ctx context.Context, scope merchants.Scope) ([]pay.Sett
 		return nil, nil
 	}
 	newest := of[len(of)-1]
-	newest.DueAt = time.Time{} // it looks now, whenever it would have
+	newest.DueAt = time.Time{} // the loop checks at once, not at its next time
 	return newest.Woken(po.TimeOf(scope)), nil
 }
 
@@ -212,7 +212,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 		if p.why != pay.Payable {
 			return po.turnAway(ctx, w, p, missing)
 		}
-		if w.Status != pay.WithdrawalPending { // it has its float
+		if w.Status != pay.WithdrawalPending { // an account with enough float has the withdrawal already
 			return po.sendAgain(ctx, &sent, w, route, p, by, now)
 		}
 		// Read again: the withdrawal may have waited in its account's lane for long.

@@ -44,7 +44,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (Explanation, e
 	}
 	rail, net := accounts.PayoutRail(wallet.Network, wallet.Currency), money.New(w.Net(), money.USD)
 	e := Explanation{Withdrawal: w, Rail: rail.Key}
-	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
+	if w.Status != pay.WithdrawalPending { // the withdrawal is with an account, or has ended
 		return e, nil
 	}
 	if err := po.providers.ReadAccounts(ctx); err != nil {

@@ -199,13 +199,13 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 	if err != nil {
 		return err
 	}
-	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Reason: floatBooked.With(reference)}
+	booked := &problem.Error{Code: problem.ConflictState, Param: "reference", Reason: floatBooked.With(reference)}
 	known, err := fl.Store.Books().HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	if known {
-		return taken
+		return booked
 	}
 	var floors []ledger.Floor
 	if amount.IsNegative() && !force {
@@ -217,7 +217,7 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 		return problem.Field(problem.BalanceInsufficient, "amount", beyondFloat)
 	}
 	if known, readErr := fl.Store.Books().HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
-		return taken // two entries at the same time
+		return booked // two entries at the same time
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) e
 		return provider.ErrNotOurs
 	}
 	w, n, err := po.toldOf(ctx, account, pay.PayoutNotice{Reference: reference, ProviderRef: own})
-	object, rule := n.Reference, askedOfPayout
+	object, answer := n.Reference, askedOfPayout
 	switch {
 	case err == nil && !w.GoneTo(n.Reference, account):
 		return provider.ErrNotOurs
@@ -66,14 +66,14 @@ func (po *Payouts) mayAsk(ctx context.Context, account, reference, own string) e
 		if !nameless {
 			return provider.ErrNotOurs
 		}
-		object, rule = "", askedOfNameless
+		object, answer = "", askedOfNameless
 	case errors.Is(err, store.ErrNotFound):
 		return provider.ErrNotOurs
 	case err != nil:
 		return err
 	}
 	now := po.Now()
-	if !po.asked.Spend(limit.Key{Kind: "payout", Owner: account, Object: object}, rule, now).OK || !po.asked.Spend(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
+	if !po.asked.Spend(limit.Key{Kind: "payout", Owner: account, Object: object}, answer, now).OK || !po.asked.Spend(limit.Key{Kind: "account", Owner: account}, askedOfAccount, now).OK {
 		return problem.New(problem.RateLimited, payoutAskedTooOften)
 	}
 	return nil

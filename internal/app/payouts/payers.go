@@ -103,13 +103,13 @@ func (po *Payouts) choosePayer(wallet pay.Wallet, w pay.Withdrawal, have floats,
 		return route, until, unpayable(pay.UnpayableNoAccount,
 			noAccountPays.With(wallet.Network, wallet.Currency))
 	}
-	taking, passed := serving.Accepting(rail, net)
-	if len(taking) == 0 {
+	accepting, passed := serving.Accepting(rail, net)
+	if len(accepting) == 0 {
 		return route, until, serving.RefusePayout(rail, net)
 	}
 	var awake accounts.Accounts
 	short := false
-	for _, account := range taking {
+	for _, account := range accepting {
 		if rests := w.Rests(account.ID); now.Before(rests) {
 			passed = append(passed, account.ID+": did not pay it, rests until "+rests.Format(time.RFC3339))
 			if until.IsZero() || rests.Before(until) {

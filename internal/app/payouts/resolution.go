@@ -57,7 +57,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 	if r.Word == pay.WordNotPaid && called && w.Open() && w.Payout.OnItsWay(node.At) {
 		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
-	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
+	resolved, err := base.Decide(func() (pay.Withdrawal, error) {
 		read, err := po.Store.Withdrawals().Any(ctx, r.ID)
 		if err != nil {
 			return read, err
@@ -83,7 +83,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 	if err != nil {
 		return w, o.Kind, err
 	}
-	return ruled, o.Kind, nil
+	return resolved, o.Kind, nil
 }
 
 // cameBack reads the part of a payout that came back, in the currency that arrived; zero for "".

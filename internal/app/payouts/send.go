@@ -86,7 +86,7 @@ func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Walle
 		return pay.PayoutRoute{}, nil
 	}
 	err = po.Commit(ctx, change, view.Cause{})
-	if errors.Is(err, store.ErrStale) { // it was canceled meanwhile
+	if errors.Is(err, store.ErrStale) { // the withdrawal was canceled meanwhile
 		return pay.PayoutRoute{}, nil
 	}
 	return pay.PayoutRoute{}, err
@@ -152,7 +152,7 @@ func (po *Payouts) proved(ctx context.Context, w pay.Withdrawal) (to pay.Wallet,
 	return to, err
 }
 
-// provedAsIs is proved for what gives a withdrawal's money back, ends it or lets it pass: a row that somebody changed is not
+// provedAsIs is proved for what gives a withdrawal's money back, ends it or lets it pass: a row that was changed from outside is not
 // written again, which would make its hash right. One that has moved on is proved by whoever wrote it.
 //
 // Errors: store.ErrNotProved.
@@ -171,7 +171,7 @@ func (po *Payouts) provedAsIs(ctx context.Context, w pay.Withdrawal) error {
 // operator. Nothing of its row is written, so what is wrong with it stays to be seen.
 func (po *Payouts) unproved(ctx context.Context, w pay.Withdrawal, why error) {
 	if errors.Is(why, base.ErrDoneByOthers) {
-		return // it was canceled, or another node was faster
+		return // the withdrawal was canceled, or another node was faster
 	}
 	if !errors.Is(why, store.ErrNotProved) {
 		po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal could not be proved; it is retried later", why, "withdrawal", w.ID)
@@ -240,7 +240,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 		if contrary, known := w.Contradiction(before, o, now); known {
 			err := po.Store.Commit(ctx, contrary)
 			if errors.Is(err, store.ErrDuplicate) {
-				err = nil // it said so before
+				err = nil // the log has this reason already
 			} else if err == nil {
 				po.Log.ErrorContext(ctx, "a payout provider contradicts the books: check it", "withdrawal", w.ID, "status", w.Status, "reference", before.Reference(), "provider", o.Kind)
 			}
@@ -253,7 +253,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 			return nil
 		}
 		if err := po.provedAsIs(ctx, w); errors.Is(err, store.ErrNotProved) {
-			po.unproved(ctx, w, err) // it is asked about again, once the row is put right
+			po.unproved(ctx, w, err) // the payout is queried again, once the row is put right
 			return nil
 		} else if err != nil {
 			return err
@@ -331,7 +331,7 @@ func New(b *base.Base, rates *rates.Rates, providers *accounts.Providers, plans 
 		return err
 	})
 	base.Applies(b, "withdrawal.approve", func(ctx context.Context, by audit.Actor, p passed) error {
-		if w, err := po.Store.Withdrawals().Any(ctx, p.Withdrawal); err != nil || w.ApprovedBy == by.ID { // it passed already
+		if w, err := po.Store.Withdrawals().Any(ctx, p.Withdrawal); err != nil || w.ApprovedBy == by.ID { // the withdrawal passed this check already
 			return err
 		}
 		_, err := po.ApproveWithdrawal(ctx, by, p.Withdrawal, p.Note)

@@ -46,7 +46,7 @@ type NewWallet struct {
 // Add adds a wallet to a shop. In production the merchant gets an e-mail.
 //
 // Errors: conflict_state if the shop has a wallet with this destination.
-func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWallet) (pay.Wallet, error) {
+func (wa *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Scope, n NewWallet) (pay.Wallet, error) {
 	if err := pay.FitWallet(n.Label, n.Account, n.Beneficiary); err != nil {
 		return pay.Wallet{}, err
 	}
@@ -54,53 +54,53 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Sc
 	if n.Network == destination.TED {
 		place += ":" + n.Bank + ":" + n.Branch // another bank may have an account of the same number
 	}
-	fingerprint := d.Vault.Hash("wallet/" + place)
-	coolDown := d.coolDown
+	fingerprint := wa.Vault.Hash("wallet/" + place)
+	coolDown := wa.coolDown
 	if !scope.Live && !n.CoolDown {
 		coolDown = 0
 	}
 	var added pay.Wallet
 	err := base.Again(func() error {
-		taken, err := d.Store.Wallets().For(ctx, scope, fingerprint)
+		same, err := wa.Store.Wallets().For(ctx, scope, fingerprint)
 		if err == nil {
-			return &problem.Error{Code: problem.ConflictState, Param: "destination", Reason: destinationKnown.With(taken.ID),
-				Details: problem.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
+			return &problem.Error{Code: problem.ConflictState, Param: "destination", Reason: destinationKnown.With(same.ID),
+				Details: problem.Details{Reason: "duplicate_destination", From: string(same.Status), Action: "create"}}
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		before, err := d.defaultWallet(ctx, scope)
+		before, err := wa.defaultWallet(ctx, scope)
 		if err != nil {
 			return err
 		}
-		now := d.TimeOf(scope)
+		now := wa.TimeOf(scope)
 		wallet := pay.Wallet{
-			ID: d.NewID(pay.WalletPrefix, now), Scope: scope, Label: n.Label, Type: pay.WalletType(n.Type), Currency: n.Currency,
+			ID: wa.NewID(pay.WalletPrefix, now), Scope: scope, Label: n.Label, Type: pay.WalletType(n.Type), Currency: n.Currency,
 			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
 		}
-		wallet.Encrypted = d.Vault.Encrypt(wallet.Secret(), []byte(n.Account))
+		wallet.Encrypted = wa.Vault.Encrypt(wallet.Secret(), []byte(n.Account))
 		if known := n.Has(); len(known) > 0 {
 			text, err := json.Marshal(n.Beneficiary)
 			if err != nil {
 				return err
 			}
-			wallet.Holder = d.Vault.Encrypt(wallet.HolderSecret(), text)
+			wallet.Holder = wa.Vault.Encrypt(wallet.HolderSecret(), text)
 			for _, f := range known {
 				wallet.Known = append(wallet.Known, string(f))
 			}
 		}
-		shops, err := d.Store.Merchants().Shops(ctx, scope.Merchant)
+		shops, err := wa.Store.Merchants().Shops(ctx, scope.Merchant)
 		if err != nil {
 			return err
 		}
 		wallet, change := wallet.Open(coolDown, before, shops, now)
-		change.Audit = d.Audited(by.Actor(), scope, audit.WalletCreated, wallet.ID,
+		change.Audit = wa.Audited(by.Actor(), scope, audit.WalletCreated, wallet.ID,
 			map[string]string{"network": n.Network, "currency": n.Currency, "destination": n.Masked})
-		if err := d.mails.TellOfWallet(ctx, &change, wallet, by); err != nil {
+		if err := wa.mails.TellOfWallet(ctx, &change, wallet, by); err != nil {
 			return err
 		}
 		added = wallet
-		err = d.Commit(ctx, change, view.Cause{RequestID: by.RequestID})
+		err = wa.Commit(ctx, change, view.Cause{RequestID: by.RequestID})
 		if errors.Is(err, store.ErrDuplicate) { // another request was first with the destination or the default
 			return fmt.Errorf("%w: %w", store.ErrStale, err)
 		}
@@ -113,8 +113,8 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope merchants.Sc
 }
 
 // defaultWallet reads a shop's default wallet, nil if there is none.
-func (d *Wallets) defaultWallet(ctx context.Context, scope merchants.Scope) (*pay.Wallet, error) {
-	w, err := d.Store.Wallets().Default(ctx, scope)
+func (wa *Wallets) defaultWallet(ctx context.Context, scope merchants.Scope) (*pay.Wallet, error) {
+	w, err := wa.Store.Wallets().Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -124,57 +124,57 @@ func (d *Wallets) defaultWallet(ctx context.Context, scope merchants.Scope) (*pa
 // Get reads one wallet of the shop, including disabled ones.
 //
 // Errors: wallet_not_found, also for another shop's wallet.
-func (d *Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
-	return base.Named(id, base.Missing(problem.WalletNotFound, scope, id), func() (pay.Wallet, error) { return d.Store.Wallets().Get(ctx, scope, id) })
+func (wa *Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
+	return base.Named(id, base.Missing(problem.WalletNotFound, scope, id), func() (pay.Wallet, error) { return wa.Store.Wallets().Get(ctx, scope, id) })
 }
 
 // List lists a shop's wallets, newest first, with their number.
 //
 // Errors: invalid_request for an unknown cursor.
-func (d *Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
+func (wa *Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		_, err := d.Store.Wallets().Get(ctx, scope, page.After)
+		_, err := wa.Store.Wallets().Get(ctx, scope, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return d.Store.Wallets().List(ctx, scope, status, page)
+	return wa.Store.Wallets().List(ctx, scope, status, page)
 }
 
 // Delete disables a wallet. Withdrawals that were not sent yet fail when they come due. The
 // wallet's history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Wallets) Delete(ctx context.Context, by audit.Actor, scope merchants.Scope, id string) error {
+func (wa *Wallets) Delete(ctx context.Context, by audit.Actor, scope merchants.Scope, id string) error {
 	return base.Again(func() error {
-		w, err := d.Get(ctx, scope, id)
+		w, err := wa.Get(ctx, scope, id)
 		if err != nil {
 			return err
 		}
-		change, ok := w.Disable(d.TimeOf(scope))
+		change, ok := w.Disable(wa.TimeOf(scope))
 		if !ok {
 			return nil
 		}
-		change.Audit = d.Audited(by, scope, audit.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
-		return d.Store.Commit(ctx, change)
+		change.Audit = wa.Audited(by, scope, audit.WalletDeleted, w.ID, map[string]string{"destination": w.Masked})
+		return wa.Store.Commit(ctx, change)
 	})
 }
 
 // Activate ends cool-downs that have passed. It returns how many wallets it leased. Doing one twice
 // is harmless.
-func (d *Wallets) Activate(ctx context.Context) (int, error) {
-	now := d.Now()
-	due, err := d.Store.Wallets().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+func (wa *Wallets) Activate(ctx context.Context) (int, error) {
+	now := wa.Now()
+	due, err := wa.Store.Wallets().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, w := range due {
-		change, ok := w.Activate(d.TimeOf(w.Scope))
+		change, ok := w.Activate(wa.TimeOf(w.Scope))
 		if !ok {
 			continue
 		}
 		// Stale: it was deleted meanwhile.
-		if err := d.Store.Commit(ctx, change); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := wa.Store.Commit(ctx, change); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("activate wallet %s: %w", w.ID, err)
 		}
 	}

@@ -167,7 +167,7 @@ func (co *CompanySignIn) first(ctx context.Context, from From, person identity.P
 		return e, false, err
 	}
 	change.Users, change.Audit = []people.User{u}, entries
-	if err := co.people.tell(ctx, &change, u, from.news(people.CompanyLinked)); err != nil {
+	if err := co.people.addNews(ctx, &change, u, from.news(people.CompanyLinked)); err != nil {
 		return e, false, err
 	}
 	e, err = co.people.begin(ctx, from, change.Users[0], u.HasFactor(), change)

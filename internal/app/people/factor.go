@@ -101,7 +101,7 @@ func (pl *People) Prove(ctx context.Context, from From, token, code string) (Ent
 		}
 		change := pay.Change{Users: []people.User{e.User}}
 		if len(e.User.Recovery) < len(u.Recovery) {
-			if err := pl.tell(ctx, &change, e.User, from.news(people.RecoveryUsed)); err != nil {
+			if err := pl.addNews(ctx, &change, e.User, from.news(people.RecoveryUsed)); err != nil {
 				return e, err
 			}
 		}
@@ -249,7 +249,7 @@ func (pl *People) strengthened(ctx context.Context, from From, before, u people.
 		return err
 	}
 	change.Users, change.Audit = []people.User{u}, append(change.Audit, entries...)
-	if err := pl.tell(ctx, &change, u, from.news(what)); err != nil {
+	if err := pl.addNews(ctx, &change, u, from.news(what)); err != nil {
 		return err
 	}
 	return pl.Store.Commit(ctx, change)
@@ -267,7 +267,7 @@ func (pl *People) changed(ctx context.Context, from From, s people.SignIn, u peo
 	if err := pl.standing(ctx, &change, s); err != nil {
 		return err
 	}
-	if err := pl.tell(ctx, &change, u, from.news(what)); err != nil {
+	if err := pl.addNews(ctx, &change, u, from.news(what)); err != nil {
 		return err
 	}
 	return pl.Store.Commit(ctx, change)

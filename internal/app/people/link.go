@@ -350,7 +350,7 @@ func (ls *Links) sendReset(ctx context.Context, from From, address string) error
 		ls.Quiet.WarnSometimes(ctx, "a user forgot the password, and no e-mails are sent: make a link with cascada user link", u.ID, "user", u.ID)
 		return nil
 	}
-	if _, may := ls.Quiet.Say("reset "+u.ID, resetsEvery); !may {
+	if _, may := ls.Quiet.Allow("reset "+u.ID, resetsEvery); !may {
 		return nil
 	}
 	_, err = ls.linkTo(ctx, from.system(), u, people.PasswordReset, true)
@@ -475,5 +475,5 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 	if change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID); err != nil {
 		return change, err
 	}
-	return change, pl.tell(ctx, &change, change.Users[0], from.news(people.PasswordSet))
+	return change, pl.addNews(ctx, &change, change.Users[0], from.news(people.PasswordSet))
 }

@@ -17,15 +17,15 @@ func (f From) news(what people.What) people.News {
 	return people.News{What: what, Address: f.Address, Browser: people.BrowserOf(f.agent())}
 }
 
-// tell adds news for a user to a change (DASH-18): the profile shows it, and an e-mail says it if this node sends e-mails.
+// addNews adds news for a user to a change (DASH-18): the profile shows it, and an e-mail says it if this node sends e-mails.
 // u is the user as the change writes it, or as it was read if the change does not write the user yet.
-func (pl *People) tell(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
+func (pl *People) addNews(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
 	n.At = pl.Now()
 	at := slices.IndexFunc(change.Users, func(o people.User) bool { return o.ID == u.ID })
 	if at < 0 {
 		at, change.Users = len(change.Users), append(change.Users, u.Next())
 	}
-	change.Users[at] = change.Users[at].Hear(n)
+	change.Users[at] = change.Users[at].WithNews(n)
 	return pl.mails.AddAlert(ctx, change, u, n)
 }
 
@@ -44,7 +44,7 @@ func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit
 			n.By = other.Email
 		}
 	}
-	return pl.tell(ctx, change, u, n)
+	return pl.addNews(ctx, change, u, n)
 }
 
 // tellOfSignIn adds news of a sign-in to the change that begins it, if its browser or its network is not among those of the
@@ -55,7 +55,7 @@ func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from Fro
 	if err != nil {
 		return err
 	}
-	first := len(earlier) == 0 && u.CreatedAt.After(s.CreatedAt.Add(-keptFor))
+	first := len(earlier) == 0 && u.CreatedAt.After(s.CreatedAt.Add(-people.SignInsKept))
 	if first || people.Familiar(earlier, s.Address, s.Agent) {
 		return nil
 	}
@@ -63,5 +63,5 @@ func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from Fro
 	if s.Waiting {
 		what = people.HalfSignIn
 	}
-	return pl.tell(ctx, change, u, from.news(what))
+	return pl.addNews(ctx, change, u, from.news(what))
 }

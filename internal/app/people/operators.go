@@ -147,7 +147,7 @@ func (pl *People) tellOperators(ctx context.Context, change *pay.Change, n peopl
 		if err := pl.mails.AddOperatorAlert(ctx, change, u, n); err != nil {
 			return err
 		}
-		change.Users = append(change.Users, u.Next().Hear(n))
+		change.Users = append(change.Users, u.Next().WithNews(n))
 	}
 	return nil
 }

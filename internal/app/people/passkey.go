@@ -246,7 +246,7 @@ func (pk *Passkeys) SignIn(ctx context.Context, from From, encrypted, answer str
 		}
 		return pk.people.write(ctx, from, next, people.SignIn{ProvenAt: pk.Now()}, pay.Change{Users: []people.User{next}})
 	})
-	return done, pk.tell(ctx, from, u, err)
+	return done, pk.refuse(ctx, from, u, err)
 }
 
 // Prove gives the second factor of a sign-in with a passkey. The sign-in gets a new token. With it, a user who
@@ -274,11 +274,11 @@ func (pk *Passkeys) Prove(ctx context.Context, from From, token, encrypted, answ
 		}
 		return pk.people.proven(ctx, from, e, pay.Change{Users: []people.User{e.User}})
 	})
-	return done, pk.tell(ctx, from, u, err)
+	return done, pk.refuse(ctx, from, u, err)
 }
 
-// tell logs and audits a refused passkey. It does not count for the lock: nobody guesses a passkey.
-func (pk *Passkeys) tell(ctx context.Context, from From, u people.User, err error) error {
+// refuse logs and audits a refused passkey. It does not count for the lock: nobody guesses a passkey.
+func (pk *Passkeys) refuse(ctx context.Context, from From, u people.User, err error) error {
 	switch {
 	case errors.Is(err, errCopied):
 		pk.Log.WarnContext(ctx, "the counter of a passkey went back: there may be a copy of it", "user", u.ID, "address", from.Address)

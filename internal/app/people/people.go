@@ -125,7 +125,7 @@ func (pl *People) failed(ctx context.Context, from From, u people.User, what str
 		present = present.Failed(now)
 		change := pay.Change{Users: []people.User{present}}
 		if present.Locked(now) {
-			if err := pl.tell(ctx, &change, present, from.news(people.AccountLocked)); err != nil {
+			if err := pl.addNews(ctx, &change, present, from.news(people.AccountLocked)); err != nil {
 				return err
 			}
 		}
@@ -201,7 +201,7 @@ func (pl *People) refused(ctx context.Context, from From, u people.User, what st
 	if u.ID == "" {
 		return
 	}
-	if _, may := pl.Quiet.Say("sign-in "+u.ID, base.RefusalsEvery); !may {
+	if _, may := pl.Quiet.Allow("sign-in "+u.ID, base.RefusalsEvery); !may {
 		return
 	}
 	pl.tellRefused(ctx, from, u)
@@ -372,18 +372,16 @@ func (pl *People) SignOut(ctx context.Context, by audit.Actor, email string) err
 	return pl.EndSignIns(ctx, by, u.ID, "", "")
 }
 
-// purged is how many rows are deleted at a time, and keptFor how long a sign-in or a link is kept after its
-// beginning. PurgeEvery is how often they are looked for: an hour is nothing beside keptFor.
+// purged is how many rows are deleted at a time. PurgeEvery is how often they are looked for: an hour is nothing beside
+// people.SignInsKept.
 const (
-	purged  = 500
-	keptFor = 90 * 24 * time.Hour
-
+	purged     = 500
 	PurgeEvery = time.Hour
 )
 
 // Purge deletes sign-ins and links from long ago. again is not zero if more are left.
 func (pl *People) Purge(ctx context.Context) (again int, err error) {
-	before := pl.Now().Add(-keptFor)
+	before := pl.Now().Add(-people.SignInsKept)
 	signIns, err := pl.Store.SignIns().Purge(ctx, id.From(people.SignInPrefix, before), purged)
 	if err != nil {
 		return 0, err

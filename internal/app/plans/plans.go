@@ -257,7 +257,7 @@ func (pl *Plans) Assign(m merchants.Merchant, by audit.Actor, a Assignment) (mer
 	given := merchants.Assignment{Plan: a.Plan, From: a.From, Own: a.Own.Text()}
 	if n := len(m.Assignments); n > 0 {
 		if last := m.Assignments[n-1]; last.Plan == given.Plan && last.Own == given.Own && !last.From.After(given.From) {
-			return m, nil, nil // it has it
+			return m, nil, nil // the merchant has this plan already
 		}
 	}
 	next, err := m.Assign(given, pl.Now())

@@ -387,7 +387,7 @@ func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.C
 		return err
 	}
 	for _, e := range events {
-		if e.Payload == nil { // it cannot be read by anybody
+		if e.Payload == nil { // no reader can get the payload
 			continue
 		}
 		payload, changed, err := blank(e.Payload)

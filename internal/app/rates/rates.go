@@ -139,11 +139,11 @@ func (rs *Rates) Currency(live bool, rail accounts.Rail, where geo.Country) mone
 func (rs *Rates) ReadRates(ctx context.Context) error {
 	rs.renewing.Lock() // a slow read must not undo a later one
 	defer rs.renewing.Unlock()
-	quotes, err := rs.Store.Rates().List(ctx)
+	known, err := rs.Store.Rates().List(ctx)
 	if err != nil {
 		return err
 	}
-	table := rs.table.Load().With(quotes)
+	table := rs.table.Load().With(known)
 	rs.table.Store(&table)
 	return nil
 }
@@ -195,11 +195,11 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 // refused if one jumps, and the audit log has those that were set. by is nil for a feed.
 func (rs *Rates) applyRates(ctx context.Context, readings []rates.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
-		quotes, err := rs.Store.Rates().List(ctx)
+		known, err := rs.Store.Rates().List(ctx)
 		if err != nil {
 			return err
 		}
-		table := rs.table.Load().With(quotes)
+		table := rs.table.Load().With(known)
 		var change pay.Change
 		changes = changes[:0]
 		var jumps []string
@@ -259,7 +259,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		if ctx.Err() == nil {
 			rs.Log.WarnContext(ctx, "the exchange rates could not be read; the present rates stay in use", "error", err)
 		}
-		return nil // it is due again in a minute
+		return nil // the feed is due again in a minute
 	}
 	ours := rs.currencies()
 	readings = slices.DeleteFunc(readings, func(r rates.Reading) bool { return !ours[r.Currency] })

@@ -114,28 +114,28 @@ type payoutsCompared struct {
 	m       *reconcile.PayoutMatcher
 }
 
-func (c *payoutsCompared) bad(file string, u *reconcile.Unreadable) { c.m.Bad(file, u) }
-func (c *payoutsCompared) totals() *reconcile.Totals                { return &c.m.Totals }
-func (c *payoutsCompared) end()                                     { c.m.End() }
+func (p *payoutsCompared) bad(file string, u *reconcile.Unreadable) { p.m.Bad(file, u) }
+func (p *payoutsCompared) totals() *reconcile.Totals                { return &p.m.Totals }
+func (p *payoutsCompared) end()                                     { p.m.End() }
 
-func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) error {
+func (p *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) error {
 	var ids, references []string
 	for _, l := range list {
 		of, by := l.PayoutNames()
 		ids, references = append(ids, of...), append(references, by...)
 	}
-	found, err := c.a.Store.Withdrawals().ByID(ctx, unique(ids))
+	found, err := p.a.Store.Withdrawals().ByID(ctx, unique(ids))
 	if err != nil {
 		return err
 	}
-	at, err := c.a.Store.Withdrawals().AtEach(ctx, c.account.ID, unique(references))
+	at, err := p.a.Store.Withdrawals().AtEach(ctx, p.account.ID, unique(references))
 	if err != nil {
 		return err
 	}
 	among := map[string][]pay.Withdrawal{} // by the names that a line may use
 	for _, w := range append(found, at...) {
 		among[w.ID] = append(among[w.ID], w)
-		if w.Payout.ProviderRef != "" && w.Payout.Provider == c.account.ID {
+		if w.Payout.ProviderRef != "" && w.Payout.Provider == p.account.ID {
 			among[w.Payout.ProviderRef] = append(among[w.Payout.ProviderRef], w)
 		}
 	}
@@ -145,20 +145,20 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 		for _, name := range append(of, by...) {
 			may = append(may, among[name]...)
 		}
-		c.m.Line(l, may)
+		p.m.Line(l, may)
 	}
 	return nil
 }
 
 // bookings gives the matcher the payouts and returns of the period; also those around it, if there
 // are lines with only the account's own reference.
-func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) error {
-	c.m.From, c.m.To = from, to
-	if c.m.Lines() {
+func (p *payoutsCompared) bookings(ctx context.Context, from, to time.Time) error {
+	p.m.From, p.m.To = from, to
+	if p.m.Lines() {
 		from, to = from.Add(-bookingSlack), to.Add(bookingSlack)
 	}
 	kinds := []ledger.Kind{ledger.WithdrawalPaid, ledger.WithdrawalReturn}
-	return c.a.eachBooking(ctx, c.account, kinds, from, to, func(kind ledger.Kind, page []store.Booking) error {
+	return p.a.eachBooking(ctx, p.account, kinds, from, to, func(kind ledger.Kind, page []store.Booking) error {
 		type booked struct {
 			part int
 			at   time.Time
@@ -176,13 +176,13 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 			}
 			of[id] = append(of[id], one)
 		}
-		list, err := c.a.Store.Withdrawals().ByID(ctx, slices.Sorted(maps.Keys(of)))
+		list, err := p.a.Store.Withdrawals().ByID(ctx, slices.Sorted(maps.Keys(of)))
 		if err != nil {
 			return err
 		}
 		for _, w := range list {
 			for _, b := range of[w.ID] {
-				c.m.Booked(w, b.part, b.at)
+				p.m.Booked(w, b.part, b.at)
 			}
 		}
 		return nil

@@ -208,8 +208,8 @@ func (rc *Reconciliation) concluded(account accounts.Account, from, to time.Time
 	for _, report := range c.Reports {
 		r.Reports = append(r.Reports, filepath.Base(report.Name))
 	}
-	for fault, n := range t.Found {
-		r.Findings[string(fault)] = n
+	for discrepancy, n := range t.Found {
+		r.Findings[string(discrepancy)] = n
 	}
 	return r
 }

@@ -63,46 +63,46 @@ const (
 
 // MarkCopy records in a copy of the database that it is one, with everything that was committed
 // before a time. A service that uses it is closed until what it lacks is found.
-func (rs *Recovery) MarkCopy(ctx context.Context, at time.Time) error {
-	r, err := rs.Store.Recoveries().Get(ctx)
+func (re *Recovery) MarkCopy(ctx context.Context, at time.Time) error {
+	r, err := re.Store.Recoveries().Get(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of a database that is itself closed
 		return err
 	}
-	_, change, err := r.BeginRecovery(at, time.Time{}, rs.Self().ID, rs.Now())
+	_, change, err := r.BeginRecovery(at, time.Time{}, re.Self().ID, re.Now())
 	if err != nil {
 		return err
 	}
-	return rs.Store.Commit(ctx, change)
+	return re.Store.Commit(ctx, change)
 }
 
 // BeginRecovery closes the service, whose database was restored to the time from; its commits until
 // the time to may be lost. A zero to means now.
-func (rs *Recovery) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
-	return rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), rs.Self().ID, rs.Now())
+func (re *Recovery) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
+	return re.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), re.Self().ID, re.Now())
 	})
 }
 
 // Restored records that a copy is the database from now on: commits between the copy and now are
 // lost. marked is false if the database is not a marked copy.
-func (rs *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
-	read, err := rs.Store.Recoveries().Get(ctx)
+func (re *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
+	read, err := re.Store.Recoveries().Get(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
-	r, err = rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		return r.Restored(rs.Now())
+	r, err = re.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		return r.Restored(re.Now())
 	})
 	return r, true, err
 }
 
 // recover decides about the recovery, and writes the decision with its actor.
-func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+func (re *Recovery) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	if err := pay.FitNote(note); err != nil {
 		return pay.Recovery{}, err
 	}
 	next, err := base.Decide(func() (pay.Recovery, error) {
-		read, err := rs.Store.Recoveries().Get(ctx)
+		read, err := re.Store.Recoveries().Get(ctx)
 		if err != nil {
 			return read, err
 		}
@@ -110,13 +110,13 @@ func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, dec
 		if err != nil {
 			return read, err
 		}
-		change.Audit = rs.Noted(rs.Self(), merchants.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
+		change.Audit = re.Noted(re.Self(), merchants.Scope{Live: true}, act, pay.RecoveryID, note, map[string]string{
 			"from": next.From.Format(time.RFC3339), "to": next.To.Format(time.RFC3339),
 		})
-		return next, rs.Store.Commit(ctx, change)
+		return next, re.Store.Commit(ctx, change)
 	})
 	if err == nil {
-		rs.RecoveryState.Store(&next)
+		re.RecoveryState.Store(&next)
 	}
 	return next, err
 }
@@ -130,12 +130,12 @@ type Status struct {
 }
 
 // Recovery returns the progress of a recovery; its State is empty if there was none.
-func (rs *Recovery) Recovery(ctx context.Context) (s Status, err error) {
-	if s.Recovery, err = rs.Store.Recoveries().Get(ctx); err != nil {
+func (re *Recovery) Recovery(ctx context.Context) (s Status, err error) {
+	if s.Recovery, err = re.Store.Recoveries().Get(ctx); err != nil {
 		return s, err
 	}
-	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(rs.Now())
-	accounts, err := rs.recoveryAccounts(ctx)
+	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(re.Now())
+	accounts, err := re.recoveryAccounts(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -144,13 +144,13 @@ func (rs *Recovery) Recovery(ctx context.Context) (s Status, err error) {
 			s.Uncovered = append(s.Uncovered, account)
 		}
 	}
-	s.Open, err = rs.Store.Recoveries().ListFound(ctx, false, mostFound)
+	s.Open, err = re.Store.Recoveries().ListFound(ctx, false, mostFound)
 	return s, err
 }
 
 // recoveryAccounts are the accounts that may have moved money in the window.
-func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
-	list, err := rs.Store.Accounts().List(ctx)
+func (re *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
+	list, err := re.Store.Accounts().List(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != accounts.Removed {
 			ids = append(ids, account.ID)
@@ -160,26 +160,26 @@ func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err err
 }
 
 // CoverAccount records how an account's activity in the window is known.
-func (rs *Recovery) CoverAccount(ctx context.Context, account, how string) error {
+func (re *Recovery) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
 		return errors.New("say how you know the account's activity in the window")
 	}
-	if _, err := rs.Store.Accounts().Get(ctx, account); err != nil {
+	if _, err := re.Store.Accounts().Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
-	_, err := rs.recover(ctx, audit.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+	_, err := re.recover(ctx, audit.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.Cover(account, how)
 	})
 	return err
 }
 
 // CloseFound records what the operator did about a found entry.
-func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
+func (re *Recovery) CloseFound(ctx context.Context, id, note string) error {
 	if err := pay.FitNote(note); err != nil {
 		return err
 	}
 	return base.Again(func() error {
-		f, err := rs.Store.Recoveries().FoundAt(ctx, id)
+		f, err := re.Store.Recoveries().FoundAt(ctx, id)
 		if err != nil {
 			return fmt.Errorf("found %s: %w", id, err)
 		}
@@ -187,8 +187,8 @@ func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
 		if err != nil {
 			return err
 		}
-		change.Audit = rs.Noted(rs.Self(), merchants.Scope{Live: true}, audit.FoundClosed, id, note, nil)
-		return rs.Store.Commit(ctx, change)
+		change.Audit = re.Noted(re.Self(), merchants.Scope{Live: true}, audit.FoundClosed, id, note, nil)
+		return re.Store.Commit(ctx, change)
 	})
 }
 
@@ -196,13 +196,13 @@ func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
 // until their requests are repeated.
 //
 // It returns an error if something is not known yet.
-func (rs *Recovery) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
-	return rs.recover(ctx, audit.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
-		accounts, err := rs.recoveryAccounts(ctx) // read in each try: a list that is read meanwhile finds more
+func (re *Recovery) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
+	return re.recover(ctx, audit.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
+		accounts, err := re.recoveryAccounts(ctx) // read in each try: a list that is read meanwhile finds more
 		if err != nil {
 			return r, pay.Change{}, err
 		}
-		open, err := rs.Store.Recoveries().ListFound(ctx, false, mostFound)
+		open, err := re.Store.Recoveries().ListFound(ctx, false, mostFound)
 		if err != nil {
 			return r, pay.Change{}, err
 		}

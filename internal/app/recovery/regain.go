@@ -38,11 +38,11 @@ type Listed struct {
 // for the operator.
 //
 // It returns an error if no recovery is under way, or if a line cannot be read.
-func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
-	if !rs.Shut() {
+func (re *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
+	if !re.Shut() {
 		return done, pay.NoRecovery
 	}
-	account, err := rs.Store.Accounts().Get(ctx, l.Account)
+	account, err := re.Store.Accounts().Get(ctx, l.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
 	}
@@ -66,25 +66,25 @@ func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, er
 				continue
 			}
 			done.Lines++
-			if err := rs.listed(ctx, account, line, &done); err != nil {
+			if err := re.listed(ctx, account, line, &done); err != nil {
 				return done, fmt.Errorf("%s:%d: %w", line.File, line.Number, err)
 			}
 		}
 	}
-	if done.Lines == 0 { // otherwise the account would count as covered
+	if done.Lines == 0 { // without a line, the account would count as covered
 		return done, nothingListed.With(done.Other, account.ID)
 	}
-	return done, rs.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
+	return done, re.CoverAccount(ctx, account.ID, fmt.Sprintf("%d lines of%s", done.Lines, names))
 }
 
 // listed handles one line.
-func (rs *Recovery) listed(ctx context.Context, account accounts.Account, line reconcile.Line, done *Listed) error {
+func (re *Recovery) listed(ctx context.Context, account accounts.Account, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++
 		return nil
 	}
-	switch before, err := rs.Store.Recoveries().FoundAt(ctx, f.ID()); {
+	switch before, err := re.Store.Recoveries().FoundAt(ctx, f.ID()); {
 	case err == nil && !before.Open():
 		done.Known++
 		return nil
@@ -93,7 +93,7 @@ func (rs *Recovery) listed(ctx context.Context, account accounts.Account, line r
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
-	known, regained, err := rs.place(ctx, f, line)
+	known, regained, err := re.place(ctx, f, line)
 	if refused, ok := errors.AsType[*problem.Error](err); ok {
 		f.Why, err = refused.Reason.Error(), nil
 	}
@@ -108,7 +108,7 @@ func (rs *Recovery) listed(ctx context.Context, account accounts.Account, line r
 		return nil
 	}
 	done.Found = append(done.Found, f)
-	return rs.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
+	return re.Store.Commit(ctx, pay.Change{Found: []pay.Found{f}})
 }
 
 // foundIn reads a line with one of our references; ok is false if it has none.
@@ -141,20 +141,20 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 }
 
 // place assigns a found entry to its object, if that exists. known: the object had it already.
-func (rs *Recovery) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (re *Recovery) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	switch f.Kind {
 	case pay.FoundCharge:
-		return rs.placeCharge(ctx, f)
+		return re.placeCharge(ctx, f)
 	case pay.FoundRefund:
-		return rs.refunds.PlaceRefund(ctx, f, l)
+		return re.refunds.PlaceRefund(ctx, f, l)
 	}
-	return rs.payouts.Place(ctx, f)
+	return re.payouts.Place(ctx, f)
 }
 
-func (rs *Recovery) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (re *Recovery) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
-		p, err := rs.Store.Payments().Any(ctx, object)
+		p, err := re.Store.Payments().Any(ctx, object)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -162,22 +162,22 @@ func (rs *Recovery) placeCharge(ctx context.Context, f pay.Found) (known, regain
 			return err
 		}
 		if known {
-			if _, change, news := f.Listed(p, order, rs.TimeOf(p.Scope)); news {
-				return rs.Commit(ctx, change, view.Cause{})
+			if _, change, news := f.Listed(p, order, re.TimeOf(p.Scope)); news {
+				return re.Commit(ctx, change, view.Cause{})
 			}
 			return nil
 		}
-		by, err := rs.Store.Hold(ctx)
+		by, err := re.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
-		_, change, err := f.Regain(p, order, by, rs.TimeOf(p.Scope))
+		_, change, err := f.Regain(p, order, by, re.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}
 		change.Found = []pay.Found{base.AsTaken(f, object)}
 		regained = true
-		return rs.Commit(ctx, change, view.Cause{})
+		return re.Commit(ctx, change, view.Cause{})
 	})
 	return known, regained && err == nil, err
 }

@@ -125,12 +125,12 @@ func (r *ring) keep(e Entry) stored {
 	return k
 }
 
-func (k stored) entry() Entry {
+func (s stored) entry() Entry {
 	e := Entry{
-		ID: k.id, Shop: k.from.shop, At: time.UnixMicro(k.at).UTC(), Took: k.took, Method: k.from.method, Route: k.from.route, Object: k.object,
-		Status: k.status, Key: k.from.key, Preview: k.from.preview,
+		ID: s.id, Shop: s.from.shop, At: time.UnixMicro(s.at).UTC(), Took: s.took, Method: s.from.method, Route: s.from.route, Object: s.object,
+		Status: s.status, Key: s.from.key, Preview: s.from.preview,
 	}
-	if f := k.failure; f != nil {
+	if f := s.failure; f != nil {
 		e.Code, e.Message, e.Param, e.Fields = f.code, f.message, f.param, f.fields
 	}
 	return e

@@ -81,7 +81,7 @@ func (c *checker) conditional(ctx context.Context, path string, of routing.Condi
 	return cmp.Or(c.exist(ctx, path+".when", name, "merchant", of.When.Merchants, merchant), c.exist(ctx, path+".when", name, "shop", of.When.Shops, shop))
 }
 
-// exist checks that ids are somebody's. It returns errors of the database alone.
+// exist checks that ids exist. It returns errors of the database alone.
 func (c *checker) exist(ctx context.Context, path, name, of string, ids []string, read func(context.Context, string) error) error {
 	for n, id := range ids {
 		err := store.ErrNotFound

@@ -43,7 +43,7 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}
 	e := Explanation{Payment: p, Rail: ru.providers.Catalog.ByID[p.Way.RailID], Band: routing.Band(p.Price.Amount), Watched: ru.Operator == "", At: ru.Now()}
-	e.Retry = ru.providers.Routes(p).Tells(p, appaccounts.KeepsPage(ru.providers, p), ru.TimeOf(p.Scope))
+	e.Retry = ru.providers.Routes(p).Describe(p, appaccounts.KeepsPage(ru.providers, p), ru.TimeOf(p.Scope))
 	list, err := ru.providers.Accounts(ctx, false)
 	if err != nil {
 		return e, err
@@ -82,13 +82,13 @@ func (ru *Rules) Explain(ctx context.Context, payment string) (Explanation, erro
 	if choice.Name != "" {
 		listing = "the list of rule " + choice.Name
 	}
-	taking, _ := choice.Accounts.Accepting(e.Rail, p.Price.Local)
+	accepting, _ := choice.Accounts.Accepting(e.Rail, p.Price.Local)
 	for i, v := range e.Accounts {
 		switch {
 		case v.Verdict != "":
 		case !has(choice.Accounts, v.Account):
 			e.Accounts[i].Verdict = "is not in " + listing
-		case !has(taking, v.Account):
+		case !has(accepting, v.Account):
 			e.Accounts[i].Verdict = "does not take " + p.Price.Local.String()
 		}
 	}

@@ -49,7 +49,7 @@ func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause
 	}
 	for _, plan := range Plans(p) {
 		if strconv.Itoa(plan.Count) == count {
-			next, _, err := sb.Tell(ctx, p, sandbox.Notification{
+			next, _, err := sb.Notify(ctx, p, sandbox.Notification{
 				Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
 				Installments: plan.Count, Total: plan.Total.Decimal(), Interest: string(plan.By),
 			}, Paid.unmoved(p), cause)
@@ -63,7 +63,7 @@ func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause
 //
 // Errors: transaction_not_found (also for a payment of a real provider, which has no simulated
 // bank), invalid_request, conflict_state if the payment is not open any more.
-func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, count string, cause view.Cause) (pay.Payment, error) {
+func (sb *Sandbox) AtBank(ctx context.Context, id string, simulated BankAction, count string, cause view.Cause) (pay.Payment, error) {
 	p, err := sb.cascade.AnyPayment(ctx, id)
 	if err != nil {
 		return p, err
@@ -74,7 +74,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, noSimulatedBank)
 	}
-	if first := firstAnswer(p); action == BankPay && first != "" {
+	if first := firstAnswer(p); simulated == BankPay && first != "" {
 		if first == sandbox.Challenge { // the page asks for it: Challenges
 			attempt, _ := p.Attempts.Current()
 			return sb.challenge(ctx, p, p.Reference(attempt.Order))
@@ -84,31 +84,31 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cou
 	plays := map[BankAction]SimulatedAction{
 		BankPay: Paid, BankConfirm: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
-	if action == BankMismatch {
+	if simulated == BankMismatch {
 		if err := Paid.allows(p); err != nil {
 			return p, err
 		}
 		less := money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)
-		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
+		next, _, err := sb.Notify(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
-	if count != "" && plays[action] == Paid {
+	if count != "" && plays[simulated] == Paid {
 		return sb.payIn(ctx, p, count, cause)
 	}
-	if reason, ok := strings.CutPrefix(string(action), string(BankDecline)+":"); ok || action == BankDecline && onPage(p) {
+	if reason, ok := strings.CutPrefix(string(simulated), string(BankDecline)+":"); ok || simulated == BankDecline && onPage(p) {
 		return sb.refuseCard(ctx, p, decline.Reason(cmp.Or(reason, string(decline.DoNotHonor))), cause)
 	}
-	if (action == BankTimeout || action == BankLate) && onPage(p) {
-		return sb.leave(ctx, p, action, cause)
+	if (simulated == BankTimeout || simulated == BankLate) && onPage(p) {
+		return sb.leave(ctx, p, simulated, cause)
 	}
-	play, known := plays[action]
+	play, known := plays[simulated]
 	if !known {
 		return p, problem.Field(problem.InvalidRequest, "action", unknownAction)
 	}
-	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || action != BankLate {
+	if p, _, err = sb.Move(ctx, p, play, cause); err != nil || simulated != BankLate {
 		return p, err
 	}
-	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
+	p, _, err = sb.Notify(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
 }
 
@@ -133,7 +133,7 @@ func (sb *Sandbox) challenge(ctx context.Context, p pay.Payment, reference strin
 }
 
 // leave is a shopper who lets the time of a card's page end, as in production, and with BankLate pays afterwards.
-func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, action BankAction, cause view.Cause) (pay.Payment, error) {
+func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, simulated BankAction, cause view.Cause) (pay.Payment, error) {
 	if err := Expired.allows(p); err != nil {
 		return p, err
 	}
@@ -141,11 +141,11 @@ func (sb *Sandbox) leave(ctx context.Context, p pay.Payment, action BankAction, 
 	if attempt, _ := p.Attempts.Current(); p.Script.Challenge == p.Reference(attempt.Order) {
 		n.Reason = string(decline.Abandoned)
 	}
-	next, _, err := sb.Tell(ctx, p, n, Expired.unmoved(p), cause)
-	if err != nil || action != BankLate {
+	next, _, err := sb.Notify(ctx, p, n, Expired.unmoved(p), cause)
+	if err != nil || simulated != BankLate {
 		return next, err
 	}
-	next, _, err = sb.Tell(ctx, next, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
+	next, _, err = sb.Notify(ctx, next, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return next, err
 }
 
@@ -180,12 +180,12 @@ func (sb *Sandbox) refuseCard(ctx context.Context, p pay.Payment, reason decline
 	if err := Failed.allows(p); err != nil {
 		return p, err
 	}
-	if p.Script.Challenge != "" { // it is answered
+	if p.Script.Challenge != "" { // the challenge is answered
 		var err error
 		if p, err = sb.challenge(ctx, p, ""); err != nil {
 			return p, err
 		}
 	}
-	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
+	next, _, err := sb.Notify(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
 	return next, err
 }

@@ -44,7 +44,7 @@ func New(b *base.Base, providers *accounts.Providers, c *cascade.Cascade, refund
 //
 // Errors: production_key_refused, transaction_not_found, conflict_state,
 // balance_insufficient.
-func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id string, action SimulatedAction, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
+func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id string, simulated SimulatedAction, cause view.Cause) (pay.Payment, []webhooks.EventType, error) {
 	if scope.Live {
 		return pay.Payment{}, nil, merchants.NoSimulation("")
 	}
@@ -52,7 +52,7 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id strin
 	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {
 		return pay.Payment{}, nil, err
 	}
-	p, events, err := sb.Move(ctx, before, action, cause)
+	p, events, err := sb.Move(ctx, before, simulated, cause)
 	if err != nil {
 		return p, nil, err
 	}
@@ -65,28 +65,28 @@ func (sb *Sandbox) Simulate(ctx context.Context, scope merchants.Scope, id strin
 
 // Play applies the header Sandbox-Simulate to a payment that was just created.
 func (sb *Sandbox) Play(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
-	action := SimulatedAction(p.Script.Action)
-	if action == Chargeback {
+	simulated := SimulatedAction(p.Script.Action)
+	if simulated == Chargeback {
 		paid, _, err := sb.Move(ctx, p, Paid, cause)
 		if err != nil || paid.Status != pay.Completed { // a faulty provider confirmed nothing
 			return paid, err
 		}
 		p = paid
 	}
-	next, _, err := sb.Move(ctx, p, action, cause)
+	next, _, err := sb.Move(ctx, p, simulated, cause)
 	return next, err
 }
 
 // Move is Simulate for a payment that was read, for any caller. It returns the events themselves.
-func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action SimulatedAction, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	if err := action.allows(p); err != nil {
+func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, simulated SimulatedAction, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+	if err := simulated.allows(p); err != nil {
 		return p, nil, err
 	}
-	if action == Refunded {
+	if simulated == Refunded {
 		return sb.refund(ctx, p, cause)
 	}
 	n := sandbox.Notification{Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}
-	switch action {
+	switch simulated {
 	case Paid:
 		n.Status = "paid"
 	case Failed:
@@ -99,20 +99,20 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action SimulatedActi
 	case Chargeback:
 		n.Status, n.Reason = "disputed", "fraudulent"
 	default:
-		return p, nil, fmt.Errorf("simulate %q: no such action", action)
+		return p, nil, fmt.Errorf("simulate %q: no such action", simulated)
 	}
-	next, events, err = sb.Tell(ctx, p, n, action.unmoved(p), cause)
+	next, events, err = sb.Notify(ctx, p, n, simulated.unmoved(p), cause)
 	if err == nil && len(events) == 0 {
 		// The payment was changed between our read and the notice.
-		err = action.allows(next)
+		err = simulated.allows(next)
 	}
 	return next, events, err
 }
 
-// Tell makes the simulated provider of a payment notify us. The notification is handled like a real
+// Notify makes the simulated provider of a payment notify us. The notification is handled like a real
 // one: it is signed, and read by the provider's own code. may can refuse it because of the
 // payment's present state; nil refuses nothing.
-func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
+func (sb *Sandbox) Notify(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
 	attempt, ok := p.Attempts.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {

@@ -59,37 +59,37 @@ type Balance struct {
 }
 
 // Story describes for people what moved a merchant's money in a period; see [store.Store.MerchantStory].
-func (e *Settlements) Story(ctx context.Context, scope merchants.Scope, period lists.Span, each bool) (string, error) {
-	return e.Store.MerchantStory(ctx, scope, period, each)
+func (se *Settlements) Story(ctx context.Context, scope merchants.Scope, period lists.Span, each bool) (string, error) {
+	return se.Store.MerchantStory(ctx, scope, period, each)
 }
 
 // Balance reads a merchant's balance in an environment.
-func (e *Settlements) Balance(ctx context.Context, scope merchants.Scope) (acc Balance, err error) {
-	acc.Now = e.TimeOf(scope)
-	if acc.Balances, err = e.Store.Books().Balances(ctx, scope); err != nil {
+func (se *Settlements) Balance(ctx context.Context, scope merchants.Scope) (acc Balance, err error) {
+	acc.Now = se.TimeOf(scope)
+	if acc.Balances, err = se.Store.Books().Balances(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Period, err = e.period(ctx, scope, acc.Balances, acc.Now); err != nil {
+	if acc.Period, err = se.period(ctx, scope, acc.Balances, acc.Now); err != nil {
 		return acc, err
 	}
-	if acc.Movements, err = e.newestMovements(ctx, scope); err != nil {
+	if acc.Movements, err = se.newestMovements(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve], pay.ReleasesShown); err != nil {
+	if acc.Releases, err = se.releases(ctx, scope, acc.Balances[ledger.Reserve], pay.ReleasesShown); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = e.Store.Notices().Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = se.Store.Notices().Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
-	acc.Drift, err = e.Store.Reconciliations().Drift(ctx, scope)
+	acc.Drift, err = se.Store.Reconciliations().Drift(ctx, scope)
 	return acc, err
 }
 
 // period is what the last 90 days added to each account: the balances less the sums that
 // settlements had collected before that time.
-func (e *Settlements) period(ctx context.Context, scope merchants.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (se *Settlements) period(ctx context.Context, scope merchants.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := e.Store.Settlements().SettledBefore(ctx, scope, now.Add(-FeePeriod))
+	old, err := se.Store.Settlements().SettledBefore(ctx, scope, now.Add(-FeePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -102,37 +102,37 @@ func (e *Settlements) period(ctx context.Context, scope merchants.Scope, have le
 // ReserveCalendar lists all days on which reserve is released, next first, with what is left of each, and the
 // reserve itself in USD cents. The reserve may be more than the sum of the days while payments of today are
 // not settled.
-func (e *Settlements) ReserveCalendar(ctx context.Context, scope merchants.Scope) ([]pay.Reserve, int64, error) {
-	balances, err := e.Store.Books().Balances(ctx, scope)
+func (se *Settlements) ReserveCalendar(ctx context.Context, scope merchants.Scope) ([]pay.Reserve, int64, error) {
+	balances, err := se.Store.Books().Balances(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
-	days, err := e.releases(ctx, scope, balances[ledger.Reserve], daysHeld)
+	days, err := se.releases(ctx, scope, balances[ledger.Reserve], daysHeld)
 	return days, balances[ledger.Reserve], err
 }
 
 // releases are the next days whose reserve is released, and what is left of each, less the refunds
 // that no settlement has collected yet.
-func (e *Settlements) releases(ctx context.Context, scope merchants.Scope, reserve int64, shown int) ([]pay.Reserve, error) {
+func (se *Settlements) releases(ctx context.Context, scope merchants.Scope, reserve int64, shown int) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
 	// More are read than shown: refunds may have taken a whole day, and the newest day may be
 	// settled in part.
 	read := shown + 7
-	m, err := e.Store.Merchants().Get(ctx, scope.Merchant)
+	m, err := se.Store.Merchants().Get(ctx, scope.Merchant)
 	if err != nil {
 		return nil, err
 	}
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
-	err = e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = e.Store.Reserves().Next(ctx, scope, read); err != nil {
+	err = se.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
+		if list, err = se.Store.Reserves().Next(ctx, scope, read); err != nil {
 			return err
 		}
 		// With reserves of other lengths, what is captured now may be released before what was captured earlier.
-		captures := len(list) < read || e.plans.Book().LongestReserve(m) != merchants.DefaultReserveDays
-		unsettled, err = e.Store.Reserves().Unsettled(ctx, scope, e.lookFrom(open, m), captures)
+		captures := len(list) < read || se.plans.Book().LongestReserve(m) != merchants.DefaultReserveDays
+		unsettled, err = se.Store.Reserves().Unsettled(ctx, scope, se.lookFrom(open, m), captures)
 		return err
 	})
 	if err != nil {
@@ -155,9 +155,9 @@ const readsBetween = 8
 
 // betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
 // meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
-func (e *Settlements) betweenSettlements(ctx context.Context, scope merchants.Scope, read func(open pay.Settlement) error) error {
+func (se *Settlements) betweenSettlements(ctx context.Context, scope merchants.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := e.Store.Settlements().Open(ctx, scope)
+		open, err := se.Store.Settlements().Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -178,31 +178,31 @@ func (e *Settlements) betweenSettlements(ctx context.Context, scope merchants.Sc
 
 // Movements lists the movements of a merchant's balances, newest first, with their number. A shop
 // with siblings does not see theirs.
-func (e *Settlements) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) (list []pay.Movement, total int64, err error) {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) (list []pay.Movement, total int64, err error) {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
 	if siblings { // all movements must be read to know which are the shop's: one request at a time
-		done, err := e.movements.Lock(ctx, scope.Merchant)
+		done, err := se.movements.Lock(ctx, scope.Merchant)
 		if err != nil {
 			return nil, 0, err
 		}
 		defer done()
-		if list, total, err = e.Store.Books().ShopMovements(ctx, scope, page, math.MaxInt32); err != nil {
+		if list, total, err = se.Store.Books().ShopMovements(ctx, scope, page, math.MaxInt32); err != nil {
 			return nil, 0, base.OrNotBehind(err)
 		}
-		return list, total, e.explain(ctx, list, siblings)
+		return list, total, se.explain(ctx, list, siblings)
 	}
-	if list, total, err = e.Store.Books().Movements(ctx, scope, page); err != nil {
+	if list, total, err = se.Store.Books().Movements(ctx, scope, page); err != nil {
 		return nil, 0, base.OrNotBehind(err)
 	}
-	return list, total, e.explain(ctx, list, siblings)
+	return list, total, se.explain(ctx, list, siblings)
 }
 
 // explain adds the reasons and notes of adjustments to movements. A shop with siblings does not see what an adjustment is
 // about: it may be a sibling's payment.
-func (e *Settlements) explain(ctx context.Context, list []pay.Movement, siblings bool) error {
+func (se *Settlements) explain(ctx context.Context, list []pay.Movement, siblings bool) error {
 	var ids []string
 	for _, m := range list {
 		if m.Adjustment != "" {
@@ -212,7 +212,7 @@ func (e *Settlements) explain(ctx context.Context, list []pay.Movement, siblings
 	if len(ids) == 0 {
 		return nil
 	}
-	known, err := e.Store.Adjustments().ByID(ctx, ids)
+	known, err := se.Store.Adjustments().ByID(ctx, ids)
 	for i, m := range list {
 		if a, ok := known[m.Adjustment]; ok {
 			if siblings {
@@ -226,22 +226,22 @@ func (e *Settlements) explain(ctx context.Context, list []pay.Movement, siblings
 
 // FindMovements lists the movements of a type and time, newest first, without the running balance. A shop
 // with siblings does not see theirs.
-func (e *Settlements) FindMovements(ctx context.Context, scope merchants.Scope, f lists.MovementFilter) (store.FoundMovements, error) {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) FindMovements(ctx context.Context, scope merchants.Scope, f lists.MovementFilter) (store.FoundMovements, error) {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return store.FoundMovements{}, err
 	}
-	found, err := e.Store.Books().Find(ctx, scope, f, siblings)
+	found, err := se.Store.Books().Find(ctx, scope, f, siblings)
 	if err != nil {
 		return found, err
 	}
-	return found, e.explain(ctx, found.Movements, siblings)
+	return found, se.explain(ctx, found.Movements, siblings)
 }
 
 // EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
 // set if nothing is left out: without a filter, for a merchant's only shop.
-func (e *Settlements) EachMovement(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, each func(m pay.Movement, balance bool) error) error {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) EachMovement(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, each func(m pay.Movement, balance bool) error) error {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -249,11 +249,11 @@ func (e *Settlements) EachMovement(ctx context.Context, scope merchants.Scope, f
 	var balances ledger.Balances
 	f.Limit = reportPage
 	for {
-		found, err := e.Store.Books().Find(ctx, scope, f, siblings)
+		found, err := se.Store.Books().Find(ctx, scope, f, siblings)
 		if err != nil {
 			return err
 		}
-		if err := e.explain(ctx, found.Movements, siblings); err != nil {
+		if err := se.explain(ctx, found.Movements, siblings); err != nil {
 			return err
 		}
 		if balances == nil {
@@ -277,35 +277,35 @@ func (e *Settlements) EachMovement(ctx context.Context, scope merchants.Scope, f
 
 // newestMovements are the movements that the balance shows. For a shop with siblings there may be
 // fewer.
-func (e *Settlements) newestMovements(ctx context.Context, scope merchants.Scope) ([]pay.Movement, error) {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) newestMovements(ctx context.Context, scope merchants.Scope) ([]pay.Movement, error) {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books().ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
-		return list, cmp.Or(err, e.explain(ctx, list, siblings))
+		list, _, err := se.Store.Books().ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
+		return list, cmp.Or(err, se.explain(ctx, list, siblings))
 	}
-	list, _, err := e.Store.Books().Movements(ctx, scope, lists.Page{Limit: MovementsShown})
-	return list, cmp.Or(err, e.explain(ctx, list, siblings))
+	list, _, err := se.Store.Books().Movements(ctx, scope, lists.Page{Limit: MovementsShown})
+	return list, cmp.Or(err, se.explain(ctx, list, siblings))
 }
 
 // siblings reports whether the scope is a shop whose merchant has other shops.
-func (e *Settlements) siblings(ctx context.Context, scope merchants.Scope) (bool, error) {
+func (se *Settlements) siblings(ctx context.Context, scope merchants.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
-	shops, err := e.Store.Merchants().Shops(ctx, scope.Merchant)
+	shops, err := se.Store.Merchants().Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
 }
 
 // Available reads a merchant's available balance in an environment, in USD cents; below zero it is a debt.
-func (e *Settlements) Available(ctx context.Context, scope merchants.Scope) (int64, error) {
-	have, err := e.Balances(ctx, scope)
+func (se *Settlements) Available(ctx context.Context, scope merchants.Scope) (int64, error) {
+	have, err := se.Balances(ctx, scope)
 	return have[ledger.Available], err
 }
 
 // Balances reads a merchant's balances in an environment.
-func (e *Settlements) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
-	return e.Store.Books().Balances(ctx, scope)
+func (se *Settlements) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
+	return se.Store.Books().Balances(ctx, scope)
 }

@@ -26,15 +26,15 @@ const (
 )
 
 // Receipts does the due work of closed settlements: first the PDF, then the payout.
-func (e *Settlements) Receipts(ctx context.Context) (int, error) {
-	now := e.Now()
-	due, err := e.Store.Settlements().LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
+func (se *Settlements) Receipts(ctx context.Context) (int, error) {
+	now := se.Now()
+	due, err := se.Store.Settlements().LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, s.Live, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
+		if err := base.UnlessStale(se.receipt(ctx, s)); err != nil && ctx.Err() == nil {
+			se.Quiet.ComesAgain(ctx, s.Live, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -42,48 +42,48 @@ func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 
 // receipt makes a settlement's receipt. If the settlement was set off against another one meanwhile, it is read again: it does not wait for
 // the end of its lease.
-func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
+func (se *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() {
-		return e.payouts.SettlePayout(ctx, s.ID, s.Scope)
+		return se.payouts.SettlePayout(ctx, s.ID, s.Scope)
 	}
 	read := true
 	return base.Again(func() (err error) {
 		if !read {
-			if s, err = e.Store.Settlements().Get(ctx, s.Scope, s.ID); err != nil || !s.PDFAt.IsZero() {
+			if s, err = se.Store.Settlements().Get(ctx, s.Scope, s.ID); err != nil || !s.PDFAt.IsZero() {
 				return err
 			}
 		}
 		read = false
-		return e.writeReceipt(ctx, s)
+		return se.writeReceipt(ctx, s)
 	})
 }
 
-func (e *Settlements) writeReceipt(ctx context.Context, s pay.Settlement) error {
-	pdf, err := e.drawReceipt(ctx, s)
+func (se *Settlements) writeReceipt(ctx context.Context, s pay.Settlement) error {
+	pdf, err := se.drawReceipt(ctx, s)
 	if err != nil {
 		return err
 	}
-	to, err := base.AudienceOf(ctx, e.Base, s.Merchant, s)
+	to, err := base.AudienceOf(ctx, se.Base, s.Merchant, s)
 	if err != nil {
 		return err
 	}
-	agreed, err := payouts.Agreed(ctx, e.payouts, s.Scope)
+	agreed, err := payouts.Agreed(ctx, se.payouts, s.Scope)
 	if err != nil {
 		return err
 	}
-	return e.Commit(ctx, s.Receipt(pdf, agreed.Automatic, to, e.TimeOf(s.Scope)), view.Cause{})
+	return se.Commit(ctx, s.Receipt(pdf, agreed.Automatic, to, se.TimeOf(s.Scope)), view.Cause{})
 }
 
-func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := e.Store.Merchants().Get(ctx, s.Merchant)
+func (se *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
+	merchant, err := se.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := e.Store.Settlements().Lines(ctx, s.ID, 0, receiptLines)
+	lines, err := se.Store.Settlements().Lines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.drawing.Lock(ctx, "")
+	done, err := se.drawing.Lock(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -96,44 +96,44 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 // settlement with the id f.After, if that is not empty.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) List(ctx context.Context, scope merchants.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
+func (se *Settlements) List(ctx context.Context, scope merchants.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
-		s, err := e.Store.Settlements().Get(ctx, scope, f.After)
+		s, err := se.Store.Settlements().Get(ctx, scope, f.After)
 		below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements().List(ctx, scope, f, below)
+	return se.Store.Settlements().List(ctx, scope, f, below)
 }
 
 // Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
-func (e *Settlements) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Settlement, error) {
-	return base.Named(id, base.Missing(problem.SettlementNotFound, scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
+func (se *Settlements) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Settlement, error) {
+	return base.Named(id, base.Missing(problem.SettlementNotFound, scope, id), func() (pay.Settlement, error) { return se.Store.Settlements().Get(ctx, scope, id) })
 }
 
 // For returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out.
-func (e *Settlements) For(ctx context.Context, scope merchants.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
-	return base.SettlementsFor(ctx, e.Base, scope, list)
+func (se *Settlements) For(ctx context.Context, scope merchants.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
+	return base.SettlementsFor(ctx, se.Base, scope, list)
 }
 
 // PaidBy reads the settlements that a withdrawal pays out, oldest first.
-func (e *Settlements) PaidBy(ctx context.Context, w pay.Withdrawal) ([]pay.Settlement, error) {
+func (se *Settlements) PaidBy(ctx context.Context, w pay.Withdrawal) ([]pay.Settlement, error) {
 	var ids []string
 	for _, c := range w.Covers {
 		ids = append(ids, c.Settlement)
 	}
-	list, err := e.Store.Settlements().ByID(ctx, ids)
+	list, err := se.Store.Settlements().ByID(ctx, ids)
 	slices.SortFunc(list, func(a, b pay.Settlement) int { return cmp.Compare(a.Number, b.Number) })
 	return list, err
 }
 
 // WithdrawalsOf reads the withdrawals that cover a settlement, of every shop of the merchant, oldest first.
-func (e *Settlements) WithdrawalsOf(ctx context.Context, s pay.Settlement) ([]pay.Withdrawal, error) {
-	list, err := e.Store.Withdrawals().ByID(ctx, s.Withdrawals())
+func (se *Settlements) WithdrawalsOf(ctx context.Context, s pay.Settlement) ([]pay.Withdrawal, error) {
+	list, err := se.Store.Withdrawals().ByID(ctx, s.Withdrawals())
 	slices.SortFunc(list, func(a, b pay.Withdrawal) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list, err
 }
@@ -153,8 +153,8 @@ func orNoSettlement(err error) error {
 // does not see theirs. The page begins after the line with the number page.After.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) SettlementLines(ctx context.Context, scope merchants.Scope, s pay.Settlement, page lists.Page) ([]pay.SettlementLine, int64, error) {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) SettlementLines(ctx context.Context, scope merchants.Scope, s pay.Settlement, page lists.Page) ([]pay.SettlementLine, int64, error) {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -168,28 +168,28 @@ func (e *Settlements) SettlementLines(ctx context.Context, scope merchants.Scope
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := e.Store.Settlements().Lines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := se.Store.Settlements().Lines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
-	total, err := e.Store.Settlements().CountShopLines(ctx, s.ID, scope.Shop)
+	total, err := se.Store.Settlements().CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := e.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
+	list, err := se.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
 // EachLine calls each with all lines of a settlement, in order, as SettlementLines lists them.
-func (e *Settlements) EachLine(ctx context.Context, scope merchants.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) EachLine(ctx context.Context, scope merchants.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return err
 	}
 	read := func(after int64) ([]pay.SettlementLine, error) {
 		if siblings {
-			return e.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+			return se.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return e.Store.Settlements().Lines(ctx, s.ID, after, reportPage)
+		return se.Store.Settlements().Lines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -215,65 +215,65 @@ func (e *Settlements) EachLine(ctx context.Context, scope merchants.Scope, s pay
 // ReceiptFor is ReceiptOf for a scope. The receipt lists the payments of all shops of the merchant.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (e *Settlements) ReceiptFor(ctx context.Context, scope merchants.Scope, s pay.Settlement) ([]byte, error) {
-	siblings, err := e.siblings(ctx, scope)
+func (se *Settlements) ReceiptFor(ctx context.Context, scope merchants.Scope, s pay.Settlement) ([]byte, error) {
+	siblings, err := se.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
 	if siblings {
 		return nil, problem.New(problem.Forbidden, receiptOfAllShops)
 	}
-	return e.ReceiptOf(ctx, s)
+	return se.ReceiptOf(ctx, s)
 }
 
 // ReceiptOf returns the PDF of a closed settlement: the stored one, or, just before it is stored,
 // an equal one that is drawn now.
 //
 // Errors: conflict_state while the settlement is open.
-func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (se *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
 		return nil, &problem.Error{Code: problem.ConflictState, Reason: receiptWhenClosed,
 			Details: problem.Details{From: string(s.Status), Action: "report"}}
 	}
 	if s.PDFAt.IsZero() {
-		return e.drawReceipt(ctx, s)
+		return se.drawReceipt(ctx, s)
 	}
-	d, err := e.Store.Settlements().Receipt(ctx, s.Scope, s.ID)
+	d, err := se.Store.Settlements().Receipt(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 
 // Language is the language of a merchant's reports.
-func (e *Settlements) Language(ctx context.Context, merchant string) (merchants.Language, error) {
-	m, err := e.Store.Merchants().Get(ctx, merchant)
+func (se *Settlements) Language(ctx context.Context, merchant string) (merchants.Language, error) {
+	m, err := se.Store.Merchants().Get(ctx, merchant)
 	return m.Language, err
 }
 
 // SimulatePayout pays a sandbox settlement at the merchant's request, as the operator pays one by hand.
 //
 // Errors: production_key_refused, those of payouts.Payouts.PaySettlement.
-func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
+func (se *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, merchants.NoSimulation("")
 	}
-	s, err := e.Get(ctx, by.Scope, id)
+	s, err := se.Get(ctx, by.Scope, id)
 	if err != nil {
 		return s, err
 	}
-	paid, _, err := e.payouts.PaySettlement(ctx, by.Actor(), payouts.HandPayment{Settlement: s.ID, Reference: "simulated"})
+	paid, _, err := se.payouts.PaySettlement(ctx, by.Actor(), payouts.HandPayment{Settlement: s.ID, Reference: "simulated"})
 	return paid, err
 }
 
 // AnySettlements lists settlements of all merchants, newest first, for the operator.
-func (e *Settlements) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return e.Store.Settlements().All(ctx, merchant, status, "", limit)
+func (se *Settlements) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+	return se.Store.Settlements().All(ctx, merchant, status, "", limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for the operator.
-func (e *Settlements) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := e.Store.Settlements().Any(ctx, id)
+func (se *Settlements) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
+	s, err := se.Store.Settlements().Any(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := e.Store.Settlements().Lines(ctx, id, 0, limit)
+	lines, err := se.Store.Settlements().Lines(ctx, id, 0, limit)
 	return s, lines, err
 }

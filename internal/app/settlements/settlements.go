@@ -32,14 +32,14 @@ const (
 
 // OpenSettlements opens the first settlement of merchants who have earned something. Each later one
 // is opened when the one before is closed.
-func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
-	list, err := e.Store.Settlements().Unopened(ctx, openBatch)
+func (se *Settlements) OpenSettlements(ctx context.Context) (int, error) {
+	list, err := se.Store.Settlements().Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
 	}
 	opened := 0
 	for _, m := range list {
-		err := e.Store.Commit(ctx, pay.OpenSettlement(m.Scope, m.Start, e.TimeOf(m.Scope)))
+		err := se.Store.Commit(ctx, pay.OpenSettlement(m.Scope, m.Start, se.TimeOf(m.Scope)))
 		switch {
 		case err == nil:
 			opened++
@@ -52,15 +52,15 @@ func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 
 // CloseSettlements looks at due open settlements and closes those whose lines are due. Doing
 // one twice is harmless.
-func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
-	now := e.Now()
-	due, err := e.Store.Settlements().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
+func (se *Settlements) CloseSettlements(ctx context.Context) (int, error) {
+	now := se.Now()
+	due, err := se.Store.Settlements().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range due {
-		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, s.Live, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
+		if err := se.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
+			se.Quiet.ComesAgain(ctx, s.Live, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -68,26 +68,26 @@ func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 
 // closeSettlement looks at an open settlement, and collects transfers that are due, in as
 // many Changes as necessary. If another node has it, this node stops.
-func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := e.Store.Merchants().Get(ctx, s.Merchant)
+func (se *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) error {
+	merchant, err := se.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	now := e.TimeOf(s.Scope)
-	terms, err := e.plans.Terms(ctx, s.Scope, merchant)
+	now := se.TimeOf(s.Scope)
+	terms, err := se.plans.Terms(ctx, s.Scope, merchant)
 	if err != nil {
 		return err
 	}
-	first, err := e.Store.Settlements().FirstDue(ctx, s.Scope, e.lookFrom(s, merchant), terms.Delay)
+	first, err := se.Store.Settlements().FirstDue(ctx, s.Scope, se.lookFrom(s, merchant), terms.Delay)
 	if err != nil {
 		return err
 	}
 	s, closing := s.Advance(first, terms.Delay, terms.Weekdays, now)
 	if !closing {
-		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
+		return base.UnlessStale(se.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
 	for {
-		next, done, err := e.collectNext(ctx, s, merchant)
+		next, done, err := se.collectNext(ctx, s, merchant)
 		if err != nil || done {
 			return base.UnlessStale(err)
 		}
@@ -97,31 +97,31 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
-func (e *Settlements) lookFrom(s pay.Settlement, m merchants.Merchant) time.Time {
-	if e.Moved(s.Scope) || s.Number == 1 {
+func (se *Settlements) lookFrom(s pay.Settlement, m merchants.Merchant) time.Time {
+	if se.Moved(s.Scope) || s.Number == 1 {
 		return time.Time{}
 	}
-	return s.Since.Add(-e.plans.Book().LongestDelay(m) - settleSlack)
+	return s.Since.Add(-se.plans.Book().LongestDelay(m) - settleSlack)
 }
 
 // collectNext writes the next lines of a settlement that is closing. done: these were the last.
-func (e *Settlements) collectNext(ctx context.Context, s pay.Settlement, m merchants.Merchant) (next pay.Settlement, done bool, err error) {
-	list, at, err := e.unsettled(ctx, s, m)
+func (se *Settlements) collectNext(ctx context.Context, s pay.Settlement, m merchants.Merchant) (next pay.Settlement, done bool, err error) {
+	list, at, err := se.unsettled(ctx, s, m)
 	if err != nil {
 		return s, false, err
 	}
 	gathered, lines := s.Gather(list, at)
 	err = base.Again(func() error {
 		change := pay.Change{}
-		if next, change, err = e.gathered(ctx, gathered, lines); err != nil {
+		if next, change, err = se.gathered(ctx, gathered, lines); err != nil {
 			return err
 		}
-		err := e.Commit(ctx, change, view.Cause{})
+		err := se.Commit(ctx, change, view.Cause{})
 		if !errors.Is(err, store.ErrStale) {
 			return err
 		}
 		// A day's reserve was released at the same time, or another node closes the settlement.
-		read, readErr := e.Store.Settlements().Any(ctx, s.ID)
+		read, readErr := se.Store.Settlements().Any(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
@@ -134,12 +134,12 @@ func (e *Settlements) collectNext(ctx context.Context, s pay.Settlement, m merch
 }
 
 // gathered decides what follows for a settlement with the lines that it has collected.
-func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
-	held, err := e.reservesOf(ctx, s.Scope, lines)
+func (se *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
+	held, err := se.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	now := e.TimeOf(s.Scope)
+	now := se.TimeOf(s.Scope)
 	if !s.At.Done() {
 		next, change := s.Continue(lines, held, now.Add(pay.SettleLease), now)
 		return next, change, nil
@@ -147,11 +147,11 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	to, err := base.AudienceOf(ctx, e.Base, s.Merchant, s)
+	to, err := base.AudienceOf(ctx, se.Base, s.Merchant, s)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	have, err := e.Store.Books().Balances(ctx, s.Scope)
+	have, err := se.Store.Books().Balances(ctx, s.Scope)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -161,15 +161,15 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 
 // unsettled reads the next transfers that the settlement collects, over all kinds, and returns the
 // new cursor.
-func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement, m merchants.Merchant) ([]pay.Unsettled, pay.Cursor, error) {
+func (se *Settlements) unsettled(ctx context.Context, s pay.Settlement, m merchants.Merchant) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < collectLimit {
 		if at.At.IsZero() {
-			at.At = e.lookFrom(s, m)
+			at.At = se.lookFrom(s, m)
 		}
 		room := collectLimit - len(list)
-		more, err := e.Store.Settlements().Unsettled(ctx, s.Scope, at, s.Matured, room)
+		more, err := se.Store.Settlements().Unsettled(ctx, s.Scope, at, s.Matured, room)
 		if err != nil {
 			return nil, at, err
 		}
@@ -184,7 +184,7 @@ func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement, m merchan
 }
 
 // reservesOf reads the reserves of the days of the lines.
-func (e *Settlements) reservesOf(ctx context.Context, scope merchants.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (se *Settlements) reservesOf(ctx context.Context, scope merchants.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {
@@ -197,19 +197,19 @@ func (e *Settlements) reservesOf(ctx context.Context, scope merchants.Scope, lin
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return e.Store.Reserves().ByID(ctx, ids)
+	return se.Store.Reserves().ByID(ctx, ids)
 }
 
 // ReleaseReserves releases the reserves of days that are due.
-func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
-	now := e.Now()
-	due, err := e.Store.Reserves().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
+func (se *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
+	now := se.Now()
+	due, err := se.Store.Reserves().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
-		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, v.Live, "a reserve was not released; it is retried later", err, "reserve", v.ID)
+		if err := base.UnlessStale(se.release(ctx, v)); err != nil && ctx.Err() == nil {
+			se.Quiet.ComesAgain(ctx, v.Live, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
@@ -217,26 +217,26 @@ func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
 
 // release releases what is left of a day's reserve, in two Changes: the refunds from it are counted
 // once no more can be taken.
-func (e *Settlements) release(ctx context.Context, v pay.Reserve) error {
+func (se *Settlements) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
-		next, change := v.Close(e.TimeOf(v.Scope))
-		if err := e.Store.Commit(ctx, change); err != nil {
+		next, change := v.Close(se.TimeOf(v.Scope))
+		if err := se.Store.Commit(ctx, change); err != nil {
 			return err
 		}
 		v = next
 	}
-	merchant, err := e.Store.Merchants().Get(ctx, v.Merchant)
+	merchant, err := se.Store.Merchants().Get(ctx, v.Merchant)
 	if err != nil {
 		return err
 	}
-	captured := v.ReleaseAt.AddDate(0, 0, -e.plans.Book().LongestReserve(merchant)-1) // the earliest payment of the day
-	given, err := e.Store.Reserves().GivenBack(ctx, v, captured)
+	captured := v.ReleaseAt.AddDate(0, 0, -se.plans.Book().LongestReserve(merchant)-1) // the earliest payment of the day
+	given, err := se.Store.Reserves().GivenBack(ctx, v, captured)
 	if err != nil {
 		return err
 	}
-	have, err := e.Store.Books().Balances(ctx, v.Scope)
+	have, err := se.Store.Books().Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
-	return e.Store.Commit(ctx, v.Release(given, have, e.TimeOf(v.Scope)))
+	return se.Store.Commit(ctx, v.Release(given, have, se.TimeOf(v.Scope)))
 }

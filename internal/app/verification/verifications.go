@@ -30,17 +30,17 @@ type NewVerification struct {
 
 // Start begins a verification of a merchant in an environment, or returns the open one; made: it is
 // new.
-func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v merchants.Verification, made bool, err error) {
+func (ve *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v merchants.Verification, made bool, err error) {
 	scope := merchants.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
-		open, err := po.Store.Verifications().Open(ctx, scope)
-		now := po.TimeOf(scope)
+		open, err := ve.Store.Verifications().Open(ctx, scope)
+		now := ve.TimeOf(scope)
 		if err == nil && (open.Status != merchants.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
 			return nil
 		}
-		if err == nil { // it has expired, but that was not written yet
-			if err := po.move(ctx, po.Self(), open, merchants.KYCExpired, "", ""); err != nil {
+		if err == nil { // the verification has expired, and that is not written yet
+			if err := ve.move(ctx, ve.Self(), open, merchants.KYCExpired, "", ""); err != nil {
 				return err
 			}
 			return store.ErrStale
@@ -49,12 +49,12 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 			return err
 		}
 		next := merchants.Verification{
-			ID: po.NewID(merchants.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
+			ID: ve.NewID(merchants.VerificationPrefix, now), Scope: scope, Level: n.Level, Subject: n.Subject, ReturnURL: n.ReturnURL,
 		}
 		v, made = next.Start(now), true
-		err = po.Store.Commit(ctx, pay.Change{
+		err = ve.Store.Commit(ctx, pay.Change{
 			Verifications: []merchants.Verification{v},
-			Audit:         po.Audited(by.Actor(), scope, audit.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
+			Audit:         ve.Audited(by.Actor(), scope, audit.VerificationStarted, v.ID, map[string]string{"level": string(n.Level)}),
 		})
 		if errors.Is(err, store.ErrDuplicate) {
 			return store.ErrStale // another request was first: read its verification
@@ -67,34 +67,34 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 // Get reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's verification.
-func (po *Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
-	return base.Named(id, base.Missing(problem.NotFound, scope, id), func() (merchants.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
+func (ve *Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
+	return base.Named(id, base.Missing(problem.NotFound, scope, id), func() (merchants.Verification, error) { return ve.Store.Verifications().Get(ctx, scope, id) })
 }
 
 // Any reads a verification of any merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
-func (po *Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
-	return po.Store.Verifications().Any(ctx, id)
+func (ve *Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
+	return ve.Store.Verifications().Any(ctx, id)
 }
 
 // Simulate moves a sandbox verification at the merchant's request.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to merchants.VerificationStatus) (merchants.Verification, error) {
+func (ve *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to merchants.VerificationStatus) (merchants.Verification, error) {
 	if by.Live {
 		return merchants.Verification{}, merchants.NoSimulation("")
 	}
 	var v merchants.Verification
 	err := base.Again(func() error {
-		read, err := po.Get(ctx, by.Scope, id)
+		read, err := ve.Get(ctx, by.Scope, id)
 		if err != nil {
 			return err
 		}
-		if err := po.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
+		if err := ve.move(ctx, by.Actor(), read, to, "document_unreadable", "simulated: a document cannot be read"); err != nil {
 			return err
 		}
-		v, err = po.Get(ctx, by.Scope, id)
+		v, err = ve.Get(ctx, by.Scope, id)
 		return err
 	})
 	return v, err
@@ -104,12 +104,12 @@ func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id str
 // documents.
 //
 // Errors: not_found, also for a wrong token.
-func (po *Verifications) Page(ctx context.Context, id, token string) (merchants.Verification, error) {
+func (ve *Verifications) Page(ctx context.Context, id, token string) (merchants.Verification, error) {
 	missing := problem.New(problem.NotFound, noVerification)
-	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
+	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(ve.pageToken(id))) {
 		return merchants.Verification{}, missing
 	}
-	v, err := po.Store.Verifications().Any(ctx, id)
+	v, err := ve.Store.Verifications().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -119,14 +119,14 @@ func (po *Verifications) Page(ctx context.Context, id, token string) (merchants.
 // HandIn records that the merchant has submitted documents.
 //
 // Errors: those of Page; conflict_state.
-func (po *Verifications) HandIn(ctx context.Context, id, token string) (merchants.Verification, error) {
+func (ve *Verifications) HandIn(ctx context.Context, id, token string) (merchants.Verification, error) {
 	var v merchants.Verification
 	err := base.Again(func() error {
 		var err error
-		if v, err = po.Page(ctx, id, token); err != nil {
+		if v, err = ve.Page(ctx, id, token); err != nil {
 			return err
 		}
-		return po.move(ctx, po.Self(), v, merchants.KYCProcessing, "", "")
+		return ve.move(ctx, ve.Self(), v, merchants.KYCProcessing, "", "")
 	})
 	return v, err
 }
@@ -135,43 +135,43 @@ func (po *Verifications) HandIn(ctx context.Context, id, token string) (merchant
 // sees.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to merchants.VerificationStatus, code, message string) error {
+func (ve *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to merchants.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
-		v, err := po.Store.Verifications().Any(ctx, id)
+		v, err := ve.Store.Verifications().Any(ctx, id)
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
-		return po.move(ctx, by, v, to, code, message)
+		return ve.move(ctx, by, v, to, code, message)
 	})
 }
 
 // List lists the newest verifications of all merchants for the operator.
-func (po *Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
-	return po.Store.Verifications().List(ctx, status, merchant, "", limit)
+func (ve *Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant string, limit int) ([]merchants.Verification, error) {
+	return ve.Store.Verifications().List(ctx, status, merchant, "", limit)
 }
 
-func (po *Verifications) move(ctx context.Context, by audit.Actor, v merchants.Verification, to merchants.VerificationStatus, code, message string) error {
-	next, err := v.Move(to, code, message, po.TimeOf(v.Scope))
+func (ve *Verifications) move(ctx context.Context, by audit.Actor, v merchants.Verification, to merchants.VerificationStatus, code, message string) error {
+	next, err := v.Move(to, code, message, ve.TimeOf(v.Scope))
 	if err != nil {
 		return err
 	}
-	return po.Store.Commit(ctx, pay.Change{
+	return ve.Store.Commit(ctx, pay.Change{
 		Verifications: []merchants.Verification{next},
-		Audit:         po.Noted(by, v.Scope, audit.VerificationMoved, v.ID, message, map[string]string{"from": string(v.Status), "to": string(to)}),
+		Audit:         ve.Noted(by, v.Scope, audit.VerificationMoved, v.ID, message, map[string]string{"from": string(v.Status), "to": string(to)}),
 	})
 }
 
 // ExpireVerifications ends verifications whose documents were not submitted in time. It returns how
 // many it leased. Doing one twice is harmless.
-func (po *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
-	now := po.Now()
-	due, err := po.Store.Verifications().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+func (ve *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
+	now := ve.Now()
+	due, err := ve.Store.Verifications().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range due {
 		// Stale: documents were submitted meanwhile.
-		if err := po.move(ctx, po.Self(), v, merchants.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
+		if err := ve.move(ctx, ve.Self(), v, merchants.KYCExpired, "", ""); err != nil && !errors.Is(err, store.ErrStale) {
 			return len(due), fmt.Errorf("expire verification %s: %w", v.ID, err)
 		}
 	}
@@ -180,10 +180,10 @@ func (po *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
 
 // VerificationURL is the address of a verification's page. It contains a token, so that it cannot
 // be guessed.
-func (po *Verifications) VerificationURL(id string) string {
-	return po.CheckoutURL + "/kyc/" + id + "?token=" + po.pageToken(id)
+func (ve *Verifications) VerificationURL(id string) string {
+	return ve.CheckoutURL + "/kyc/" + id + "?token=" + ve.pageToken(id)
 }
 
-func (po *Verifications) pageToken(id string) string {
-	return po.Vault.Hash("verification page/" + id)[:32]
+func (ve *Verifications) pageToken(id string) string {
+	return ve.Vault.Hash("verification page/" + id)[:32]
 }

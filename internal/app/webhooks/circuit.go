@@ -100,7 +100,7 @@ func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
 	sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		w.subs.Forget(subscription)
-		return true // it closed meanwhile
+		return true // the circuit closed meanwhile
 	}
 	if err == nil {
 		next, ok := sub.Probe(w.TimeOf(sub.Scope))
@@ -157,7 +157,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	taken := 0
+	freed := 0
 	var failed error // of one endpoint; the others continue
 	for _, s := range stalled {
 		now := w.TimeOf(s.Scope)
@@ -181,9 +181,9 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 			}
 		}
 		failed = errors.Join(failed, err)
-		taken += len(list)
+		freed += len(list)
 	}
-	return taken, failed
+	return freed, failed
 }
 
 // probe tries one of the deliveries that wait for an endpoint whose circuit is open, if it is time.

@@ -20,20 +20,20 @@ type SubscriptionEdit struct {
 }
 
 // credentials checks what an endpoint asks of its callers. An inbox asks for nothing.
-func (b *problems) credentials(c *Credentials, managed bool) {
+func (p *problems) credentials(c *Credentials, managed bool) {
 	const field = "authentication"
 	if c == nil {
 		return
 	}
 	if managed {
-		b.issues = append(b.issues, problem.Issue{Path: field, Reason: credentialsOfInbox})
+		p.issues = append(p.issues, problem.Issue{Path: field, Reason: credentialsOfInbox})
 		return
 	}
 	for _, m := range c.Check() {
 		path := strings.TrimSuffix(field+"."+m.Field, ".")
-		b.issues = append(b.issues, problem.Issue{Path: path, Reason: m.Why})
+		p.issues = append(p.issues, problem.Issue{Path: path, Reason: m.Why})
 		if m.Missing {
-			b.missing = append(b.missing, path)
+			p.missing = append(p.missing, path)
 		}
 	}
 }

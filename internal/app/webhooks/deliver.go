@@ -61,9 +61,9 @@ type fate int
 
 const (
 	tried     fate = iota // its outcome must be written
-	dropped               // it comes due again, or is finished
-	parked                // it waits for its endpoint
-	postponed             // it waits for an earlier event of its object
+	dropped               // the delivery comes due again, or is finished
+	parked                // the delivery waits for its endpoint
+	postponed             // the delivery waits for an earlier event of its object
 )
 
 // outcome is a try with the endpoint's state before it.
@@ -186,7 +186,7 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, d webhooks.Delivery, m 
 // already, and a replay misses nothing (EVT-17).
 func (w *Webhooks) tried(ctx context.Context, d webhooks.Delivery, t outcome) {
 	if t.gone != nil {
-		done, _ := w.endpoints.Lock(context.WithoutCancel(ctx), d.Subscription) // it can fail only with its context
+		done, _ := w.endpoints.Lock(context.WithoutCancel(ctx), d.Subscription) // Lock fails only when its context ends, and this one does not end
 		defer done()
 	}
 	read := d

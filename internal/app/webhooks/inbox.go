@@ -92,7 +92,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 func (w *Webhooks) keep(ctx context.Context, e endpoint, d webhooks.Delivery, header http.Header, body []byte) error {
 	signature := header.Get(sender.SignatureHeader)
 	err := sender.Verify(signature, body, e.secret, w.Now(), sender.Tolerance)
-	if err != nil && e.previous != "" { // it was signed before the rotation
+	if err != nil && e.previous != "" { // the delivery was signed before the secret was rotated
 		err = sender.Verify(signature, body, e.previous, w.Now(), sender.Tolerance)
 	}
 	if err != nil {

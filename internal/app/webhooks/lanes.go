@@ -81,7 +81,7 @@ type courier interface {
 	send(ctx context.Context, it item, has func(id string) bool) (outcome, fate)
 	// tried writes the outcome of a try.
 	tried(ctx context.Context, d webhooks.Delivery, t outcome)
-	// heard writes the latest answers of an endpoint: whether one was a success, how many failures followed, and when the
+	// recordAnswers writes the latest answers of an endpoint: whether one was a success, how many failures followed, and when the
 	// last one came. It returns how many failures in a row the endpoint has now.
 	recordAnswers(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
 }
@@ -89,7 +89,7 @@ type courier interface {
 // item is a delivery that is leased to this node.
 type item struct {
 	store.Dispatch
-	probe bool // it is the probe of an endpoint whose circuit is open
+	probe bool // the delivery is the probe of an endpoint whose circuit is open
 }
 
 // line has the waiting deliveries about one object, in the order of their events.
@@ -100,13 +100,13 @@ type line struct {
 }
 
 // add puts a delivery in its place in the order.
-func (n *line) add(it *item) {
+func (li *line) add(it *item) {
 	place := it.Delivery.Place()
-	at := len(n.items)
-	for at > 0 && n.items[at-1].Delivery.Place() > place {
+	at := len(li.items)
+	for at > 0 && li.items[at-1].Delivery.Place() > place {
 		at--
 	}
-	n.items = slices.Insert(n.items, at, it)
+	li.items = slices.Insert(li.items, at, it)
 }
 
 // lane has the waiting deliveries to one endpoint.
@@ -177,7 +177,7 @@ func (d *dispatcher) add(it *item) {
 	}
 	// A delivery that was replayed meanwhile has a newer version and is sent again.
 	if known := l.items[next.ID]; known != nil && known.Delivery.Version >= next.Version {
-		known.Delivery.DueAt = next.DueAt // it was leased again
+		known.Delivery.DueAt = next.DueAt // the delivery was leased again
 		return
 	}
 	wanted := it.probe || next.Urgent
@@ -340,7 +340,7 @@ func (d *dispatcher) work(l *lane) {
 		n, first := l.next()
 		d.mu.Unlock()
 
-		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // it can fail only with its context
+		leave, _ := d.crowd.enter(context.Background(), first.Delivery.Scope) // enter fails only when its context ends, and this one does not end
 		d.mu.Lock()
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
 		until, held := l.held[n.object]

@@ -185,7 +185,7 @@ func NotEvent(name string) problem.Reason {
 
 // version checks a set of events; "" means that none was asked for. It must not be older than
 // before.
-func (b *problems) version(v, before webhooks.EventsVersion) {
+func (p *problems) version(v, before webhooks.EventsVersion) {
 	switch {
 	case v == "" && before == "":
 	case !slices.Contains(webhooks.EventsVersions(), v):
@@ -193,32 +193,32 @@ func (b *problems) version(v, before webhooks.EventsVersion) {
 		for _, known := range webhooks.EventsVersions() {
 			names = append(names, string(known))
 		}
-		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Reason: unknownEventsVersion.With(names)})
+		p.issues = append(p.issues, problem.Issue{Path: "eventsVersion", Reason: unknownEventsVersion.With(names)})
 	case v < before:
-		b.issues = append(b.issues, problem.Issue{Path: "eventsVersion", Reason: eventsVersionBackwards.With(before)})
+		p.issues = append(p.issues, problem.Issue{Path: "eventsVersion", Reason: eventsVersionBackwards.With(before)})
 	}
 }
 
 // url checks an endpoint's address, by the rules of production or of the sandbox.
-func (b *problems) url(url string, live, allowPrivate bool) {
+func (p *problems) url(url string, live, allowPrivate bool) {
 	if err := sender.CheckURL(url, live, allowPrivate); err != nil {
 		why, _ := errors.AsType[problem.Reason](err)
-		b.issues = append(b.issues, problem.Issue{Path: "url", Reason: why})
+		p.issues = append(p.issues, problem.Issue{Path: "url", Reason: why})
 	}
 }
 
 // err returns one error with all problems, nil without any.
-func (b *problems) err() error {
-	if len(b.issues) == 0 {
+func (p *problems) err() error {
+	if len(p.issues) == 0 {
 		return nil
 	}
 	code := problem.InvalidRequest
-	if len(b.issues) == len(b.missing) {
+	if len(p.issues) == len(p.missing) {
 		code = problem.MissingField
 	}
 	return &problem.Error{
-		Code: code, Param: b.issues[0].Path, Reason: b.issues[0].Reason,
-		Details: problem.Details{Issues: b.issues, MissingFields: b.missing},
+		Code: code, Param: p.issues[0].Path, Reason: p.issues[0].Reason,
+		Details: problem.Details{Issues: p.issues, MissingFields: p.missing},
 	}
 }
 

@@ -34,39 +34,39 @@ type Backup struct {
 // errOneFile refers operators of PostgreSQL to its own tools.
 var errOneFile = errors.New("this command is for SQLite files; back up PostgreSQL with its own tools (pgBackRest, or WAL archiving: see docs/BACKUPS.md)")
 
-func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
-	path, oneFile := recovery.DatabaseFile(c.Database)
+	path, oneFile := recovery.DatabaseFile(b.Database)
 	if !oneFile {
 		return errOneFile
 	}
-	to, err := backup.Recipients(c.EncryptTo)
+	to, err := backup.Recipients(b.EncryptTo)
 	if err != nil {
 		return err
 	}
-	if c.WithKey && len(to) == 0 {
+	if b.WithKey && len(to) == 0 {
 		return errors.New("--with-key needs --encrypt-to: a master key in clear text decrypts every secret")
 	}
-	keys, err := c.Config(log).MasterKeyPath()
-	if err != nil && c.WithKey {
+	keys, err := b.Config(log).MasterKeyPath()
+	if err != nil && b.WithKey {
 		return err
 	}
-	for _, name := range []string{c.File, c.File + ".key"} {
-		if err := backup.Free(name); err != nil && (name == c.File || c.WithKey) {
+	for _, name := range []string{b.File, b.File + ".key"} {
+		if err := backup.Free(name); err != nil && (name == b.File || b.WithKey) {
 			return err
 		}
 	}
-	size, at, err := c.copy(ctx, log, adapters, to)
+	size, at, err := b.copy(ctx, log, adapters, to)
 	if err != nil {
 		return err
 	}
 	proved := "every invariant holds in it"
-	if c.Unchecked {
+	if b.Unchecked {
 		proved = "it was not checked"
 	}
-	fmt.Fprintf(cli.Stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
-	if !c.WithKey {
+	fmt.Fprintf(cli.Stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, b.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
+	if !b.WithKey {
 		fmt.Fprintf(cli.Stdout, "the copy does not contain the master key, and cannot be used without %s. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
 		return nil
 	}
@@ -75,24 +75,24 @@ func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 		return err
 	}
 	defer file.Close()
-	if err := backup.Encrypt(ctx, file, c.File+".key", to); err != nil {
+	if err := backup.Encrypt(ctx, file, b.File+".key", to); err != nil {
 		return fmt.Errorf("copy the master key: %w", err)
 	}
-	fmt.Fprintf(cli.Stdout, "the master key is in %s.key, encrypted\n", c.File)
+	fmt.Fprintf(cli.Stdout, "the master key is in %s.key, encrypted\n", b.File)
 	return nil
 }
 
 // copy makes the copy, checks it, and renames it to its final name.
-func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
-	temporary, drop, err := backup.Temporary(c.File)
+func (b *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
+	temporary, drop, err := backup.Temporary(b.File)
 	if err != nil {
 		return 0, at, err
 	}
 	defer drop()
-	if at, err = recovery.CopyFile(ctx, c.Database, temporary); err != nil {
+	if at, err = recovery.CopyFile(ctx, b.Database, temporary); err != nil {
 		return 0, at, err
 	}
-	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, !c.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
+	err = proved(ctx, b.DatabaseFlags, log, adapters, temporary, !b.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
 	if err != nil {
 		return 0, at, fmt.Errorf("the copy: %w", err)
 	}
@@ -101,14 +101,14 @@ func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return 0, at, err
 	}
 	if len(to) == 0 {
-		return info.Size(), at, backup.Keep(temporary, c.File)
+		return info.Size(), at, backup.Keep(temporary, b.File)
 	}
 	in, err := os.Open(temporary)
 	if err != nil {
 		return 0, at, err
 	}
 	defer in.Close()
-	return info.Size(), at, backup.Encrypt(ctx, in, c.File, to)
+	return info.Size(), at, backup.Encrypt(ctx, in, b.File, to)
 }
 
 // proved opens a copy of the database with the master key, runs do on it, and checks it.
@@ -162,32 +162,32 @@ type Restore struct {
 	From      string `placeholder:"TIME" help:"Time of the copy, if another program made it: only cascada backup records the time in it."`
 }
 
-func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
+func (r *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
-	path, oneFile := recovery.DatabaseFile(c.Database)
+	path, oneFile := recovery.DatabaseFile(r.Database)
 	if !oneFile {
 		return errOneFile
 	}
-	from, err := cli.Instant("--from", c.From, time.UTC)
+	from, err := cli.Instant("--from", r.From, time.UTC)
 	if err != nil {
 		return err
 	}
-	release, err := recovery.Alone(c.Database)
+	release, err := recovery.Alone(r.Database)
 	if err != nil {
 		return err
 	}
 	defer release()
 	for _, name := range []string{path, path + "-wal"} {
-		if err := backup.Free(name); err != nil && !c.MoveAside {
+		if err := backup.Free(name); err != nil && !r.MoveAside {
 			return fmt.Errorf("%w: --move-aside renames it", err)
 		}
 	}
-	by, err := c.identities()
+	by, err := r.identities()
 	if err != nil {
 		return err
 	}
-	key, err := c.restoreKey(ctx, log, by)
+	key, err := r.restoreKey(ctx, log, by)
 	if err != nil {
 		return err
 	}
@@ -201,14 +201,14 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return err
 	}
 	defer drop()
-	if _, err := backup.Open(ctx, c.File, temporary, by); err != nil {
+	if _, err := backup.Open(ctx, r.File, temporary, by); err != nil {
 		return err
 	}
-	if err := c.copied(ctx, temporary); err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+	if err := r.copied(ctx, temporary); err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	var lost recovery.Status
-	err = proved(ctx, c.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
+	err = proved(ctx, r.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
 		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
 			if from.IsZero() {
@@ -222,20 +222,20 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return c.putBack(temporary, path, key, lost)
+	return r.putBack(temporary, path, key, lost)
 }
 
 // copied refuses a damaged file, and one that is not a database of Cascada: an empty file would become one.
-func (c *Restore) copied(ctx context.Context, temporary string) error {
+func (r *Restore) copied(ctx context.Context, temporary string) error {
 	if err := recovery.Sound(ctx, temporary); err != nil {
 		return err
 	}
-	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.NextMigrations())
+	list, err := app.Migrations(ctx, "sqlite:"+temporary, r.NextMigrations())
 	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
 		err = errors.New("it is empty, or belongs to another program: it is not a database of Cascada")
 	}
@@ -244,7 +244,7 @@ func (c *Restore) copied(ctx context.Context, temporary string) error {
 
 // putBack moves the database to its path. Files that root has created get the owner who runs the
 // service. key is the file of the master key, if it was restored too.
-func (c *Restore) putBack(temporary, path, key string, lost recovery.Status) error {
+func (r *Restore) putBack(temporary, path, key string, lost recovery.Status) error {
 	aside, err := recovery.MoveAside(path, lost.To)
 	if err != nil {
 		return err
@@ -267,19 +267,19 @@ func (c *Restore) putBack(temporary, path, key string, lost recovery.Status) err
 	return nil
 }
 
-func (c *Restore) identities() ([]age.Identity, error) {
-	if c.Identity == "" {
+func (r *Restore) identities() ([]age.Identity, error) {
+	if r.Identity == "" {
 		return nil, nil
 	}
-	return backup.Identities(c.Identity)
+	return backup.Identities(r.Identity)
 }
 
 // restoreKey restores the master key from the file beside the backup, and returns its path.
-func (c *Restore) restoreKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
-	if !c.WithKey {
+func (r *Restore) restoreKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
+	if !r.WithKey {
 		return "", nil
 	}
-	path, err := c.Config(log).MasterKeyPath()
+	path, err := r.Config(log).MasterKeyPath()
 	if err != nil {
 		return "", err
 	}
@@ -291,7 +291,7 @@ func (c *Restore) restoreKey(ctx context.Context, log *slog.Logger, by []age.Ide
 		return "", err
 	}
 	defer drop()
-	if _, err := backup.Open(ctx, c.File+".key", temporary, by); err != nil {
+	if _, err := backup.Open(ctx, r.File+".key", temporary, by); err != nil {
 		return "", err
 	}
 	return path, backup.Keep(temporary, path)

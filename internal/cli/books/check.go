@@ -50,7 +50,7 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	show := newProgress(os.Stderr, c.Progress)
-	o.Progress = show.tell
+	o.Progress = show.print
 	found, err := b.Check(ctx, o)
 	show.end()
 	var broken []string
@@ -150,7 +150,7 @@ func newProgress(to *os.File, asked bool) *progress {
 	return p
 }
 
-func (p *progress) tell(at appbooks.Progress) {
+func (p *progress) print(at appbooks.Progress) {
 	if p.every == 0 || at.Took < p.next {
 		return
 	}

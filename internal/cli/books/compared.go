@@ -192,17 +192,17 @@ func printCompared(out io.Writer, done reconciliation.Compared) error {
 }
 
 // list prints the results of the last comparisons.
-func (c *Reconcile) list(ctx context.Context, a *app.App) error {
-	list, err := a.Reconciliation.Reconciliations(ctx, c.Provider, listed)
+func (re *Reconcile) list(ctx context.Context, a *app.App) error {
+	list, err := a.Reconciliation.Reconciliations(ctx, re.Provider, listed)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	if !c.JSON {
+	if !re.JSON {
 		fmt.Fprintln(table, "RECONCILIATION\tAT\tACCOUNT\tFROM\tTO\tLINES\tAGREE\tDIFFERENCES\tBY")
 	}
 	for _, r := range list {
-		if c.JSON {
+		if re.JSON {
 			if err := json.NewEncoder(cli.Stdout).Encode(newReconciliationJSON(r)); err != nil {
 				return err
 			}

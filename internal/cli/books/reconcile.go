@@ -61,19 +61,19 @@ func (e exit) ExitCode() int { return e.code }
 
 func (e exit) Unwrap() error { return e.error }
 
-func (c *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
+func (re *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: re.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return exit{err, exitFailed}
 	}
 	defer a.Close()
-	if c.List {
-		if err := c.list(ctx, a); err != nil {
+	if re.List {
+		if err := re.list(ctx, a); err != nil {
 			return exit{err, exitFailed}
 		}
 		return nil
 	}
-	done, err := c.compare(ctx, a)
+	done, err := re.compare(ctx, a)
 	if err != nil {
 		return exit{err, exitFailed}
 	}
@@ -83,25 +83,25 @@ func (c *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Regi
 	return nil
 }
 
-func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
-	if c.Provider == "" || len(c.Report) == 0 {
+func (re *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
+	if re.Provider == "" || len(re.Report) == 0 {
 		return done, errors.New("give the account and its report: --provider ACCOUNT --report FILE")
 	}
-	format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
+	format, err := a.Reconciliation.ReportFormat(ctx, re.Provider)
 	if err != nil {
 		return done, err
 	}
-	if format, err = c.changes().Apply(format); err != nil {
+	if format, err = re.changes().Apply(format); err != nil {
 		return done, fmt.Errorf("--%w", err)
 	}
-	comparison := reconciliation.Comparison{Account: c.Provider, Format: format, Shared: c.Shared, DryRun: c.DryRun}
-	if comparison.From, err = cli.Instant("--from", c.From, format.Zone); err != nil {
+	comparison := reconciliation.Comparison{Account: re.Provider, Format: format, Shared: re.Shared, DryRun: re.DryRun}
+	if comparison.From, err = cli.Instant("--from", re.From, format.Zone); err != nil {
 		return done, err
 	}
-	if comparison.To, err = cli.Instant("--to", c.To, format.Zone); err != nil {
+	if comparison.To, err = cli.Instant("--to", re.To, format.Zone); err != nil {
 		return done, err
 	}
-	for _, path := range c.Report {
+	for _, path := range re.Report {
 		var in io.Reader = os.Stdin
 		name := "standard input"
 		if path != "-" {
@@ -118,7 +118,7 @@ func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliatio
 	var failed error
 	comparison.Tell = func(f reconcile.Finding) {
 		var err error
-		if c.JSON {
+		if re.JSON {
 			err = json.NewEncoder(out).Encode(newFindingJSON(f))
 		} else {
 			_, err = fmt.Fprintln(out, f)
@@ -128,7 +128,7 @@ func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliatio
 	if done, err = a.Reconciliation.Reconcile(ctx, comparison); err != nil {
 		return done, errors.Join(err, out.Flush())
 	}
-	if c.JSON {
+	if re.JSON {
 		err = json.NewEncoder(out).Encode(newComparedJSON(done))
 	} else {
 		err = printCompared(out, done)

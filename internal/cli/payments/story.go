@@ -23,17 +23,17 @@ type Story struct {
 	Each        bool                  `help:"Of a merchant: print each capture, not one line for those of a day."`
 }
 
-func (c *Story) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (s *Story) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := s.Existing(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	var story string
-	if strings.HasPrefix(c.ID, merchants.MerchantPrefix) {
-		story, err = c.ofMerchant(ctx, a)
+	if strings.HasPrefix(s.ID, merchants.MerchantPrefix) {
+		story, err = s.ofMerchant(ctx, a)
 	} else {
-		story, err = a.Story(ctx, c.ID)
+		story, err = a.Story(ctx, s.ID)
 	}
 	if err != nil {
 		return err
@@ -42,19 +42,19 @@ func (c *Story) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (c *Story) ofMerchant(ctx context.Context, a *app.App) (string, error) {
+func (s *Story) ofMerchant(ctx context.Context, a *app.App) (string, error) {
 	var p lists.Span
 	var err error
-	if p.From, err = cli.When(c.Since, a.Now()); err != nil {
+	if p.From, err = cli.When(s.Since, a.Now()); err != nil {
 		return "", fmt.Errorf("--since: %w", err)
 	}
-	if c.Until != "" {
-		if p.To, err = cli.When(c.Until, a.Now()); err != nil {
+	if s.Until != "" {
+		if p.To, err = cli.When(s.Until, a.Now()); err != nil {
 			return "", fmt.Errorf("--until: %w", err)
 		}
 	}
-	if c.Until != "" && !p.From.Before(p.To) {
+	if s.Until != "" && !p.From.Before(p.To) {
 		return "", errors.New("--since must be before --until")
 	}
-	return a.Settlements.Story(ctx, merchants.Scope{Merchant: c.ID, Live: c.Environment == merchants.Production}, p, c.Each)
+	return a.Settlements.Story(ctx, merchants.Scope{Merchant: s.ID, Live: s.Environment == merchants.Production}, p, s.Each)
 }

@@ -27,7 +27,7 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	keys, current, sealed, err := a.Secrets.MasterKeys(ctx)
+	keys, current, encrypted, err := a.Secrets.MasterKeys(ctx)
 	if err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 			state = "encrypts"
 		case key == keys[len(keys)-1]:
 			state = "waits for master-key rotate"
-		case sealed[key] == 0:
+		case encrypted[key] == 0:
 			state = "may be removed"
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\n", key, sealed[key], state)
+		fmt.Fprintf(table, "%s\t%d\t%s\n", key, encrypted[key], state)
 	}
-	if lost := sealed[""]; lost > 0 {
+	if lost := encrypted[""]; lost > 0 {
 		fmt.Fprintf(table, "none of these\t%d\tcannot be decrypted here: a key is missing\n", lost)
 	}
 	return table.Flush()
@@ -132,11 +132,11 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := a.Secrets.Reencrypted(ctx); err != nil {
 		return err
 	}
-	_, _, sealed, err := a.Secrets.MasterKeys(ctx)
+	_, _, encrypted, err := a.Secrets.MasterKeys(ctx)
 	if err != nil {
 		return err
 	}
-	if n := sealed[c.Key]; n > 0 {
+	if n := encrypted[c.Key]; n > 0 {
 		return fmt.Errorf("%d secrets are still encrypted under %s: run cascada master-key rotate", n, c.Key)
 	}
 	if err := daemon.RemoveMasterKey(path, c.Key); err != nil {

@@ -163,7 +163,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if was := changes[0].Before; changes[0].Verdict == rates.Known && was != rate {
 		return fmt.Errorf("%s stays at %s, which is newer: --force sets %s anyway", currency, was.Decimal(), rate.Decimal())
 	}
-	return tell(changes)
+	return printChanges(changes)
 }
 
 type fxImportCmd struct {
@@ -191,11 +191,11 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	return tell(changes)
+	return printChanges(changes)
 }
 
-// tell prints the changes.
-func tell(changes []apprates.RateChange) error {
+// printChanges prints the changes.
+func printChanges(changes []apprates.RateChange) error {
 	for _, c := range changes {
 		note := "was " + text(c.Before)
 		if c.Verdict == rates.Known {

@@ -23,20 +23,20 @@ type Explain struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
+func (ex *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	a, err := cli.AccountFlags{DatabaseFlags: ex.DatabaseFlags}.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	if strings.HasPrefix(c.Payment, pay.WithdrawalPrefix) {
-		return c.payout(ctx, a)
+	if strings.HasPrefix(ex.Payment, pay.WithdrawalPrefix) {
+		return ex.payout(ctx, a)
 	}
-	e, err := a.Rules.Explain(ctx, c.Payment)
+	e, err := a.Rules.Explain(ctx, ex.Payment)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	if ex.JSON {
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewExplanation(e))
 	}
 	p := e.Payment
@@ -109,12 +109,12 @@ func called(a pay.Attempt) string {
 }
 
 // payout explains a withdrawal.
-func (c *Explain) payout(ctx context.Context, a *app.App) error {
-	e, err := a.Payouts.ExplainPayout(ctx, c.Payment)
+func (ex *Explain) payout(ctx context.Context, a *app.App) error {
+	e, err := a.Payouts.ExplainPayout(ctx, ex.Payment)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	if ex.JSON {
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewPayoutExplanation(e))
 	}
 	w := e.Withdrawal

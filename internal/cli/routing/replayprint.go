@@ -40,9 +40,9 @@ func printReplay(out io.Writer, o routing.PastRoutes, r routing.Rerouted) {
 	e := r.Estimated
 	low, high := r.Range()
 	line("approved\t%d\t%s", r.Real(), around(r.Replayed(), low, high, e.Payments > 0))
-	line("  known\t%d of %d\t%d: what really happened there", r.Known.Taken, r.Known.Payments, r.Known.Replayed)
+	line("  known\t%d of %d\t%d: what really happened there", r.Known.Accepted, r.Known.Payments, r.Known.Replayed)
 	if e.Payments > 0 {
-		line("  estimated\t%d of %d\t%.1f: at an account that never tried them", e.Taken, e.Payments, e.Replayed)
+		line("  estimated\t%d of %d\t%.1f: at an account that never tried them", e.Accepted, e.Payments, e.Replayed)
 	}
 	line("tries a payment\t%s\t%s", per(float64(r.Tries.Real), r.Payments), per(r.Tries.Replayed, r.Payments))
 	line("failovers\t%d\t%s", r.Failovers.Real, count(r.Failovers.Replayed))
@@ -234,8 +234,8 @@ func newSumsJSON(s replay.Sums) sumsJSON {
 	low, high := s.Range()
 	return sumsJSON{
 		Payments: s.Payments, Elsewhere: s.Elsewhere, Approved: bothJSON{s.Real(), tenth(s.Replayed())}, Range: [2]float64{tenth(low), tenth(high)},
-		Known:     groupJSON{s.Known.Payments, bothJSON{s.Known.Taken, float64(s.Known.Replayed)}},
-		Estimated: groupJSON{s.Estimated.Payments, bothJSON{s.Estimated.Taken, tenth(s.Estimated.Replayed)}},
+		Known:     groupJSON{s.Known.Payments, bothJSON{s.Known.Accepted, float64(s.Known.Replayed)}},
+		Estimated: groupJSON{s.Estimated.Payments, bothJSON{s.Estimated.Accepted, tenth(s.Estimated.Replayed)}},
 		Failovers: both(s.Failovers), Tries: both(s.Tries), Paid: newMoneyJSON(s.Volume), Cost: newMoneyJSON(s.Cost),
 	}
 }

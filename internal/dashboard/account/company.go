@@ -19,24 +19,24 @@ const companyCookie = "company"
 // toCompany leads to the company's identity provider. It is a link: the policy of pages lets no form lead to another
 // site.
 func (a *account) toCompany(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	address, sealed, err := a.Uses.Company.Ask(r.Context(), r.FormValue("next"))
+	address, encrypted, err := a.Uses.Company.Ask(r.Context(), r.FormValue("next"))
 	if err != nil {
 		return a.companyFailed(w, r, err, r.FormValue("next"))
 	}
-	a.Keep(w, companyCookie, sealed, int(users.CompanyLife.Seconds()), http.SameSiteLaxMode)
+	a.Keep(w, companyCookie, encrypted, int(users.CompanyLife.Seconds()), http.SameSiteLaxMode)
 	a.Go(w, r, address)
 	return nil
 }
 
 // fromCompany is where the identity provider sends the browser back to.
 func (a *account) fromCompany(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	sealed := a.ReadOnce(w, r, companyCookie, http.SameSiteLaxMode)
+	encrypted := a.ReadOnce(w, r, companyCookie, http.SameSiteLaxMode)
 	var (
 		e    users.Entered
 		next string
 	)
 	err := a.Try(w, r, "company "+v.Address, func(ctx context.Context) (err error) {
-		e, next, err = a.Uses.Company.Enter(ctx, v.From(r), sealed, r.FormValue("state"), r.FormValue("code"), a.Language(r))
+		e, next, err = a.Uses.Company.Enter(ctx, v.From(r), encrypted, r.FormValue("state"), r.FormValue("code"), a.Language(r))
 		return err
 	})
 	if err != nil {

@@ -56,10 +56,10 @@ func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit)
 }
 
 func (a *account) enterByPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	sealed := a.answered(w, r)
+	encrypted := a.answered(w, r)
 	var e users.Entered
 	err := a.Try(w, r, "passkey "+v.Address, func(ctx context.Context) (err error) {
-		e, err = a.Uses.Passkeys.SignIn(ctx, v.From(r), sealed, r.FormValue("answer"))
+		e, err = a.Uses.Passkeys.SignIn(ctx, v.From(r), encrypted, r.FormValue("answer"))
 		return err
 	})
 	if err != nil {
@@ -100,9 +100,9 @@ func (a *account) proveByPasskey(w http.ResponseWriter, r *http.Request, v *fram
 
 // provedBy gives the second factor with the passkey that answered.
 func (a *account) provedBy(w http.ResponseWriter, r *http.Request, v *frame.Visit, user string) (e users.Entered, err error) {
-	sealed := a.answered(w, r)
+	encrypted := a.answered(w, r)
 	err = a.Try(w, r, user, func(ctx context.Context) (err error) {
-		e, err = a.Uses.Passkeys.Prove(ctx, v.From(r), a.Token(r), sealed, r.FormValue("answer"))
+		e, err = a.Uses.Passkeys.Prove(ctx, v.From(r), a.Token(r), encrypted, r.FormValue("answer"))
 		return err
 	})
 	return e, err

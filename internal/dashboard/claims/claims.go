@@ -150,11 +150,11 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 func claimID(c pay.Claim) string { return c.ID }
 
 // back is the address of a page of the visit's shop, for a redirect.
-func (c *pages) back(v *frame.Visit, path string) string {
-	return c.At("/" + v.Shop.ID + "/" + string(v.Environment()) + path)
+func (p *pages) back(v *frame.Visit, path string) string {
+	return p.At("/" + v.Shop.ID + "/" + string(v.Environment()) + path)
 }
 
-func (c *pages) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
-	c.Go(w, r, c.back(v, path))
+func (p *pages) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) error {
+	p.Go(w, r, p.back(v, path))
 	return nil
 }

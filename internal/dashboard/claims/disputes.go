@@ -39,8 +39,8 @@ type disputesView struct {
 // Count is how many disputes a stage has, for a tab.
 func (v disputesView) Count(stage string) int64 { return v.Counts[pay.DisputeStage(stage)] }
 
-func (c *pages) rowOf(claim pay.Claim) disputeRow {
-	tone, left := "neutral", claim.DueBy.Sub(c.Uses.TimeOf(claim.Scope))
+func (p *pages) rowOf(claim pay.Claim) disputeRow {
+	tone, left := "neutral", claim.DueBy.Sub(p.Uses.TimeOf(claim.Scope))
 	switch {
 	case claim.Status != pay.ClaimNeedsEvidence:
 	case left < urgent:
@@ -56,17 +56,17 @@ func stageOf(r *http.Request) pay.DisputeStage {
 	return pay.DisputeStage(cmp.Or(r.FormValue("tab"), string(pay.StageEvidence)))
 }
 
-func (c *pages) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := disputesView{Stage: stageOf(r)}
 	if err := unknownStage(view.Stage); err != nil {
 		return err
 	}
 	after := r.FormValue("cursor")
-	list, err := c.Uses.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, frame.Rows+1)
+	list, err := p.Uses.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, frame.Rows+1)
 	if err != nil {
 		return err
 	}
-	if view.Counts, err = c.Uses.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
+	if view.Counts, err = p.Uses.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
 		return err
 	}
 	list, view.Pager.Next = frame.Cut(list, claimID)
@@ -75,23 +75,23 @@ func (c *pages) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		view.Pager.From, view.Pager.To = 1, len(list)
 	}
 	for _, claim := range list {
-		view.Rows = append(view.Rows, c.rowOf(claim))
+		view.Rows = append(view.Rows, p.rowOf(claim))
 	}
-	return c.room.Show(w, r, v, "disputes", view)
+	return p.room.Show(w, r, v, "disputes", view)
 }
 
-func (c *pages) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	stage := stageOf(r)
 	if err := unknownStage(stage); err != nil {
 		return err
 	}
-	say := func(key string) string { return c.room.Text(v, key) }
-	file, err := c.NewCSV(w, r, v, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"), say("fee_tax"), say("tax_name"), say("tax_percent"))
+	say := func(key string) string { return p.room.Text(v, key) }
+	file, err := p.NewCSV(w, r, v, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"), say("fee_tax"), say("tax_name"), say("tax_percent"))
 	if err != nil {
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.Uses.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, frame.FileRows)
+		list, err := p.Uses.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -164,16 +164,16 @@ type disputeView struct {
 }
 
 // found reads the dispute of a page. ok is false if the browser was led on to another page.
-func (c *pages) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (view disputeView, ok bool, err error) {
-	claim, err := c.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (view disputeView, ok bool, err error) {
+	claim, err := p.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return view, false, err
 	}
 	if claim.Kind == pay.UserDispute {
-		return view, false, c.lead(w, r, v, "/refunds/"+claim.ID)
+		return view, false, p.lead(w, r, v, "/refunds/"+claim.ID)
 	}
 	view = disputeView{
-		disputeRow: c.rowOf(claim), Left: pay.MaxEvidence - len(claim.Evidence),
+		disputeRow: p.rowOf(claim), Left: pay.MaxEvidence - len(claim.Evidence),
 		Fee: money.New(claim.Fee, money.USD), TaxPart: money.New(claim.Tax, money.USD), Held: money.New(claim.Frozen, money.USD),
 	}
 	view.Languages = append(view.Languages, v.Language())
@@ -201,44 +201,44 @@ func (c *pages) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (v
 	return view, true, nil
 }
 
-func (c *pages) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, ok, err := c.found(w, r, v)
+func (p *pages) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := p.found(w, r, v)
 	if !ok {
 		return err
 	}
-	moved, err := c.Uses.ClaimLists.Movements(r.Context(), view.Claim)
+	moved, err := p.Uses.ClaimLists.Movements(r.Context(), view.Claim)
 	if err != nil {
 		return err
 	}
 	view.Moments = history(view.Claim, moved)
-	return c.room.Show(w, r, v, "dispute", view)
+	return p.room.Show(w, r, v, "dispute", view)
 }
 
 // accept is the page that asks before the merchant gives in, for a browser without a script.
-func (c *pages) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, ok, err := c.found(w, r, v)
+func (p *pages) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := p.found(w, r, v)
 	switch {
 	case !ok:
 		return err
 	case !view.Accepts:
-		return c.lead(w, r, v, "/disputes/"+view.ID)
+		return p.lead(w, r, v, "/disputes/"+view.ID)
 	}
-	return c.room.Show(w, r, v, "accept", view)
+	return p.room.Show(w, r, v, "accept", view)
 }
 
-func (c *pages) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, ok, err := c.found(w, r, v)
+func (p *pages) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := p.found(w, r, v)
 	if !ok {
 		return err
 	}
 	if view.State.Text == "dispute_accepted" { // a second click
-		return c.lead(w, r, v, "/disputes/"+view.ID)
+		return p.lead(w, r, v, "/disputes/"+view.ID)
 	}
-	if _, err := c.Uses.Claims.Accept(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
+	if _, err := p.Uses.Claims.Accept(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
 		return err
 	}
-	c.Flash(w, "accepted")
-	return c.lead(w, r, v, "/disputes/"+view.ID)
+	p.Flash(w, "accepted")
+	return p.lead(w, r, v, "/disputes/"+view.ID)
 }
 
 // AtBank is the key of the text that says how far the evidence has come; "" if that is not kept.
@@ -264,7 +264,7 @@ func (v disputeView) Rows() int { return min(28, max(7, strings.Count(v.Text, "\
 func (v disputeView) MostOfFile() int { return pay.MaxEvidenceFile }
 
 // MostTogether is how many bytes all files of an answer may have.
-func (v disputeView) MostTogether() int { return maxAtOnce }
+func (v disputeView) MostTogether() int { return pay.MaxEvidenceAtOnce }
 
 // kindsFor are the kinds of evidence that a form offers: the wanted ones, and one for all else.
 func kindsFor(why evidence.Reason) []string { return append(why.Wanted(), wordsKind) }

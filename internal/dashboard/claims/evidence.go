@@ -22,10 +22,8 @@ import (
 )
 
 const (
-	// maxAtOnce is how many bytes of files one answer may have; more follow in another one.
-	maxAtOnce = 25 << 20
 	// maxBody is how much of a body is kept: the files and the rest of the form.
-	maxBody = maxAtOnce + 1<<20
+	maxBody = pay.MaxEvidenceAtOnce + 1<<20
 	// bodyWithin is how long the largest answer may take to arrive.
 	bodyWithin = 3 * time.Minute
 	// mostAnswers is how many answers are taken apart at a time: their files are in memory once more.
@@ -48,39 +46,39 @@ type upload struct {
 	content           []byte
 }
 
-func (c *pages) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, ok, err := c.found(w, r, v)
+func (p *pages) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := p.found(w, r, v)
 	switch {
 	case !ok:
 		return err
 	case !view.Open:
-		return c.lead(w, r, v, "/disputes/"+view.ID)
+		return p.lead(w, r, v, "/disputes/"+view.ID)
 	}
 	view.Kinds = kindsFor(view.Reason)
 	if language := merchants.Language(r.FormValue("draft")); language != "" {
 		if !slices.Contains(merchants.Languages(), language) {
 			return problem.Field(problem.InvalidRequest, "draft", frame.UnknownLanguage)
 		}
-		if view.Text, err = c.Uses.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
+		if view.Text, err = p.Uses.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
 			return err
 		}
 	}
-	return c.room.Show(w, r, v, "answer", view)
+	return p.room.Show(w, r, v, "answer", view)
 }
 
 // submit takes an answer: a text, and files by what they show. All of it is checked before a part is sent.
-func (c *pages) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, ok, err := c.found(w, r, v)
+func (p *pages) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := p.found(w, r, v)
 	if !ok {
 		return err
 	}
 	view.Kinds = kindsFor(view.Reason)
-	leave, err := c.answers[v.Live].Lock(r.Context(), v.Merchant.ID)
+	leave, err := p.answers[v.Live].Lock(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	files, err := c.read(r, v, &view)
+	files, err := p.read(r, v, &view)
 	if err != nil {
 		return err
 	}
@@ -92,25 +90,25 @@ func (c *pages) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		view.Error = "too_many"
 	}
 	if view.Wrong != nil || view.Error != "" {
-		return c.room.ShowStatus(w, r, v, http.StatusBadRequest, "answer", view)
+		return p.room.ShowStatus(w, r, v, http.StatusBadRequest, "answer", view)
 	}
-	if err := c.send(r.Context(), v, view.ID, text, fresh); err != nil {
+	if err := p.send(r.Context(), v, view.ID, text, fresh); err != nil {
 		return err
 	}
-	if missing := c.missing(v, view, files); missing != "" {
-		c.Flash(w, "answered_missing", "missing", missing)
+	if missing := p.missing(v, view, files); missing != "" {
+		p.Flash(w, "answered_missing", "missing", missing)
 	} else {
-		c.Flash(w, "answered")
+		p.Flash(w, "answered")
 	}
-	return c.lead(w, r, v, "/disputes/"+view.ID)
+	return p.lead(w, r, v, "/disputes/"+view.ID)
 }
 
 // missing names what banks look for and what is in neither this answer nor an earlier one.
-func (c *pages) missing(v *frame.Visit, view disputeView, files []upload) string {
+func (p *pages) missing(v *frame.Visit, view disputeView, files []upload) string {
 	var names []string
 	for _, i := range view.Items {
 		if i.Sent == 0 && !slices.ContainsFunc(files, func(f upload) bool { return f.kind == i.Kind }) {
-			names = append(names, c.room.Text(v, "kind_"+i.Kind))
+			names = append(names, p.room.Text(v, "kind_"+i.Kind))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -128,16 +126,16 @@ func unsent(has pay.Claim, text string, files []upload) (string, []upload) {
 }
 
 // send submits the pieces of an answer, each with its kind.
-func (c *pages) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
+func (p *pages) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
 	ctx = context.WithoutCancel(ctx) // an answer is not sent in part because the browser has left
 	if text != "" {
-		if _, err := c.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor(), Once: true}); err != nil {
+		if _, err := p.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor(), Once: true}); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
 		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor(), Once: true}
-		if _, err := c.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
+		if _, err := p.Uses.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
 			return err
 		}
 	}
@@ -145,7 +143,7 @@ func (c *pages) send(ctx context.Context, v *frame.Visit, id, text string, files
 }
 
 // read reads an answer part by part, without a copy on the disk. What is wrong with it is in view.
-func (c *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
+func (p *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, problem.New(problem.InvalidRequest, noFormWithFiles)
@@ -154,9 +152,9 @@ func (c *pages) read(r *http.Request, v *frame.Visit, view *disputeView) (files 
 		if view.Wrong == nil {
 			view.Wrong = map[string]string{}
 		}
-		view.Wrong[field] = c.room.Text(v, key, args...)
+		view.Wrong[field] = p.room.Text(v, key, args...)
 	}
-	for left := int64(maxAtOnce); ; {
+	for left := int64(pay.MaxEvidenceAtOnce); ; {
 		part, err := parts.NextPart()
 		var beyond *http.MaxBytesError
 		switch {
@@ -230,8 +228,8 @@ func load(part *multipart.Part, left *int64) (upload, string) {
 var shownInline = []string{evidence.PNG, evidence.JPEG}
 
 // file serves a file of evidence.
-func (c *pages) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, err := c.Uses.Claims.EvidenceFile(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("evidence"))
+func (p *pages) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := p.Uses.Claims.EvidenceFile(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("evidence"))
 	if err != nil {
 		return err
 	}

@@ -39,9 +39,9 @@ func refundFilter(r *http.Request) lists.ClaimFilter {
 	return lists.ClaimFilter{Page: frame.PageOf(r), Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
 }
 
-func (c *pages) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := refundFilter(r)
-	list, total, err := c.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
+	list, total, err := p.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
@@ -51,15 +51,15 @@ func (c *pages) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if f.After == "" && len(list) > 0 {
 		view.Pager.From, view.Pager.To = 1, len(list)
 	}
-	if view.Rows, err = c.rowsOf(r, v, list); err != nil {
+	if view.Rows, err = p.rowsOf(r, v, list); err != nil {
 		return err
 	}
-	return c.room.Show(w, r, v, "refunds", view)
+	return p.room.Show(w, r, v, "refunds", view)
 }
 
 // rowsOf adds to refunds who opened them.
-func (c *pages) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]refundRow, error) {
-	openers, err := c.Uses.ClaimLists.Openers(r.Context(), v.Scope, list)
+func (p *pages) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]refundRow, error) {
+	openers, err := p.Uses.ClaimLists.Openers(r.Context(), v.Scope, list)
 	if err != nil {
 		return nil, err
 	}
@@ -70,20 +70,20 @@ func (c *pages) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]ref
 	return shown, nil
 }
 
-func (c *pages) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := refundFilter(r)
 	f.After, f.Limit = "", frame.FileRows
-	say := func(key string) string { return c.room.Text(v, key) }
-	file, err := c.NewCSV(w, r, v, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
+	say := func(key string) string { return p.room.Text(v, key) }
+	file, err := p.NewCSV(w, r, v, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
 	if err != nil {
 		return err
 	}
 	for {
-		list, _, err := c.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
+		list, _, err := p.Uses.ClaimLists.Refunds(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
-		shown, err := c.rowsOf(r, v, list)
+		shown, err := p.rowsOf(r, v, list)
 		if err != nil {
 			return err
 		}
@@ -119,23 +119,23 @@ type refundView struct {
 	Moments []moment
 }
 
-func (c *pages) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	claim, err := c.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	claim, err := p.Uses.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	if claim.Kind != pay.UserDispute {
-		return c.lead(w, r, v, "/disputes/"+claim.ID)
+		return p.lead(w, r, v, "/disputes/"+claim.ID)
 	}
-	moved, err := c.Uses.ClaimLists.Movements(r.Context(), claim)
+	moved, err := p.Uses.ClaimLists.Movements(r.Context(), claim)
 	if err != nil {
 		return err
 	}
-	shown, err := c.rowsOf(r, v, []pay.Claim{claim})
+	shown, err := p.rowsOf(r, v, []pay.Claim{claim})
 	if err != nil {
 		return err
 	}
-	return c.room.Show(w, r, v, "refund", refundView{shown[0], history(claim, moved)})
+	return p.room.Show(w, r, v, "refund", refundView{shown[0], history(claim, moved)})
 }
 
 // unknownStage refuses the address of a list that does not exist.

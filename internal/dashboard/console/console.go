@@ -77,36 +77,36 @@ var places = []struct{ prefix, path string }{
 }
 
 // search leads to the object of an id, or to the merchants with a name.
-func (c *pages) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	asked := strings.TrimSpace(r.FormValue("q"))
 	for _, place := range places {
 		if strings.HasPrefix(asked, place.prefix) {
-			c.Site.Go(w, r, c.Page(place.path+asked))
+			pg.Site.Go(w, r, pg.Page(place.path+asked))
 			return nil
 		}
 	}
 	if strings.HasPrefix(asked, merchants.ShopPrefix) {
-		shop, err := c.Uses.Onboarding.AnyShop(r.Context(), asked)
-		if found, err := c.found(w, r, "merchants/"+shop.Merchant, err); found || err != nil {
+		shop, err := pg.Uses.Onboarding.AnyShop(r.Context(), asked)
+		if found, err := pg.found(w, r, "merchants/"+shop.Merchant, err); found || err != nil {
 			return err
 		}
 	}
 	if asked != "" && base.Storable(asked) {
-		_, err := c.Uses.Providers.ProviderAccount(r.Context(), asked)
-		if found, err := c.found(w, r, "accounts/"+asked, err); found || err != nil {
+		_, err := pg.Uses.Providers.ProviderAccount(r.Context(), asked)
+		if found, err := pg.found(w, r, "accounts/"+asked, err); found || err != nil {
 			return err
 		}
 	}
-	return c.list(w, r, v, asked, true)
+	return pg.list(w, r, v, asked, true)
 }
 
 // found leads to the page of what a read has found. That it is absent is no error.
-func (c *pages) found(w http.ResponseWriter, r *http.Request, page string, err error) (bool, error) {
+func (pg *pages) found(w http.ResponseWriter, r *http.Request, page string, err error) (bool, error) {
 	if base.Absent(err) {
 		return false, nil
 	}
 	if err == nil {
-		c.Site.Go(w, r, c.Page(page))
+		pg.Site.Go(w, r, pg.Page(page))
 	}
 	return err == nil, err
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // merchantsFile is the list of merchants as a file.
-func (c *pages) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	file, err := c.NewCSV(w, r, v, "merchants", "id", c.Room.Text(v, "merchant"), c.Room.Text(v, "email"), c.Room.Text(v, "tier"), c.Room.Text(v, "since"), c.Room.Text(v, "paused"))
+func (pg *pages) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	file, err := pg.NewCSV(w, r, v, "merchants", "id", pg.Room.Text(v, "merchant"), pg.Room.Text(v, "email"), pg.Room.Text(v, "tier"), pg.Room.Text(v, "since"), pg.Room.Text(v, "paused"))
 	if err != nil {
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.Uses.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, frame.FileRows)
+		list, err := pg.Uses.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, frame.FileRows)
 		if err != nil {
 			return err
 		}
 		for _, m := range list {
-			if err := file.Row(m.ID, m.Name, m.Email, c.Room.Text(v, "tier_"+string(m.Tier)), m.CreatedAt, m.Paused); err != nil {
+			if err := file.Row(m.ID, m.Name, m.Email, pg.Room.Text(v, "tier_"+string(m.Tier)), m.CreatedAt, m.Paused); err != nil {
 				return err
 			}
 		}
@@ -32,19 +32,19 @@ func (c *pages) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 // auditFile is the audit log as a file, newest first.
-func (c *pages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	file, err := c.NewCSV(w, r, v, "audit", "id", c.Room.Text(v, "time"), c.Room.Text(v, "act"), c.Room.Text(v, "what"), c.Room.Text(v, "object"), c.Room.Text(v, "merchant"), c.Room.Text(v, "who"), "IP", c.Room.Text(v, "details"))
+func (pg *pages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	file, err := pg.NewCSV(w, r, v, "audit", "id", pg.Room.Text(v, "time"), pg.Room.Text(v, "act"), pg.Room.Text(v, "what"), pg.Room.Text(v, "object"), pg.Room.Text(v, "merchant"), pg.Room.Text(v, "who"), "IP", pg.Room.Text(v, "details"))
 	if err != nil {
 		return err
 	}
 	f, names := auditFilter(r), map[string]string{}
 	for f.Before = ""; ; {
-		list, err := c.Uses.AuditLog(r.Context(), f, frame.FileRows)
+		list, err := pg.Uses.AuditLog(r.Context(), f, frame.FileRows)
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			one, err := c.entry(r, v, names, e)
+			one, err := pg.entry(r, v, names, e)
 			if err != nil {
 				return err
 			}

@@ -18,11 +18,11 @@ type remainder struct {
 }
 
 // rest reads what a merchant that leaves still has in production.
-func (c *pages) rest(ctx context.Context, m merchants.Merchant) (r leaving.Rest, waits string, parts []remainder, err error) {
+func (pg *pages) rest(ctx context.Context, m merchants.Merchant) (r leaving.Rest, waits string, parts []remainder, err error) {
 	if !m.Leaving.Closed() {
 		return r, "", nil, nil
 	}
-	if r, err = c.Uses.Leaving.Rest(ctx, m, true); err != nil {
+	if r, err = pg.Uses.Leaving.Rest(ctx, m, true); err != nil {
 		return r, "", nil, err
 	}
 	for _, part := range r.Parts() {
@@ -35,29 +35,29 @@ func (c *pages) rest(ctx context.Context, m merchants.Merchant) (r leaving.Rest,
 }
 
 // close closes a merchant's account. A second click is refused: it is closed.
-func (c *pages) close(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) close(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "closing")
-	m, err := c.Uses.Leaving.Close(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("closing"))
+	m, err := pg.Uses.Leaving.Close(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("closing"))
 	if err != nil {
-		return c.refused(w, r, v, err, typed)
+		return pg.refused(w, r, v, err, typed)
 	}
-	return c.Done(w, r, "merchants/"+m.ID, "merchant_closed", "merchant", m.Name)
+	return pg.Done(w, r, "merchants/"+m.ID, "merchant_closed", "merchant", m.Name)
 }
 
 // reopen opens a closed account again.
-func (c *pages) reopen(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.Uses.Onboarding.Reopen(r.Context(), v.Actor(), r.PathValue("id"))
+func (pg *pages) reopen(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := pg.Uses.Onboarding.Reopen(r.Context(), v.Actor(), r.PathValue("id"))
 	if err != nil {
-		return c.refused(w, r, v, err, desk.Form{})
+		return pg.refused(w, r, v, err, desk.Form{})
 	}
-	return c.Done(w, r, "merchants/"+m.ID, "merchant_reopened", "merchant", m.Name)
+	return pg.Done(w, r, "merchants/"+m.ID, "merchant_reopened", "merchant", m.Name)
 }
 
 // switchSandbox switches a merchant's sandbox on or off.
-func (c *pages) switchSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.Uses.Onboarding.SwitchSandbox(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("state") != "off")
+func (pg *pages) switchSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := pg.Uses.Onboarding.SwitchSandbox(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("state") != "off")
 	if err != nil {
-		return c.refused(w, r, v, err, desk.Form{})
+		return pg.refused(w, r, v, err, desk.Form{})
 	}
-	return c.Done(w, r, "merchants/"+m.ID, "sandbox_switched")
+	return pg.Done(w, r, "merchants/"+m.ID, "sandbox_switched")
 }

@@ -48,15 +48,15 @@ type overviewView struct {
 }
 
 // overview shows what needs a decision.
-func (c *pages) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
-	view := overviewView{Engine: c.Uses.Engine(), Version: c.Version, Circuits: c.Uses.Providers.OpenCircuits()}
+	view := overviewView{Engine: pg.Uses.Engine(), Version: pg.Version, Circuits: pg.Uses.Providers.OpenCircuits()}
 	view.Node, _ = os.Hostname() // a machine without a name has none to show
 	var err error
-	if view.Decisions, err = c.decisions(ctx); err != nil {
+	if view.Decisions, err = pg.decisions(ctx); err != nil {
 		return err
 	}
-	rates, err := c.Uses.Rates.RateList(ctx)
+	rates, err := pg.Uses.Rates.RateList(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,22 +65,22 @@ func (c *pages) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 			view.Stale = append(view.Stale, string(rate.Currency))
 		}
 	}
-	_, _, view.Held = c.Uses.Rates.RateAges()
-	if view.Quarantined, err = c.Uses.Quarantine(ctx); err != nil {
+	_, _, view.Held = pg.Uses.Rates.RateAges()
+	if view.Quarantined, err = pg.Uses.Quarantine(ctx); err != nil {
 		return err
 	}
-	due, err := c.Uses.OldestDue(ctx)
+	due, err := pg.Uses.OldestDue(ctx)
 	if err != nil {
 		return err
 	}
-	open, err := c.Uses.OldestOpen(ctx)
+	open, err := pg.Uses.OldestOpen(ctx)
 	if err != nil {
 		return err
 	}
-	now := c.Uses.Now()
+	now := pg.Uses.Now()
 	view.Due, view.Open = oldest(due, now, desk.Late), oldest(open, now, 0)
 	view.Quiet = len(view.Decisions)+view.Circuits+len(view.Stale)+view.Held+len(view.Quarantined) == 0
-	return c.Room.Show(w, r, v, "overview", view)
+	return pg.Room.Show(w, r, v, "overview", view)
 }
 
 // oldest lists kinds of work, the oldest first. What is not due yet is left out.
@@ -96,7 +96,7 @@ func oldest(of map[string]time.Time, now time.Time, patience time.Duration) []wa
 }
 
 // decisions counts what waits for an operator, the most urgent kind first.
-func (c *pages) decisions(ctx context.Context) ([]decision, error) {
+func (pg *pages) decisions(ctx context.Context) ([]decision, error) {
 	var list []decision
 	add := func(key, path string, n int, since time.Time) {
 		if n > 0 {
@@ -104,39 +104,39 @@ func (c *pages) decisions(ctx context.Context) ([]decision, error) {
 		}
 	}
 	const most = desk.Most + 1
-	unsure, err := c.Uses.Payments.Unsure(ctx, most)
+	unsure, err := pg.Uses.Payments.Unsure(ctx, most)
 	if err != nil {
 		return nil, err
 	}
 	add("payments", "decisions?kind=payments", len(unsure), firstOf(unsure, func(p pay.Payment) time.Time { return p.Times.Unsure }))
-	notices, err := c.Uses.Notices.Notifications(ctx, "", most)
+	notices, err := pg.Uses.Notices.Notifications(ctx, "", most)
 	if err != nil {
 		return nil, err
 	}
 	add("notices", "decisions?kind=notices", len(notices), firstOf(notices, func(n pay.KeptNotice) time.Time { return n.At }))
-	held, err := c.Uses.Payouts.WaitingWithdrawals(ctx, most)
+	held, err := pg.Uses.Payouts.WaitingWithdrawals(ctx, most)
 	if err != nil {
 		return nil, err
 	}
 	held = slices.DeleteFunc(held, func(w pay.Withdrawal) bool { return w.Waiting != string(pay.WaitsApproval) })
 	add("withdrawals", "decisions?kind=withdrawals", len(held), firstOf(held, func(w pay.Withdrawal) time.Time { return w.CreatedAt }))
-	adjustments, err := c.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, most)
+	adjustments, err := pg.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, most)
 	if err != nil {
 		return nil, err
 	}
 	add("adjustments", "decisions?kind=adjustments", len(adjustments), firstOf(adjustments, func(a pay.Adjustment) time.Time { return a.UpdatedAt }))
-	_, invitations, err := c.Uses.Team.Operators(ctx)
+	_, invitations, err := pg.Uses.Team.Operators(ctx)
 	if err != nil {
 		return nil, err
 	}
 	invitations = slices.DeleteFunc(invitations, func(l people.Link) bool { return !l.Waits })
 	add("operators", "operators", len(invitations), firstOf(invitations, func(l people.Link) time.Time { return l.CreatedAt }))
-	proposals, err := c.Uses.Dual.Proposals(ctx, false)
+	proposals, err := pg.Uses.Dual.Proposals(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	add("proposals", "proposals", len(proposals), firstOf(proposals, func(p operators.Proposal) time.Time { return p.MadeAt }))
-	kyc, err := c.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", most)
+	kyc, err := pg.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *pages) decisions(ctx context.Context) ([]decision, error) {
 		status pay.ClaimStatus
 		kind   pay.ClaimKind
 	}{{pay.ClaimUnderReview, ""}, {pay.ClaimPending, pay.Inquiry}} {
-		found, err := c.Uses.Claims.AnyList(ctx, of.status, of.kind, most)
+		found, err := pg.Uses.Claims.AnyList(ctx, of.status, of.kind, most)
 		if err != nil {
 			return nil, err
 		}

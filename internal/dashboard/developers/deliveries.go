@@ -209,17 +209,17 @@ type replayView struct {
 }
 
 // Over is how many of the events were handled.
-func (p replayView) Over() int64 { return min(p.Replay.Sent+p.Replay.LeftOut, p.Replay.Events) }
+func (r replayView) Over() int64 { return min(r.Replay.Sent+r.Replay.LeftOut, r.Replay.Events) }
 
 // Most is the length of the bar: never 0.
-func (p replayView) Most() int64 { return max(p.Replay.Events, 1) }
+func (r replayView) Most() int64 { return max(r.Replay.Events, 1) }
 
 // Filled is how much of the bar is full.
-func (p replayView) Filled() int64 {
-	if p.Replay.Status == webhooks.ReplayDone {
-		return p.Most()
+func (r replayView) Filled() int64 {
+	if r.Replay.Status == webhooks.ReplayDone {
+		return r.Most()
 	}
-	return p.Over()
+	return r.Over()
 }
 
 func (d *developers) replay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

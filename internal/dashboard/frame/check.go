@@ -44,18 +44,18 @@ func (f *Frame) checkOwn() (wrong error) {
 }
 
 // Check returns an error for each page of the room that has a mistake. See Frame.Check.
-func (r *Pages) Check() (wrong error) {
-	for _, name := range r.Pages() {
-		if err := r.checkPage(name); err != nil {
+func (pg *Pages) Check() (wrong error) {
+	for _, name := range pg.Pages() {
+		if err := pg.checkPage(name); err != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("dashboard page %s: %w", name, err))
 		}
 	}
 	return wrong
 }
 
-func (r *Pages) checkPage(name string) error {
-	for _, file := range r.names[name] {
-		body, err := fs.ReadFile(r.files, file)
+func (pg *Pages) checkPage(name string) error {
+	for _, file := range pg.names[name] {
+		body, err := fs.ReadFile(pg.files, file)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (r *Pages) checkPage(name string) error {
 			return err
 		}
 	}
-	p, err := r.read(name) // not the one that is shown: showing a template changes it
+	p, err := pg.read(name) // not the one that is shown: showing a template changes it
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *Pages) checkPage(name string) error {
 			continue
 		}
 		if p.blocks[t.Name()] {
-			if err := r.checkCalls(t.Tree); err != nil {
+			if err := pg.checkCalls(t.Tree); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (r *Pages) checkPage(name string) error {
 }
 
 // checkCalls looks for texts that do not exist, and for parts and their arguments.
-func (r *Pages) checkCalls(tree *parse.Tree) error {
+func (pg *Pages) checkCalls(tree *parse.Tree) error {
 	var wrong error
 	walk(tree.Root, func(command *parse.CommandNode) {
 		name := called(command.Args[0])
@@ -103,7 +103,7 @@ func (r *Pages) checkCalls(tree *parse.Tree) error {
 		switch name {
 		case "T":
 			if key, ok := literal(1); ok {
-				if _, known := r.text(languages[0], key); !known {
+				if _, known := pg.text(languages[0], key); !known {
 					wrong = fmt.Errorf("it asks for the text %q, which does not exist", key)
 				}
 			}
@@ -118,12 +118,12 @@ func (r *Pages) checkCalls(tree *parse.Tree) error {
 			}
 			for i := 3; i < len(command.Args); i += 2 {
 				if arg, ok := literal(i); ok {
-					if err := r.frame.checkArgument(part, arg); err != nil {
+					if err := pg.frame.checkArgument(part, arg); err != nil {
 						wrong = err
 					}
 				}
 			}
-			if err := r.frame.checkArgument(part, ""); err != nil {
+			if err := pg.frame.checkArgument(part, ""); err != nil {
 				wrong = err
 			}
 		}

@@ -37,8 +37,8 @@ func (f *Frame) Flash(w http.ResponseWriter, key string, args ...any) {
 }
 
 // flash takes the message for this page, if there is one.
-func (r *Pages) flash(w http.ResponseWriter, req *http.Request) *flash {
-	kept := r.frame.ReadOnce(w, req, flashCookie, http.SameSiteLaxMode)
+func (pg *Pages) flash(w http.ResponseWriter, req *http.Request) *flash {
+	kept := pg.frame.ReadOnce(w, req, flashCookie, http.SameSiteLaxMode)
 	if kept == "" || len(kept) > 2*flashLimit {
 		return nil
 	}
@@ -53,8 +53,8 @@ func (r *Pages) flash(w http.ResponseWriter, req *http.Request) *flash {
 	return &m
 }
 
-// say finds the sentence of a message: in the texts of the page's room, else of any room.
-func (p *Page) say(m *flash) *flash {
+// localize finds the sentence of a message: in the texts of the page's room, else of any room.
+func (p *Page) localize(m *flash) *flash {
 	if m == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func (p *Page) layout(w http.ResponseWriter, r *http.Request, found *page) {
 		l.Theme = c.Value
 	}
 	l.Words = p.words()
-	l.Flash = p.say(p.room.flash(w, r))
+	l.Flash = p.localize(p.room.flash(w, r))
 	if p.Visit == nil || found.blocks["narrow"] {
 		l.Name = "narrow-layout"
 	}

@@ -35,14 +35,14 @@ func Language(r *http.Request, v *Visit) merchants.Language {
 }
 
 // page is the value for a request's templates.
-func (r *Pages) page(req *http.Request, v *Visit, data any) *Page {
+func (pg *Pages) page(req *http.Request, v *Visit, data any) *Page {
 	p := &Page{
-		Visit: v, Data: data, Now: r.frame.Now(), Query: req.URL.Query(), room: r, lang: spoken(Language(req, v)), path: req.URL.Path, open: &[]opened{},
+		Visit: v, Data: data, Now: pg.frame.Now(), Query: req.URL.Query(), room: pg, lang: spoken(Language(req, v)), path: req.URL.Path, open: &[]opened{},
 	}
 	if v != nil {
 		p.Frame.Console = v.User.Operator != "" && v.Shop.ID == "" && !v.NoConsole
-		if r.clock != nil && v.Shop.ID != "" {
-			p.Now = r.clock(v)
+		if pg.clock != nil && v.Shop.ID != "" {
+			p.Now = pg.clock(v)
 		}
 	}
 	return p

@@ -30,9 +30,9 @@ type Pages struct {
 
 // TimedBy tells ages and deadlines by the clock of what the pages show: in the sandbox the merchant's test clock
 // (SBX-12).
-func (r *Pages) TimedBy(s *Site) *Pages {
-	r.clock = func(v *Visit) time.Time { return s.Uses.TimeOf(v.Scope) }
-	return r
+func (pg *Pages) TimedBy(s *Site) *Pages {
+	pg.clock = func(v *Visit) time.Time { return s.Uses.TimeOf(v.Scope) }
+	return pg
 }
 
 // page is a template with its layout.
@@ -52,7 +52,7 @@ func (f *Frame) NewPages(files fs.FS, items ...Item) (*Pages, error) {
 	}
 	r := &Pages{frame: f, files: files, texts: own, names: map[string][]string{}}
 	for key := range own[languages[0]] { // the others have the same keys
-		if _, taken := f.texts[languages[0]][key]; taken {
+		if _, known := f.texts[languages[0]][key]; known {
 			return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
 		}
 	}
@@ -78,13 +78,13 @@ func (f *Frame) NewPages(files fs.FS, items ...Item) (*Pages, error) {
 }
 
 // read parses the files of a page.
-func (r *Pages) read(name string) (*page, error) {
-	if err := r.frame.parsed(); err != nil {
+func (pg *Pages) read(name string) (*page, error) {
+	if err := pg.frame.parsed(); err != nil {
 		return nil, err
 	}
-	own := template.New("").Funcs(r.frame.functions())
-	for _, file := range r.names[name] {
-		body, err := fs.ReadFile(r.files, file)
+	own := template.New("").Funcs(pg.frame.functions())
+	for _, file := range pg.names[name] {
+		body, err := fs.ReadFile(pg.files, file)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (r *Pages) read(name string) (*page, error) {
 	}
 	p := &page{blocks: map[string]bool{}}
 	var err error
-	if p.template, err = r.frame.base.Clone(); err != nil {
+	if p.template, err = pg.frame.base.Clone(); err != nil {
 		return nil, err
 	}
 	for _, t := range own.Templates() {
@@ -113,9 +113,9 @@ func (r *Pages) read(name string) (*page, error) {
 }
 
 // text is a sentence of the room or of the frame.
-func (r *Pages) text(lang, key string) (sentence string, known bool) {
-	if sentence, known = r.texts[lang][key]; !known {
-		return r.frame.text(lang, key)
+func (pg *Pages) text(lang, key string) (sentence string, known bool) {
+	if sentence, known = pg.texts[lang][key]; !known {
+		return pg.frame.text(lang, key)
 	}
 	return sentence, known
 }
@@ -131,17 +131,17 @@ type pageKey struct {
 }
 
 // find returns a page that has a block; "" stands for any.
-func (r *Pages) find(name, block string) (*page, error) {
-	p, kept := r.frame.shown.Get(pageKey{r, name})
+func (pg *Pages) find(name, block string) (*page, error) {
+	p, kept := pg.frame.shown.Get(pageKey{pg, name})
 	if !kept {
-		if _, known := r.names[name]; !known {
+		if _, known := pg.names[name]; !known {
 			return nil, fmt.Errorf("dashboard: there is no page %q", name)
 		}
 		var err error
-		if p, err = r.read(name); err != nil {
+		if p, err = pg.read(name); err != nil {
 			return nil, err
 		}
-		r.frame.shown.Add(pageKey{r, name}, p)
+		pg.frame.shown.Add(pageKey{pg, name}, p)
 	}
 	if block != "" && !p.blocks[block] {
 		return nil, fmt.Errorf("dashboard: the page %q has no block %q", name, block)
@@ -150,47 +150,47 @@ func (r *Pages) find(name, block string) (*page, error) {
 }
 
 // Show writes a page.
-func (r *Pages) Show(w http.ResponseWriter, req *http.Request, v *Visit, name string, data any) error {
-	return r.ShowStatus(w, req, v, http.StatusOK, name, data)
+func (pg *Pages) Show(w http.ResponseWriter, req *http.Request, v *Visit, name string, data any) error {
+	return pg.ShowStatus(w, req, v, http.StatusOK, name, data)
 }
 
 // ShowStatus writes a page with a status. v is nil for a page of nobody, such as the one to sign in.
-func (r *Pages) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, status int, name string, data any) error {
-	found, err := r.find(name, "")
+func (pg *Pages) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, status int, name string, data any) error {
+	found, err := pg.find(name, "")
 	if err != nil {
 		return err
 	}
-	p := r.page(req, v, data)
+	p := pg.page(req, v, data)
 	p.layout(w, req, found)
 	return p.write(w, status, found, p.Frame.Name)
 }
 
 // Fragment writes one block of a page, if htmx asks for a part of a page; else it writes the page.
-func (r *Pages) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name, block string, data any) error {
-	found, err := r.find(name, block)
+func (pg *Pages) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name, block string, data any) error {
+	found, err := pg.find(name, block)
 	if err != nil {
 		return err
 	}
 	if !Partial(req) {
-		return r.Show(w, req, v, name, data)
+		return pg.Show(w, req, v, name, data)
 	}
-	return r.page(req, v, data).write(w, http.StatusOK, found, block)
+	return pg.page(req, v, data).write(w, http.StatusOK, found, block)
 }
 
 // Block is the HTML of one block of a page, for a message of a stream of events.
-func (r *Pages) Block(req *http.Request, v *Visit, name, block string, data any) (string, error) {
-	found, err := r.find(name, block)
+func (pg *Pages) Block(req *http.Request, v *Visit, name, block string, data any) (string, error) {
+	found, err := pg.find(name, block)
 	if err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
-	err = r.page(req, v, data).render(&b, found, block)
+	err = pg.page(req, v, data).render(&b, found, block)
 	return b.String(), err
 }
 
 // Text is a sentence in the visitor's language, for what is no page: the heads of a CSV file, an error of a
 // form. It is plain text.
-func (r *Pages) Text(v *Visit, key string, args ...any) string {
+func (pg *Pages) Text(v *Visit, key string, args ...any) string {
 	lang := languages[0]
 	if v != nil {
 		lang = spoken(v.Language())
@@ -199,7 +199,7 @@ func (r *Pages) Text(v *Visit, key string, args ...any) string {
 	for i := 0; i+1 < len(args); i += 2 {
 		pairs = append(pairs, "{"+fmt.Sprint(args[i])+"}", fmt.Sprint(args[i+1]))
 	}
-	sentence, known := r.text(lang, key)
+	sentence, known := pg.text(lang, key)
 	if !known {
 		sentence = key
 	}
@@ -210,13 +210,13 @@ func (r *Pages) Text(v *Visit, key string, args ...any) string {
 const actPrefix = "act_"
 
 // Act is the name of an act of the audit log in the visitor's language, as plain text.
-func (r *Pages) Act(v *Visit, act audit.Act) string { return r.Text(v, actPrefix+string(act)) }
+func (pg *Pages) Act(v *Visit, act audit.Act) string { return pg.Text(v, actPrefix+string(act)) }
 
 // Acts are the choices of a filter by act: all of them, in the order of their names.
-func (r *Pages) Acts(v *Visit) (list []Option) {
-	for key := range r.frame.texts[languages[0]] {
+func (pg *Pages) Acts(v *Visit) (list []Option) {
+	for key := range pg.frame.texts[languages[0]] {
 		if act, ok := strings.CutPrefix(key, actPrefix); ok {
-			list = append(list, Option{Value: act, Label: r.Act(v, audit.Act(act))})
+			list = append(list, Option{Value: act, Label: pg.Act(v, audit.Act(act))})
 		}
 	}
 	slices.SortFunc(list, func(x, y Option) int { return cmp.Compare(x.Label, y.Label) })
@@ -224,7 +224,7 @@ func (r *Pages) Acts(v *Visit) (list []Option) {
 }
 
 // Pages lists the names of the room's pages, for tests.
-func (r *Pages) Pages() []string { return slices.Sorted(maps.Keys(r.names)) }
+func (pg *Pages) Pages() []string { return slices.Sorted(maps.Keys(pg.names)) }
 
 // Partial reports whether htmx asks for a part of a page. A link that htmx follows asks for a whole one.
 func Partial(r *http.Request) bool {

@@ -49,16 +49,16 @@ type reader struct {
 	keys  map[string]string // previews of keys, by id
 }
 
-func (a *shopPages) reader(r *http.Request, v *frame.Visit) (*reader, error) {
-	team, err := a.load(r, v)
+func (p *shopPages) reader(r *http.Request, v *frame.Visit) (*reader, error) {
+	team, err := p.load(r, v)
 	if err != nil {
 		return nil, err
 	}
-	keys, _, err := a.Uses.Keys.List(r.Context(), v.Merchant.ID)
+	keys, _, err := p.Uses.Keys.List(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return nil, err
 	}
-	rd := &reader{a, v, team, map[string]person{}, map[string]string{}}
+	rd := &reader{p, v, team, map[string]person{}, map[string]string{}}
 	for _, m := range team.Members {
 		rd.names[m.ID] = person{m.Name, m.Email, false, true}
 	}

@@ -33,17 +33,17 @@ func filterOf(r *http.Request) (f audit.MerchantFilter, err error) {
 	return f, err
 }
 
-func (a *shopPages) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *shopPages) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := filterOf(r)
 	if err != nil {
 		return err
 	}
 	f.Limit = frame.Rows + 1
-	list, err := a.Uses.MerchantAudit(r.Context(), v.Scope, f)
+	list, err := p.Uses.MerchantAudit(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
-	reader, err := a.reader(r, v)
+	reader, err := p.reader(r, v)
 	if err != nil {
 		return err
 	}
@@ -52,27 +52,27 @@ func (a *shopPages) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if view.Rows, err = reader.read(r.Context(), list); err != nil {
 		return err
 	}
-	return a.room.Show(w, r, v, "audit", view)
+	return p.room.Show(w, r, v, "audit", view)
 }
 
 // auditFile is the audit log as a file, with the filters of the page.
-func (a *shopPages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *shopPages) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := filterOf(r)
 	if err != nil {
 		return err
 	}
-	reader, err := a.reader(r, v)
+	reader, err := p.reader(r, v)
 	if err != nil {
 		return err
 	}
-	t := func(key string) string { return a.room.Text(v, key) }
-	file, err := a.NewCSV(w, r, v, "audit-"+v.Merchant.ID+"-"+string(v.Environment()), t("when"), t("actor_kind"), t("actor"), "id", t("act"), t("what"), t("details"), t("object"), t("address"), t("request"), t("environment"))
+	t := func(key string) string { return p.room.Text(v, key) }
+	file, err := p.NewCSV(w, r, v, "audit-"+v.Merchant.ID+"-"+string(v.Environment()), t("when"), t("actor_kind"), t("actor"), "id", t("act"), t("what"), t("details"), t("object"), t("address"), t("request"), t("environment"))
 	if err != nil {
 		return err
 	}
 	f.Limit = frame.FileRows
 	for {
-		list, err := a.Uses.MerchantAudit(r.Context(), v.Scope, f)
+		list, err := p.Uses.MerchantAudit(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}

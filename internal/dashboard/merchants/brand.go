@@ -45,21 +45,21 @@ func contrastOf(color string) contrastView {
 }
 
 // brandPage is the page for a brand, saved or typed.
-func (a *shopPages) brandPage(v *frame.Visit, b merchants.Brand) brandView {
+func (p *shopPages) brandPage(v *frame.Visit, b merchants.Brand) brandView {
 	view := brandView{Color: b.Color, Frames: strings.Join(b.Frames, "\n"), PassFee: b.PassFee, Contrast: contrastOf(b.Color)}
 	if v.Shop.Brand.Logo != "" {
-		view.Logo = strings.TrimSuffix(a.At(""), frame.Base) + "/checkout/logos/" + v.Shop.Brand.Logo
+		view.Logo = strings.TrimSuffix(p.At(""), frame.Base) + "/checkout/logos/" + v.Shop.Brand.Logo
 	}
 	picked := usual
 	if view.Contrast.Known {
 		picked = strings.ToLower(b.Color)
 	}
-	view.Picker = template.HTML(fmt.Sprintf(`<input type="color" class="js-only" data-mirror="f-color" value="%s" aria-label="%s">`, picked, template.HTMLEscapeString(a.room.Text(v, "color_pick")))) //nolint:gosec // a checked colour
+	view.Picker = template.HTML(fmt.Sprintf(`<input type="color" class="js-only" data-mirror="f-color" value="%s" aria-label="%s">`, picked, template.HTMLEscapeString(p.room.Text(v, "color_pick")))) //nolint:gosec // a checked colour
 	return view
 }
 
-func (a *shopPages) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Show(w, r, v, "brand", a.brandPage(v, v.Shop.Brand))
+func (p *shopPages) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.room.Show(w, r, v, "brand", p.brandPage(v, v.Shop.Brand))
 }
 
 // typed reads the form: the brand, and a new picture or nil.
@@ -90,10 +90,10 @@ func typed(r *http.Request, now merchants.Brand) (merchants.Brand, *merchants.Lo
 	return now, &logo, err
 }
 
-func (a *shopPages) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *shopPages) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	wanted, logo, err := typed(r, v.Shop.Brand)
 	if err == nil {
-		_, err = a.Uses.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
+		_, err = p.Uses.Onboarding.Rebrand(r.Context(), v.Actor(), v.Shop.ID, func(present merchants.Brand) merchants.Brand {
 			if wanted.Logo != "" { // the present one is kept, whoever changed it meanwhile
 				wanted.Logo = present.Logo
 			}
@@ -101,28 +101,28 @@ func (a *shopPages) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Vis
 		}, logo)
 	}
 	if err != nil {
-		wrong, status := a.wrong(v, err)
+		wrong, status := p.wrong(v, err)
 		if wrong == nil {
 			return err
 		}
-		view := a.brandPage(v, wanted)
+		view := p.brandPage(v, wanted)
 		view.Wrong = wrong
-		return a.room.ShowStatus(w, r, v, status, "brand", view)
+		return p.room.ShowStatus(w, r, v, status, "brand", view)
 	}
-	a.Flash(w, "brand_saved")
-	a.to(w, r, v, "/shop/brand")
+	p.Flash(w, "brand_saved")
+	p.to(w, r, v, "/shop/brand")
 	return nil
 }
 
 // contrast is the part of the page that follows the colour.
-func (a *shopPages) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Fragment(w, r, v, "brand", "contrast", a.brandPage(v, merchants.Brand{Color: r.FormValue("color")}))
+func (p *shopPages) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.room.Fragment(w, r, v, "brand", "contrast", p.brandPage(v, merchants.Brand{Color: r.FormValue("color")}))
 }
 
 // show is the checkout with the saved brand, or with what was typed. A value with a mistake stays as it was: the
 // form reports the mistake when it is saved.
-func (a *shopPages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if a.preview == nil {
+func (p *shopPages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if p.preview == nil {
 		return noSuch()
 	}
 	shop, logo := v.Shop, (*merchants.Logo)(nil)
@@ -136,5 +136,5 @@ func (a *shopPages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 		shop.Brand.PassFee, shop.Brand.Logo = wanted.PassFee, wanted.Logo
 	}
-	return a.preview(w, r, shop, logo, v.Language())
+	return p.preview(w, r, shop, logo, v.Language())
 }

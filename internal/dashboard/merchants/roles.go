@@ -47,8 +47,8 @@ func rightsTable() []mayDo {
 	return table
 }
 
-func (a *shopPages) roles(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Show(w, r, v, "roles", struct {
+func (p *shopPages) roles(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.room.Show(w, r, v, "roles", struct {
 		Roles  []people.Role
 		Rights []mayDo
 	}{people.Roles(), rightsTable()})

@@ -80,8 +80,8 @@ func paths(site *frame.Site) map[string]bool {
 }
 
 // to leads a browser to another page of the shop.
-func (a *shopPages) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) {
-	a.Go(w, r, a.At(strings.TrimPrefix(v.Home(), frame.Base)+path))
+func (p *shopPages) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) {
+	p.Go(w, r, p.At(strings.TrimPrefix(v.Home(), frame.Base)+path))
 }
 
 // reasons are the fields, and the texts, of conflicts that a form shows.
@@ -99,22 +99,22 @@ var mistakes = map[string]string{
 
 // wrong says in the visitor's language what is wrong with each field of a form, and with which status the form is
 // shown again. It is nil for an error that is about no field.
-func (a *shopPages) wrong(v *frame.Visit, err error) (fields map[string]string, status int) {
+func (p *shopPages) wrong(v *frame.Visit, err error) (fields map[string]string, status int) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return nil, 0
 	}
 	status = message.ShownOf(shown.Code).Status
 	if known, ok := reasons[shown.Details.Reason]; ok {
-		return map[string]string{known[0]: a.room.Text(v, known[1])}, status
+		return map[string]string{known[0]: p.room.Text(v, known[1])}, status
 	}
 	fields = frame.FieldErrors(v.Language(), err)
 	for name := range fields {
 		switch text, known := mistakes[name]; {
 		case shown.Code == problem.Forbidden:
-			fields[name] = a.room.Text(v, "wrong_too_much")
+			fields[name] = p.room.Text(v, "wrong_too_much")
 		case known:
-			fields[name] = a.room.Text(v, text)
+			fields[name] = p.room.Text(v, text)
 		}
 	}
 	return fields, status

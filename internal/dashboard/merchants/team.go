@@ -40,8 +40,8 @@ type teamView struct {
 }
 
 // load reads the merchant's team.
-func (a *shopPages) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
-	list, links, err := a.Uses.Team.List(r.Context(), v.Merchant.ID)
+func (p *shopPages) load(r *http.Request, v *frame.Visit) (t teamView, err error) {
+	list, links, err := p.Uses.Team.List(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return t, err
 	}
@@ -61,21 +61,21 @@ func (a *shopPages) load(r *http.Request, v *frame.Visit) (t teamView, err error
 	return t, nil
 }
 
-func (a *shopPages) team(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	t, err := a.load(r, v)
+func (p *shopPages) team(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	t, err := p.load(r, v)
 	if err != nil {
 		return err
 	}
-	return a.room.Show(w, r, v, "team", t)
+	return p.room.Show(w, r, v, "team", t)
 }
 
 // choices are the roles that the visitor may give, with what each may do. chosen is listed whatever it is.
-func (a *shopPages) choices(v *frame.Visit, chosen people.Role) []frame.Option {
+func (p *shopPages) choices(v *frame.Visit, chosen people.Role) []frame.Option {
 	var list []frame.Option
 	for _, role := range people.Roles() {
 		if v.Role.MayGive(role) || role == chosen {
 			name := string(role)
-			list = append(list, frame.Option{Value: name, Label: a.room.Text(v, "role_"+name), Hint: a.room.Text(v, "about_"+name)})
+			list = append(list, frame.Option{Value: name, Label: p.room.Text(v, "role_"+name), Hint: p.room.Text(v, "about_"+name)})
 		}
 	}
 	return list
@@ -93,50 +93,50 @@ type roleView struct {
 	Ends     time.Time
 }
 
-func (a *shopPages) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.room.Show(w, r, v, "invite", roleView{Language: string(v.Language()), Role: string(people.Viewer), Roles: a.choices(v, "")})
+func (p *shopPages) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.room.Show(w, r, v, "invite", roleView{Language: string(v.Language()), Role: string(people.Viewer), Roles: p.choices(v, "")})
 }
 
 // confirmed reports whether the visitor may give a role. A role that can move money out is a way to do so: as for a
 // withdrawal itself, a user with a second factor must have given it just now (DASH-6).
-func (a *shopPages) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
-	return !role.May(merchants.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
+func (p *shopPages) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
+	return !role.May(merchants.RightWithdrawals, true) || p.Confirmed(w, r, v, v.Home()+page)
 }
 
-func (a *shopPages) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := roleView{Email: r.FormValue("email"), Role: r.FormValue("role"), Language: r.FormValue("language"), Roles: a.choices(v, "")}
-	if !a.confirmed(w, r, v, people.Role(view.Role), "/team/invite") {
+func (p *shopPages) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := roleView{Email: r.FormValue("email"), Role: r.FormValue("role"), Language: r.FormValue("language"), Roles: p.choices(v, "")}
+	if !p.confirmed(w, r, v, people.Role(view.Role), "/team/invite") {
 		return nil
 	}
 	language := merchants.Language(view.Language)
 	if !slices.Contains(merchants.Languages(), language) {
 		language = v.Language()
 	}
-	told, err := a.Uses.Links.Invite(r.Context(), v.Actor(), v.Role, users.Invitee{
+	told, err := p.Uses.Links.Invite(r.Context(), v.Actor(), v.Role, users.Invitee{
 		Email: view.Email, Merchant: v.Merchant.ID, Role: people.Role(view.Role), Language: language,
 	})
 	if err != nil {
-		wrong, status := a.wrong(v, err)
+		wrong, status := p.wrong(v, err)
 		if wrong == nil {
 			return err
 		}
 		view.Wrong = wrong
-		return a.room.ShowStatus(w, r, v, status, "invite", view)
+		return p.room.ShowStatus(w, r, v, status, "invite", view)
 	}
 	if told.Mailed {
-		a.Flash(w, "invited_mailed", "email", told.Link.Email)
-		a.to(w, r, v, "/team")
+		p.Flash(w, "invited_mailed", "email", told.Link.Email)
+		p.to(w, r, v, "/team")
 		return nil
 	}
 	view.Email, view.Address, view.Ends = told.Link.Email, told.Address, told.Link.EndsAt
-	return a.room.Show(w, r, v, "invited", view)
+	return p.room.Show(w, r, v, "invited", view)
 }
 
 func noSuch() error { return problem.New(problem.NotFound, base.NoPage) }
 
 // findMember is the member or the invitation that a page is about.
-func (a *shopPages) findMember(r *http.Request, v *frame.Visit) (member, error) {
-	t, err := a.load(r, v)
+func (p *shopPages) findMember(r *http.Request, v *frame.Visit) (member, error) {
+	t, err := p.load(r, v)
 	if err != nil {
 		return member{}, err
 	}
@@ -153,8 +153,8 @@ type sureView struct {
 	Wrong                             string
 }
 
-func (a *shopPages) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	t, err := a.load(r, v)
+func (p *shopPages) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	t, err := p.load(r, v)
 	if err != nil {
 		return err
 	}
@@ -162,103 +162,103 @@ func (a *shopPages) invitation(w http.ResponseWriter, r *http.Request, v *frame.
 	if i < 0 {
 		return noSuch()
 	}
-	return a.room.Show(w, r, v, "sure", sureView{
-		Title: a.room.Text(v, "withdraw_title"), Text: a.room.Text(v, "withdraw_about", "email", t.Invited[i].Email),
-		Action: "team/invitations/" + t.Invited[i].ID + "/withdraw", Button: a.room.Text(v, "withdraw"), Back: "team",
+	return p.room.Show(w, r, v, "sure", sureView{
+		Title: p.room.Text(v, "withdraw_title"), Text: p.room.Text(v, "withdraw_about", "email", t.Invited[i].Email),
+		Action: "team/invitations/" + t.Invited[i].ID + "/withdraw", Button: p.room.Text(v, "withdraw"), Back: "team",
 	})
 }
 
-func (a *shopPages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := a.Uses.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
+func (p *shopPages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := p.Uses.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
 		return err
 	}
-	a.Flash(w, "withdrawn")
-	a.to(w, r, v, "/team")
+	p.Flash(w, "withdrawn")
+	p.to(w, r, v, "/team")
 	return nil
 }
 
-func (a *shopPages) member(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := a.findMember(r, v)
+func (p *shopPages) member(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := p.findMember(r, v)
 	if err != nil {
 		return err
 	}
-	return a.room.Show(w, r, v, "member", roleView{Member: m, Role: string(m.Role), Roles: a.choices(v, m.Role)})
+	return p.room.Show(w, r, v, "member", roleView{Member: m, Role: string(m.Role), Roles: p.choices(v, m.Role)})
 }
 
-func (a *shopPages) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := a.findMember(r, v)
+func (p *shopPages) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := p.findMember(r, v)
 	if err != nil {
 		return err
 	}
 	wanted := people.Role(r.FormValue("role"))
-	if !a.confirmed(w, r, v, wanted, "/team/members/"+m.ID) {
+	if !p.confirmed(w, r, v, wanted, "/team/members/"+m.ID) {
 		return nil
 	}
 	if err = people.CheckRole(wanted); err == nil { // an empty one would remove the member
-		err = a.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, wanted)
+		err = p.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, wanted)
 	}
 	if err != nil {
-		wrong, status := a.wrong(v, err)
+		wrong, status := p.wrong(v, err)
 		if wrong == nil {
 			return err
 		}
-		return a.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(wanted), Roles: a.choices(v, m.Role), Wrong: wrong})
+		return p.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(wanted), Roles: p.choices(v, m.Role), Wrong: wrong})
 	}
-	a.Flash(w, "role_changed", "name", m.Name, "role", a.room.Text(v, "role_"+string(wanted)))
+	p.Flash(w, "role_changed", "name", m.Name, "role", p.room.Text(v, "role_"+string(wanted)))
 	if m.You && !wanted.May(merchants.RightTeam, v.Live) {
-		a.to(w, r, v, "")
+		p.to(w, r, v, "")
 		return nil
 	}
-	a.to(w, r, v, "/team")
+	p.to(w, r, v, "/team")
 	return nil
 }
 
 // sureToRemove is the page that asks before a member is removed.
-func (a *shopPages) sureToRemove(v *frame.Visit, m member) sureView {
+func (p *shopPages) sureToRemove(v *frame.Visit, m member) sureView {
 	about := "remove_about"
 	if m.You {
 		about = "leave_about"
 	}
 	return sureView{
-		Title: a.room.Text(v, "remove_title", "name", m.Name), Text: a.room.Text(v, about, "merchant", v.Merchant.Name),
-		Action: "team/members/" + m.ID + "/remove", Button: a.room.Text(v, "remove"), Back: "team/members/" + m.ID,
+		Title: p.room.Text(v, "remove_title", "name", m.Name), Text: p.room.Text(v, about, "merchant", v.Merchant.Name),
+		Action: "team/members/" + m.ID + "/remove", Button: p.room.Text(v, "remove"), Back: "team/members/" + m.ID,
 	}
 }
 
-func (a *shopPages) askRemove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := a.findMember(r, v)
+func (p *shopPages) askRemove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := p.findMember(r, v)
 	if err != nil {
 		return err
 	}
-	return a.room.Show(w, r, v, "sure", a.sureToRemove(v, m))
+	return p.room.Show(w, r, v, "sure", p.sureToRemove(v, m))
 }
 
-func (a *shopPages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := a.findMember(r, v)
+func (p *shopPages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := p.findMember(r, v)
 	if err != nil {
 		return err
 	}
-	if err := a.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, ""); err != nil {
-		wrong, status := a.wrong(v, err)
+	if err := p.Uses.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, ""); err != nil {
+		wrong, status := p.wrong(v, err)
 		if wrong == nil {
 			return err
 		}
-		return a.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(m.Role), Roles: a.choices(v, m.Role), Wrong: wrong})
+		return p.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(m.Role), Roles: p.choices(v, m.Role), Wrong: wrong})
 	}
 	if m.You {
-		a.Go(w, r, a.At(""))
+		p.Go(w, r, p.At(""))
 		return nil
 	}
-	a.Flash(w, "removed", "name", m.Name)
-	left, err := a.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
+	p.Flash(w, "removed", "name", m.Name)
+	left, err := p.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
 	if err != nil { // the member is removed; what is left can be read on the page of keys
 		left = nil
 	}
 	if len(left) > 0 {
-		a.to(w, r, v, "/team/members/"+m.ID+"/keys")
+		p.to(w, r, v, "/team/members/"+m.ID+"/keys")
 		return nil
 	}
-	a.to(w, r, v, "/team")
+	p.to(w, r, v, "/team")
 	return nil
 }
 
@@ -275,12 +275,12 @@ type madeKey struct {
 
 // madeKeys lists the keys that a member, or a former one, made. They keep working when their maker is
 // removed.
-func (a *shopPages) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	u, err := a.Uses.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
+func (p *shopPages) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	u, err := p.Uses.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}
-	list, err := a.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
+	list, err := p.Uses.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
 	if err != nil {
 		return err
 	}
@@ -289,5 +289,5 @@ func (a *shopPages) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		shop := cmp.Or(k.Shop, v.Shop.ID)
 		view.Keys = append(view.Keys, madeKey{k, frame.Base + "/" + shop + "/" + string(k.Environment()) + "/keys/" + k.ID})
 	}
-	return a.room.Show(w, r, v, "madekeys", view)
+	return p.room.Show(w, r, v, "madekeys", view)
 }

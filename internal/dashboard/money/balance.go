@@ -130,7 +130,7 @@ func (m *moneyPages) balanceFile(w http.ResponseWriter, r *http.Request, v *fram
 	if err != nil {
 		return err
 	}
-	say := m.say(v)
+	say := m.texts(v)
 	file, err := m.NewCSV(w, r, v, "balance", say("movement"), say("date"), say("what"), say("part"), say("change_usd"), say("after_usd"), say("payment"), say("claim"), say("settlement"), say("withdrawal"))
 	if err != nil {
 		return err

@@ -61,8 +61,8 @@ func (m *moneyPages) lead(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	return nil
 }
 
-// say is a text of the room.
-func (m *moneyPages) say(v *frame.Visit) func(key string) string {
+// texts are the texts of the room.
+func (m *moneyPages) texts(v *frame.Visit) func(key string) string {
 	return func(key string) string { return m.Text(v, key) }
 }
 

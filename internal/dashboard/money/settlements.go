@@ -57,7 +57,7 @@ func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *
 		return err
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
-	say := m.say(v)
+	say := m.texts(v)
 	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("withdrawn_part")+" (USD)", say("rest")+" (USD)",
 		say("withdrawals_of"), say("closed_at"), say("paid_at"), say("fee_tax")+" (USD)", say("tax_name"))

@@ -123,7 +123,7 @@ func (m *moneyPages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *
 		return err
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
-	say := m.say(v)
+	say := m.texts(v)
 	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"), say("fee_tax")+" (USD)", say("tax_name"), say("tax_percent"))
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func ref(id string, order int) string { return fmt.Sprint(strings.TrimPrefix(id,
 func (s *paged) hears(t *testing.T, id string, order int) {
 	t.Helper()
 	account := fmt.Sprint("acme-", order)
-	_, signature, body := s.lines[order-1].Tell(ref(id, order), account+"-hush")
+	_, signature, body := s.lines[order-1].NotifyAsIs(ref(id, order), account+"-hush")
 	harness.KnockAt(t, s.Instance, "/api/v1/providers/"+account+"/notifications", signature, body).Want(t, http.StatusOK)
 }
 

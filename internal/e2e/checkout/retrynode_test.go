@@ -107,7 +107,7 @@ func TestNodeEndsInARetry(t *testing.T) {
 					t.Errorf("the shopper is led to %s, and the second provider has %v", p.Page.FormURL, s.lines[1].Charges())
 				}
 				s.lines[1].PayPage(t, ref(id, 2))
-				_, signature, body := s.lines[1].Tell(ref(id, 2), "acme-2-hush")
+				_, signature, body := s.lines[1].NotifyAsIs(ref(id, 2), "acme-2-hush")
 				harness.Must(t, second.Notices.Notify(ctx, "acme-2", provider.Notification{Header: http.Header{providertest.PlainSignature: {signature}}, Body: body}))
 				s.is(t, id, pay.Completed, 2)
 				s.agrees(t, 1, 0)

@@ -9,15 +9,15 @@ import (
 )
 
 // Alert is the letter about a user's account, or about a merchant's key, pause or leaving.
-func (d *Writer) Alert(n mails.Alert) Letter {
-	texts, known := d.texts[n.Language]
+func (w *Writer) Alert(n mails.Alert) Letter {
+	texts, known := w.texts[n.Language]
 	if !known {
-		texts = d.texts[merchants.English]
+		texts = w.texts[merchants.English]
 	}
 	news := n.News
 	values := strings.NewReplacer(
 		"{user}", plain(n.User), "{merchant}", plain(news.Merchant), "{role}", texts["alert_role_"+string(news.Role)], "{key}", plain(n.Key), "{until}", moment(n.Until),
-		"{at}", moment(news.At), "{by}", plain(news.By), "{address}", plain(news.Address), "{browser}", news.Browser, "{shop}", plain(n.Shop), "{service}", d.service,
+		"{at}", moment(news.At), "{by}", plain(news.By), "{address}", plain(news.Address), "{browser}", news.Browser, "{shop}", plain(n.Shop), "{service}", w.service,
 	)
 	keys := append([]string{"alert_" + string(news.What), ""}, factsOf(n)...)
 	keys = append(append(keys, ""), adviceOf(n)...)

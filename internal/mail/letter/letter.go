@@ -57,15 +57,15 @@ func walletLines(by string) []string {
 
 // NewWallet is the letter about a destination to which a merchant's money can be paid out
 // from now on, or soon.
-func (d *Writer) NewWallet(n mails.Wallet) Letter {
-	texts, known := d.texts[n.Language]
+func (w *Writer) NewWallet(n mails.Wallet) Letter {
+	texts, known := w.texts[n.Language]
 	if !known {
-		texts = d.texts[merchants.English]
+		texts = w.texts[merchants.English]
 	}
 	values := strings.NewReplacer(
 		"{merchant}", plain(n.Merchant), "{destination}", plain(n.Destination), "{network}", plain(n.Network),
 		"{currency}", plain(n.Currency), "{added}", moment(n.AddedAt), "{active}", moment(n.ActiveAt),
-		"{key}", plain(n.Key), "{user}", plain(n.User), "{shop}", plain(n.Shop), "{wallet}", plain(n.Wallet), "{service}", d.service,
+		"{key}", plain(n.Key), "{user}", plain(n.User), "{shop}", plain(n.Shop), "{wallet}", plain(n.Wallet), "{service}", w.service,
 	)
 	by := "key"
 	if n.User != "" {
@@ -79,16 +79,16 @@ func (d *Writer) NewWallet(n mails.Wallet) Letter {
 }
 
 // Link is the letter with a one-time link.
-func (d *Writer) Link(n mails.Link) Letter {
-	texts, known := d.texts[n.Language]
+func (w *Writer) Link(n mails.Link) Letter {
+	texts, known := w.texts[n.Language]
 	if !known {
-		texts = d.texts[merchants.English]
+		texts = w.texts[merchants.English]
 	}
 	kind := string(n.Kind)
 	if n.Kind == people.Invitation && n.Merchant == "" {
 		kind = "console"
 	}
-	values := strings.NewReplacer("{merchant}", plain(n.Merchant), "{address}", n.Address, "{ends}", moment(n.EndsAt), "{service}", d.service)
+	values := strings.NewReplacer("{merchant}", plain(n.Merchant), "{address}", n.Address, "{ends}", moment(n.EndsAt), "{service}", w.service)
 	var text strings.Builder
 	for _, key := range []string{kind + "_what", "", "link_address", "", "link_ends", kind + "_not_you", "", "wallet_automatic"} {
 		text.WriteString(values.Replace(texts[key]) + "\n")
@@ -97,10 +97,10 @@ func (d *Writer) Link(n mails.Link) Letter {
 }
 
 // Receipt is the letter with the receipt of a payment.
-func (d *Writer) Receipt(n mails.Receipt) Letter {
-	texts, known := d.texts[n.Language]
+func (w *Writer) Receipt(n mails.Receipt) Letter {
+	texts, known := w.texts[n.Language]
 	if !known {
-		texts = d.texts[merchants.English]
+		texts = w.texts[merchants.English]
 	}
 	each := n.Plan.Each.String()
 	if !n.Plan.Even() {

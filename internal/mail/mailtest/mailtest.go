@@ -98,17 +98,17 @@ func Start(t *testing.T, o Options) *Server {
 
 // Answers makes the server answer the text of an e-mail as a function returns: nil accepts it, Reply refuses
 // it. The function is called before the client gets its answer.
-func (s *Server) Answers(answer func(Mail) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer = answer
+func (se *Server) Answers(answer func(Mail) error) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	se.answer = answer
 }
 
 // Refuses makes the server answer a recipient as a function returns.
-func (s *Server) Refuses(refuse func(recipient string) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse = refuse
+func (se *Server) Refuses(refuse func(recipient string) error) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	se.refuse = refuse
 }
 
 // Reply is an answer with a code.
@@ -117,23 +117,23 @@ func Reply(code int, text string) error {
 }
 
 // Hang gives no answer until the test ends.
-func (s *Server) Hang(Mail) error {
-	<-s.ended
+func (se *Server) Hang(Mail) error {
+	<-se.ended
 	return errors.New("the test is over")
 }
 
 // Came lists the e-mails whose text arrived, whatever the server answered.
-func (s *Server) Came() []Mail {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.came)
+func (se *Server) Came() []Mail {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	return slices.Clone(se.came)
 }
 
 // Accepted lists those that the server accepted.
-func (s *Server) Accepted() []Mail {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.accepted)
+func (se *Server) Accepted() []Mail {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	return slices.Clone(se.accepted)
 }
 
 type session struct {

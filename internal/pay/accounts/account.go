@@ -258,9 +258,9 @@ func (a Account) limits(rail Rail) []Limit {
 type Accounts []Account
 
 // Serving selects the accounts that may take a shop's payments over a rail.
-func (list Accounts) Serving(s merchants.Scope, rail Rail) Accounts {
+func (ac Accounts) Serving(s merchants.Scope, rail Rail) Accounts {
 	var serving Accounts
-	for _, a := range list {
+	for _, a := range ac {
 		if a.Refuses(s, rail) == "" {
 			serving = append(serving, a)
 		}
@@ -292,27 +292,27 @@ func RailIn(list []string, rail string) bool {
 }
 
 // Accepting selects the accounts that accept an amount over a rail. passed says why the others do not.
-func (list Accounts) Accepting(rail Rail, local money.Amount) (taking Accounts, passed []string) {
-	for _, a := range list {
+func (ac Accounts) Accepting(rail Rail, local money.Amount) (accepting Accounts, passed []string) {
+	for _, a := range ac {
 		if l, bounded := a.limit(rail.Key, local.Currency); bounded && l.Check(local) != nil {
 			passed = append(passed, a.ID+": takes "+l.String())
 			continue
 		}
-		taking = append(taking, a)
+		accepting = append(accepting, a)
 	}
-	return taking, passed
+	return accepting, passed
 }
 
 // Narrow limits a rail to the range from the smallest to the largest payment that one of its
 // accounts accepts.
-func (list Accounts) Narrow(rail Rail) Rail {
-	if len(list) == 0 {
+func (ac Accounts) Narrow(rail Rail) Rail {
+	if len(ac) == 0 {
 		return rail
 	}
 	var narrow []Limit
 	for _, of := range rail.Limits {
 		widest, found := Limit{Currency: of.Currency}, false
-		for _, a := range list {
+		for _, a := range ac {
 			if l, ok := (Rail{Limits: a.limits(rail)}).LimitIn(of.Currency); ok {
 				if !found {
 					widest, found = l, true
@@ -363,9 +363,9 @@ func PayoutRail(network, currency string) Rail {
 //
 // Errors: amount_above_maximum, amount_below_minimum. If the amount is in a gap between two
 // accounts' limits, the error names the nearer limit.
-func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
+func (ac Accounts) RefusePayout(rail Rail, net money.Amount) error {
 	least, most := int64(math.MaxInt64), int64(0) // the nearest limits above and below the amount
-	for _, a := range list {
+	for _, a := range ac {
 		l, bounded := a.limit(rail.Key, money.USD)
 		switch {
 		case bounded && l.Min > net.Minor:
@@ -382,8 +382,8 @@ func (list Accounts) RefusePayout(rail Rail, net money.Amount) error {
 
 // First is the account that is tried first for an amount: ordered by priority, then by fee, then by
 // id.
-func (list Accounts) First(rail Rail, usd money.Amount) Account {
-	return slices.MinFunc(list, func(a, b Account) int {
+func (ac Accounts) First(rail Rail, usd money.Amount) Account {
+	return slices.MinFunc(ac, func(a, b Account) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), CompareCost(a, b, rail.Key, usd), cmp.Compare(a.ID, b.ID))
 	})
 }

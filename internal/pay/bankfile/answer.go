@@ -68,11 +68,11 @@ type SyntaxError struct {
 }
 
 // Error implements error.
-func (f *SyntaxError) Error() string {
-	if f.Line == 0 {
-		return "the file " + f.Why
+func (s *SyntaxError) Error() string {
+	if s.Line == 0 {
+		return "the file " + s.Why
 	}
-	return fmt.Sprintf("line %d: %s", f.Line, f.Why)
+	return fmt.Sprintf("line %d: %s", s.Line, s.Why)
 }
 
 func syntaxError(line int, why string, args ...any) error {

@@ -71,16 +71,16 @@ func bradescoHeader(r *record, p Payer, pix bool) {
 // to records that we do not write. A list of debits (5…) needs a segment 5; a payment order
 // (5I, 5J) is paid at a counter. Neither can be about a line of ours that was paid.
 var bradescoCodes = map[string]occurrence{
-	"5A": {takenIn, "", "waits in a list of debits"},
+	"5A": {accepted, "", "waits in a list of debits"},
 	"5B": {refusedCode, "", "lists of debits are not authorised"},
 	"5C": {refusedCode, "", "the list of debits has more than one form of payment"},
 	"5D": {refusedCode, "", "the list of debits has more than one date"},
 	"5E": {refusedCode, "", "the number of the list of debits was used before"},
 	"5F": {refusedCode, "", "the list of debits expired before it was authorised"},
 	"5M": {refusedCode, "", "the number of the list of debits is wrong"},
-	"5I": {takenIn, "", "a payment order was issued: find out whether it was paid"},
-	"5J": {takenIn, "", "a payment order expired: find out whether the money came back"},
-	"5T": {takenIn, "", "the contract is in test: nothing was paid"},
+	"5I": {accepted, "", "a payment order was issued: find out whether it was paid"},
+	"5J": {accepted, "", "a payment order expired: find out whether the money came back"},
+	"5T": {accepted, "", "the contract is in test: nothing was paid"},
 	"AZ": {refusedCode, "", "the bank in the barcode is wrong"},
 	"BA": {refusedCode, "", "the branch in the barcode is missing"},
 	"PK": {refusedCode, "", "the QR code is wrong or has expired"},

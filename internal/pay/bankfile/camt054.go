@@ -222,27 +222,27 @@ type debits struct {
 	mixed    bool
 }
 
-func (s *debits) add(e entry) (err error) {
+func (d *debits) add(e entry) (err error) {
 	if !e.debit {
 		return nil
 	}
-	s.mixed = s.mixed || s.count > 0 && s.currency != e.amount.Currency
-	s.count, s.currency = s.count+1, e.amount.Currency
-	if s.mixed {
+	d.mixed = d.mixed || d.count > 0 && d.currency != e.amount.Currency
+	d.count, d.currency = d.count+1, e.amount.Currency
+	if d.mixed {
 		return nil
 	}
-	if s.sum, err = add(s.sum, e.amount.Minor); err != nil {
+	if d.sum, err = add(d.sum, e.amount.Minor); err != nil {
 		return syntaxError(e.line, "%v", err)
 	}
 	return nil
 }
 
 // check compares with the totals in the notification.
-func (s *debits) check(n *node, entries int) error {
+func (d *debits) check(n *node, entries int) error {
 	for _, c := range []struct {
 		name string
 		have int
-	}{{"TtlNtries", entries}, {"TtlDbtNtries", s.count}} {
+	}{{"TtlNtries", entries}, {"TtlDbtNtries", d.count}} {
 		at := n.one("TxsSummry/" + c.name + "/NbOfNtries")
 		if told, is, err := at.count(); err != nil {
 			return err
@@ -251,12 +251,12 @@ func (s *debits) check(n *node, entries int) error {
 		}
 	}
 	at := n.one("TxsSummry/TtlDbtNtries/Sum")
-	if at == nil || s.count == 0 || s.mixed {
+	if at == nil || d.count == 0 || d.mixed {
 		return nil
 	}
-	told, err := at.in(s.currency)
-	if err == nil && told.Minor != s.sum {
-		err = syntaxError(at.line, "Sum of TtlDbtNtries is %s, but the debits sum to %s", told, money.New(s.sum, s.currency))
+	told, err := at.in(d.currency)
+	if err == nil && told.Minor != d.sum {
+		err = syntaxError(at.line, "Sum of TtlDbtNtries is %s, but the debits sum to %s", told, money.New(d.sum, d.currency))
 	}
 	return err
 }

@@ -8,7 +8,7 @@ type class int
 const (
 	unknown     class = iota
 	paidCode          // done
-	takenIn           // accepted, not done yet: paying again would pay twice
+	accepted          // accepted, not done yet: paying again would pay twice
 	refusedCode       // not done
 	cameBack          // done, and returned
 	remark            // the payment stays valid
@@ -26,10 +26,10 @@ type occurrence struct {
 var occurrences = map[string]occurrence{
 	"00": {paidCode, "", "paid"},
 	"03": {paidCode, "", "the branch allowed the debit; paid"},
-	"BD": {takenIn, "", "accepted, not paid yet"},
-	"BE": {takenIn, "", "changed"},
-	"BR": {takenIn, "", "active again"},
-	"BS": {takenIn, "", "suspended"},
+	"BD": {accepted, "", "accepted, not paid yet"},
+	"BE": {accepted, "", "changed"},
+	"BR": {accepted, "", "active again"},
+	"BS": {accepted, "", "suspended"},
 	"BF": {refusedCode, "", "deleted: it will not be paid"},
 	"H4": {cameBack, "", "not paid, and returned to the payer"},
 	"ZA": {remark, "", "paid to the account that replaced this one"},
@@ -101,10 +101,10 @@ var occurrences = map[string]occurrence{
 var own = map[string]map[string]occurrence{
 	bradesco: bradescoCodes,
 	itau:     itauCodes,
-	sicoob:   {"PD": {takenIn, "", "waits for a signature"}},
+	sicoob:   {"PD": {accepted, "", "waits for a signature"}},
 	santander: {
-		"B1": {takenIn, "", "waits to be authorised"},
-		"ZK": {takenIn, "", "its authorisation has begun on the bank's site"},
+		"B1": {accepted, "", "waits to be authorised"},
+		"ZK": {accepted, "", "its authorisation has begun on the bank's site"},
 		"ZA": {cameBack, "", "the transfer was returned"},
 		"ZB": {refusedCode, "", "a transfer to the same holder is not allowed"},
 		"Z1": {refusedCode, AccountClosed, "the account is closed"},

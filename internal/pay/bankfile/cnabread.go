@@ -25,7 +25,7 @@ type cnabGroup struct {
 	number       string
 	records      int64
 	asked, moved int64 // sums in centavos
-	other        bool  // it has segments of other products, whose amounts are not read
+	other        bool  // the line has segments of other products, whose amounts are not read
 	open         int   // the answer that the next segment Z belongs to, or -1
 }
 
@@ -248,17 +248,17 @@ func (r *cnabReader) segmentA(row row) error {
 const longest = 500
 
 // field is a field with its spaces, one byte per character.
-func (r row) field(from, to int) string { return string(r.bytes[from-1 : to]) }
+func (ro row) field(from, to int) string { return string(ro.bytes[from-1 : to]) }
 
 // date reads DDMMYYYY; zeros or spaces are no date.
-func (r row) date(from, to int) (time.Time, error) {
-	text := r.at(from, to)
+func (ro row) date(from, to int) (time.Time, error) {
+	text := ro.at(from, to)
 	if strings.Trim(text, "0") == "" {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse("02012006", text)
 	if err != nil {
-		return at, r.syntaxError("positions %d to %d are not a date", from, to)
+		return at, ro.syntaxError("positions %d to %d are not a date", from, to)
 	}
 	return at, nil
 }

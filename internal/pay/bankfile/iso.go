@@ -55,7 +55,7 @@ func message(root *node) (Format, *node, error) {
 	return "", nil, syntaxError(body.line, "the message %q is neither pain.002 nor camt.054", shortText(body.name, 40))
 }
 
-func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
+func (rd Reader) readISO(format Format, file []byte) ([]Answer, error) {
 	root, err := parseXML(file)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
 	case is != format:
 		return nil, syntaxError(0, "is %s, not %s", is, format)
 	}
-	read := r.readPain002
+	read := rd.readPain002
 	if format == FormatCamt054 {
 		read = readCamt054
 	}

@@ -196,14 +196,14 @@ func (f *cnabFile) sispagB(r *record, form string, l Line, number int64) {
 var itauCodes = map[string]occurrence{
 	"00": {paidCode, "", "paid"},
 
-	"BD": {takenIn, "", "scheduled, not paid yet"},
-	"BE": {takenIn, "", "scheduled as a payment order instead: find out whether it is paid"},
-	"AE": {takenIn, "", "its date was changed"},
-	"IR": {takenIn, "", "changed"},
-	"LA": {takenIn, "", "the date of the batch was changed"},
-	"EM": {takenIn, "", "a payment order was issued: find out whether it is paid"},
-	"CP": {takenIn, "", "a payment order was cashed: find out by whom"},
-	"EX": {takenIn, "", "a payment order was not cashed: find out whether the money came back"},
+	"BD": {accepted, "", "scheduled, not paid yet"},
+	"BE": {accepted, "", "scheduled as a payment order instead: find out whether it is paid"},
+	"AE": {accepted, "", "its date was changed"},
+	"IR": {accepted, "", "changed"},
+	"LA": {accepted, "", "the date of the batch was changed"},
+	"EM": {accepted, "", "a payment order was issued: find out whether it is paid"},
+	"CP": {accepted, "", "a payment order was cashed: find out by whom"},
+	"EX": {accepted, "", "a payment order was not cashed: find out whether the money came back"},
 
 	"DV": {cameBack, "", "the payee's bank returned it"},
 

@@ -31,11 +31,11 @@ var statuses = map[string]string{
 }
 
 // verdict is the result of a status, and the reason for it.
-func (r Reader) verdict(status, code string) (outcome Outcome, reason, means string) {
+func (rd Reader) verdict(status, code string) (outcome Outcome, reason, means string) {
 	switch {
 	case status == "ACCC":
 		return Paid, "", "on the payee's account"
-	case status == "ACSC" && code == "" && r.ACSC == Paid:
+	case status == "ACSC" && code == "" && rd.ACSC == Paid:
 		return Paid, "", "debited, which is this bank's last word"
 	}
 	switch status {
@@ -57,7 +57,7 @@ func (r Reader) verdict(status, code string) (outcome Outcome, reason, means str
 }
 
 // readPain002 reads a report on a file that we sent.
-func (r Reader) readPain002(body *node) ([]Answer, error) {
+func (rd Reader) readPain002(body *node) ([]Answer, error) {
 	groups := body.all("OrgnlGrpInfAndSts")
 	if len(groups) != 1 {
 		return nil, syntaxError(body.line, "want one OrgnlGrpInfAndSts, not %d", len(groups))
@@ -77,7 +77,7 @@ func (r Reader) readPain002(body *node) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := pain002{Reader: r, batch: batch, group: group, created: Answer{Batch: batch, At: at}}
+	p := pain002{Reader: rd, batch: batch, group: group, created: Answer{Batch: batch, At: at}}
 	blocks := body.all("OrgnlPmtInfAndSts")
 	for _, block := range blocks {
 		if err := p.block(block); err != nil {
@@ -103,21 +103,21 @@ type pain002 struct {
 
 // within tells the operator if a report has more transactions than it counts. Each of them
 // counts all the same. Fewer are usual: some banks name only those that failed.
-func (p *pain002) within(told *node, lines int) error {
+func (pa *pain002) within(told *node, lines int) error {
 	most, is, err := told.count()
 	if err == nil && is && lines > most {
-		p.answers = append(p.answers, notice(told.line, "%s is %d, and %d transactions follow: compare it with the bank's site", told.name, most, lines))
+		pa.answers = append(pa.answers, notice(told.line, "%s is %d, and %d transactions follow: compare it with the bank's site", told.name, most, lines))
 	}
 	return err
 }
 
 // overall adds the answer for all lines of a file or a block: if they are refused together,
 // or if no line is reported.
-func (p *pain002) overall(n *node, element string, infos []*node, silent bool) {
+func (pa *pain002) overall(n *node, element string, infos []*node, silent bool) {
 	status := shortText(n.value(element), 35)
 	code, text := why(infos)
-	a := p.created
-	a.Outcome, a.Reason, a.Message = p.verdict(status, code)
+	a := pa.created
+	a.Outcome, a.Reason, a.Message = pa.verdict(status, code)
 	if a.Outcome == Paid {
 		a.Outcome, a.Message = Pending, "the bank reports the whole file as paid, but names no lines"
 	}
@@ -128,51 +128,51 @@ func (p *pain002) overall(n *node, element string, infos []*node, silent bool) {
 		a.Code = code
 	}
 	a.Whole, a.Text, a.Line = true, text, n.line
-	p.answers = append(p.answers, a)
+	pa.answers = append(pa.answers, a)
 }
 
-func (p *pain002) block(block *node) error {
+func (pa *pain002) block(block *node) error {
 	if err := block.unique("OrgnlPmtInfId", "OrgnlNbOfTxs", "PmtInfSts"); err != nil {
 		return err
 	}
 	transactions := block.all("TxInfAndSts")
-	if err := p.within(block.one("OrgnlNbOfTxs"), len(transactions)); err != nil {
+	if err := pa.within(block.one("OrgnlNbOfTxs"), len(transactions)); err != nil {
 		return err
 	}
 	counts := map[string]int{}
 	for _, t := range transactions {
-		if err := p.transaction(block, t); err != nil {
+		if err := pa.transaction(block, t); err != nil {
 			return err
 		}
 		counts[t.value("TxSts")]++
 	}
 	for _, per := range block.all("NbOfTxsPerSts") {
-		if err := p.within(per.one("DtldNbOfTxs"), counts[per.value("DtldSts")]); err != nil {
+		if err := pa.within(per.one("DtldNbOfTxs"), counts[per.value("DtldSts")]); err != nil {
 			return err
 		}
 	}
-	p.lines += len(transactions)
-	p.overall(block, "PmtInfSts", block.all("StsRsnInf"), len(transactions) == 0 && block.value("PmtInfSts") != "")
+	pa.lines += len(transactions)
+	pa.overall(block, "PmtInfSts", block.all("StsRsnInf"), len(transactions) == 0 && block.value("PmtInfSts") != "")
 	return nil
 }
 
-func (p *pain002) transaction(block, t *node) error {
+func (pa *pain002) transaction(block, t *node) error {
 	if err := t.unique("OrgnlEndToEndId", "OrgnlInstrId", "TxSts", "AcctSvcrRef"); err != nil {
 		return err
 	}
-	status, refused := shortText(t.value("TxSts"), 35), p.group.value("GrpSts") == "RJCT" || block.value("PmtInfSts") == "RJCT"
+	status, refused := shortText(t.value("TxSts"), 35), pa.group.value("GrpSts") == "RJCT" || block.value("PmtInfSts") == "RJCT"
 	if status == "" && refused {
 		status = "RJCT"
 	}
 	infos := t.all("StsRsnInf")
 	if len(infos) == 0 && status == "RJCT" {
-		infos = append(block.all("StsRsnInf"), p.group.all("StsRsnInf")...)
+		infos = append(block.all("StsRsnInf"), pa.group.all("StsRsnInf")...)
 	}
 	code, text := why(infos)
-	a := p.created
+	a := pa.created
 	a.Reference, a.Line, a.Text = reference(t.value("OrgnlEndToEndId"), t.value("OrgnlInstrId")), t.line, text
 	a.BankReference = shortText(t.value("AcctSvcrRef", "ClrSysRef"), 35)
-	if a.Outcome, a.Reason, a.Message = p.verdict(status, code); refused && a.Outcome != Rejected {
+	if a.Outcome, a.Reason, a.Message = pa.verdict(status, code); refused && a.Outcome != Rejected {
 		a.Outcome, a.Reason, a.Message = Pending, "", "the file is refused, but this line is not: ask the bank"
 	}
 	if a.Code = status; code != "" {
@@ -188,6 +188,6 @@ func (p *pain002) transaction(block, t *node) error {
 	if a.Amount, err = t.one("OrgnlTxRef/Amt/InstdAmt").amount(); err != nil {
 		return err
 	}
-	p.answers = append(p.answers, a)
+	pa.answers = append(pa.answers, a)
 	return nil
 }

@@ -31,14 +31,14 @@ func Read(format Format, file []byte) ([]Answer, error) { return Reader{}.Read(f
 //
 // Errors: an unknown format, and a *SyntaxError that says where and why the file cannot be
 // read.
-func (r Reader) Read(format Format, file []byte) ([]Answer, error) {
+func (rd Reader) Read(format Format, file []byte) ([]Answer, error) {
 	switch {
 	case len(file) > MaxSize:
 		return nil, syntaxError(0, "is larger than %d MiB", MaxSize>>20)
 	case format == FormatCNAB240:
 		return readCNAB(file)
 	case format == FormatPain002, format == FormatCamt054:
-		return r.readISO(format, file)
+		return rd.readISO(format, file)
 	case format == FormatCSV:
 		return CSV{}.Read(file)
 	}

@@ -18,51 +18,51 @@ func newRecord(size int) *record {
 }
 
 // number writes digits right-aligned, filled with zeros. Empty is zero.
-func (r *record) number(from, to int, value string) {
+func (re *record) number(from, to int, value string) {
 	width := to - from + 1
 	if len(value) > width || value != "" && !digits(value) {
-		r.fail(from, to, "digits")
+		re.fail(from, to, "digits")
 		return
 	}
-	copy(r.bytes[from-1:to], strings.Repeat("0", width-len(value))+value)
+	copy(re.bytes[from-1:to], strings.Repeat("0", width-len(value))+value)
 }
 
 // document writes the kind of a CPF or CNPJ at one position, and the number behind it. The
 // letters of a CNPJ keep their places.
-func (r *record) document(at int, number string) {
+func (re *record) document(at int, number string) {
 	kind := "2"
 	if len(number) == 11 {
 		kind = "1" // CPF
 	}
-	r.number(at, at, kind)
-	r.inscription(at+1, at+14, number)
+	re.number(at, at, kind)
+	re.inscription(at+1, at+14, number)
 }
 
 // inscription writes a CPF or CNPJ right-aligned, filled with zeros.
-func (r *record) inscription(from, to int, number string) {
-	r.number(from, to, "")
+func (re *record) inscription(from, to int, number string) {
+	re.number(from, to, "")
 	if width := to - from + 1; len(number) > width {
-		r.fail(from, to, "characters")
+		re.fail(from, to, "characters")
 	} else {
-		r.text(to-len(number)+1, to, number)
+		re.text(to-len(number)+1, to, number)
 	}
 }
 
-func (r *record) count(from, to int, n int64) { r.number(from, to, strconv.FormatInt(n, 10)) }
+func (re *record) count(from, to int, n int64) { re.number(from, to, strconv.FormatInt(n, 10)) }
 
 // text writes printable ASCII left-aligned, filled with spaces.
-func (r *record) text(from, to int, value string) {
+func (re *record) text(from, to int, value string) {
 	plain := !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' })
 	if !plain || len(value) > to-from+1 {
-		r.fail(from, to, "characters")
+		re.fail(from, to, "characters")
 		return
 	}
-	copy(r.bytes[from-1:to], value)
+	copy(re.bytes[from-1:to], value)
 }
 
-func (r *record) fail(from, to int, of string) {
-	if r.err == nil {
-		r.err = problem("record", "holds at most %d %s at positions %d to %d", to-from+1, of, from, to)
+func (re *record) fail(from, to int, of string) {
+	if re.err == nil {
+		re.err = problem("record", "holds at most %d %s at positions %d to %d", to-from+1, of, from, to)
 	}
 }
 
@@ -74,26 +74,26 @@ type row struct {
 
 // at is the text between two positions, without spaces around it. Banks write ISO-8859-1: a
 // byte is a character.
-func (r row) at(from, to int) string {
+func (ro row) at(from, to int) string {
 	runes := make([]rune, 0, to-from+1)
-	for _, b := range r.bytes[from-1 : to] {
+	for _, b := range ro.bytes[from-1 : to] {
 		runes = append(runes, rune(b))
 	}
 	return strings.TrimSpace(string(runes))
 }
 
 // number reads digits; all spaces are zero.
-func (r row) number(from, to int) (int64, error) {
-	text := r.at(from, to)
+func (ro row) number(from, to int) (int64, error) {
+	text := ro.at(from, to)
 	if text == "" {
 		return 0, nil
 	}
 	if len(text) != to-from+1 || !digits(text) {
-		return 0, r.syntaxError("positions %d to %d must be digits", from, to)
+		return 0, ro.syntaxError("positions %d to %d must be digits", from, to)
 	}
 	return strconv.ParseInt(text, 10, 64)
 }
 
-func (r row) syntaxError(why string, args ...any) error {
-	return &SyntaxError{r.line, fmt.Sprintf(why, args...)}
+func (ro row) syntaxError(why string, args ...any) error {
+	return &SyntaxError{ro.line, fmt.Sprintf(why, args...)}
 }

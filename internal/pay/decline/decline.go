@@ -171,8 +171,8 @@ type Tries []Try
 const most = 20
 
 // With adds tries that are not known yet, at now if the provider does not say when, or says what cannot be. The receiver stays as it is.
-func (list Tries) With(reported []Try, now time.Time) Tries {
-	next := slices.Clone(list)
+func (tr Tries) With(reported []Try, now time.Time) Tries {
+	next := slices.Clone(tr)
 	for _, t := range reported {
 		if t.ID == "" || slices.ContainsFunc(next, func(k Try) bool { return k.ID == t.ID }) {
 			continue
@@ -186,16 +186,16 @@ func (list Tries) With(reported []Try, now time.Time) Tries {
 	if len(next) > most {
 		next = next[len(next)-most:]
 	}
-	if slices.Equal(next, list) {
-		return list
+	if slices.Equal(next, tr) {
+		return tr
 	}
 	return next
 }
 
 // Last is the newest try; false if there is none.
-func (list Tries) Last() (Try, bool) {
-	if len(list) == 0 {
+func (tr Tries) Last() (Try, bool) {
+	if len(tr) == 0 {
 		return Try{}, false
 	}
-	return list[len(list)-1], true
+	return tr[len(tr)-1], true
 }

@@ -114,7 +114,7 @@ func ParseGrants(text string) (Grants, error) {
 // List returns the single terms.
 func (gs Grants) List() (list []Grant) {
 	for text := range strings.FieldsFuncSeq(string(gs), func(r rune) bool { return r == ',' }) {
-		if g, err := ParseGrant(text); err == nil { // it was parsed before it was kept
+		if g, err := ParseGrant(text); err == nil { // the text was parsed before it was stored
 			list = append(list, g)
 		}
 	}
@@ -207,27 +207,27 @@ type Request struct {
 }
 
 // IsZero reports whether the request says nothing.
-func (a Request) IsZero() bool { return a == Request{} }
+func (r Request) IsZero() bool { return r == Request{} }
 
 // Wants reports whether the request asks for installments, and not only for fewer.
-func (a Request) Wants() bool { return a.Max > 1 || a.Max == 0 && !a.IsZero() }
+func (r Request) Wants() bool { return r.Max > 1 || r.Max == 0 && !r.IsZero() }
 
 // Terms are those of a payment of an amount: what is asked, within what is granted.
-func (a Request) Terms(granted Terms, local money.Amount) Terms {
+func (r Request) Terms(granted Terms, local money.Amount) Terms {
 	t := granted
-	if a.Max > 0 {
-		t.Max = min(t.Max, a.Max)
+	if r.Max > 0 {
+		t.Max = min(t.Max, r.Max)
 	}
-	if a.InterestFree > 0 {
-		t.InterestFree = min(t.InterestFree, a.InterestFree)
+	if r.InterestFree > 0 {
+		t.InterestFree = min(t.InterestFree, r.InterestFree)
 	}
 	if t.InterestFree < 2 {
 		t.InterestFree = 0
 	}
-	if a.Min != "" {
-		least, err := money.Parse(a.Min, local.Currency)
+	if r.Min != "" {
+		least, err := money.Parse(r.Min, local.Currency)
 		if err != nil { // more decimals than the currency has, or beyond every amount
-			if whole, _, _ := strings.Cut(a.Min, "."); whole != a.Min {
+			if whole, _, _ := strings.Cut(r.Min, "."); whole != r.Min {
 				if least, err = money.Parse(whole, local.Currency); err == nil {
 					least = least.Add(unit(local.Currency))
 				}
@@ -250,11 +250,11 @@ func unit(c money.Currency) money.Amount {
 // Check returns an error if more is asked than is granted.
 //
 // Errors: invalid_request.
-func (a Request) Check(granted Terms) error {
+func (r Request) Check(granted Terms) error {
 	for _, f := range []struct {
 		param        string
 		asked, least int
-	}{{"installments.max", a.Max, granted.Max}, {"installments.interestFree", a.InterestFree, granted.InterestFree}} {
+	}{{"installments.max", r.Max, granted.Max}, {"installments.interestFree", r.InterestFree, granted.InterestFree}} {
 		switch {
 		case f.asked < 2 || f.asked <= f.least:
 		case !granted.Offered():

@@ -160,7 +160,7 @@ const (
 	MerchantClosed   people.What = "closed"   // an operator closed it (LEAVE-7)
 	MerchantReopened people.What = "reopened" // and opened it again
 	MerchantPaidOut  people.What = "paid_out" // the last of a closed merchant's balance arrived
-	MerchantErasing  people.What = "erasing"  // it will be erased
+	MerchantErasing  people.What = "erasing"  // the merchant will be erased
 )
 
 // Alert is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person

@@ -102,6 +102,12 @@ func (s Shop) Rebrand(b Brand) (Shop, error) {
 // MaxShopName is the longest name of a shop, in characters.
 const MaxShopName = 80
 
+// A logo has at most so many bytes, and so many pixels a side: it is most of what a shopper's page loads.
+const (
+	MaxLogo     = 24 << 10
+	MaxLogoSide = 1024
+)
+
 // Rename changes the name that shoppers see.
 //
 // Errors: invalid_request.

@@ -14,7 +14,7 @@ type Leaving struct {
 	Reason    string    // why it was closed, for its team
 	ClosedAt  time.Time // nothing new begins from then on; zero: it is open
 	EmptiedAt time.Time // nothing was left in production that could change or be paid; zero: something may be
-	WarnedAt  time.Time // its owners heard that it will be erased; zero: they did not
+	WarnedAt  time.Time // when its owners were sent the e-mail that it will be erased; zero: not yet
 	ErasedAt  time.Time // it cannot come back from then on, and what is only its own is removed; zero: it may
 	GoneAt    time.Time // all that is only its own was removed; zero: some of it may be left
 }
@@ -25,7 +25,7 @@ func (l Leaving) Closed() bool { return !l.ClosedAt.IsZero() }
 // Erased reports whether the merchant has left: it cannot come back.
 func (l Leaving) Erased() bool { return !l.ErasedAt.IsZero() }
 
-// ErasureNotice is how long before the erasure the owners hear of it at least (LEAVE-7).
+// ErasureNotice is how long before the erasure its owners are sent an e-mail about it, at least (LEAVE-7).
 const ErasureNotice = 30 * 24 * time.Hour
 
 // Details.reason of what is refused because a merchant leaves, has left, or has no sandbox.
@@ -69,7 +69,7 @@ func (m Merchant) Emptied(now time.Time) Merchant {
 	return m
 }
 
-// Warned records that the owners hear of the erasure. It comes ErasureNotice later at the earliest.
+// Warned records that an e-mail to the owners announces the erasure. The erasure comes ErasureNotice later at the earliest.
 func (m Merchant) Warned(now time.Time) Merchant {
 	m.Version++
 	m.Leaving.WarnedAt = now

@@ -21,8 +21,8 @@ var (
 	appForm    = regexp.MustCompile(`^[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+$`)
 )
 
-// taken are schemes that no shop's app answers to: why, and which. A browser or a phone acts on them by itself.
-var taken = []struct {
+// reserved are schemes that no shop's app answers to: why, and which. A browser or a phone acts on them by itself.
+var reserved = []struct {
 	why   problem.Reason
 	names string
 }{
@@ -35,8 +35,8 @@ var taken = []struct {
 	{schemeOfNames, "urn tag cid mid doi geo maps"},
 }
 
-// takenPrefixes begin families of such schemes.
-var takenPrefixes = map[string]string{
+// reservedPrefixes begin families of such schemes.
+var reservedPrefixes = map[string]string{
 	"ms-": "Windows", "chrome-": "the browser", "moz-": "the browser", "safari-": "the browser", "ext+": "the browser's extensions", "web+": "the browser",
 	"x-apple": "Apple's devices", "com.apple.": "Apple's devices", "android.": "Android", "com.android.": "Android",
 }
@@ -52,12 +52,12 @@ func ReadScheme(text string) (string, error) {
 	if len(name) > maxScheme || !schemeForm.MatchString(name) {
 		return refuse(schemeMalformed.With(maxScheme))
 	}
-	for _, t := range taken {
+	for _, t := range reserved {
 		if slices.Contains(strings.Fields(t.names), name) {
 			return refuse(schemeTaken.With(name, t.why))
 		}
 	}
-	for prefix, owner := range takenPrefixes {
+	for prefix, owner := range reservedPrefixes {
 		if strings.HasPrefix(name, prefix) {
 			return refuse(schemePrefixTaken.With(prefix, owner))
 		}

@@ -20,12 +20,12 @@ func TestAppSchemesOfAShop(t *testing.T) {
 		"", "a", "C:", "1app", "my app", "myapp://paid", "my_app", "mÿapp", "*", "myapp;x", strings.Repeat("a", 61),
 		"ms-settings", "web+pay", "ext+x", "chrome-extension", "moz-extension", "x-apple.systempreferences", "com.apple.tv", "android.settings", "JavaScript", "INTENT:",
 	}
-	for _, list := range taken {
+	for _, list := range reserved {
 		refused = append(refused, strings.Fields(list.names)...)
 	}
 	for _, text := range refused {
 		if s, err := (Shop{}).WithSchemes([]string{text}); err == nil {
-			t.Errorf("%q is taken as %v", text, s.Schemes)
+			t.Errorf("%q is accepted as %v", text, s.Schemes)
 		}
 		if !strings.Contains(text, ":") && AppScheme(text+"://x") != "" {
 			t.Errorf("%s://x is an app's address", text)
@@ -36,7 +36,7 @@ func TestAppSchemesOfAShop(t *testing.T) {
 		many = append(many, fmt.Sprintf("app%d", i))
 	}
 	if _, err := (Shop{}).WithSchemes(many); err == nil {
-		t.Errorf("%d schemes are taken", len(many))
+		t.Errorf("%d schemes are accepted", len(many))
 	}
 }
 

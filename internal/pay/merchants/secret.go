@@ -11,11 +11,11 @@ type Encrypted struct {
 }
 
 // Drop deletes the secret.
-func (s Encrypted) Drop() Encrypted { return s.Replace(nil) }
+func (e Encrypted) Drop() Encrypted { return e.Replace(nil) }
 
 // Replace replaces the encrypted text.
-func (s Encrypted) Replace(text []byte) Encrypted {
-	s.Version++
-	s.Text = text
-	return s
+func (e Encrypted) Replace(text []byte) Encrypted {
+	e.Version++
+	e.Text = text
+	return e
 }

@@ -153,23 +153,23 @@ func (d PayoutDays) Has(at time.Time) bool {
 type Monthdays int64
 
 // With adds a day.
-func (d Monthdays) With(day int) Monthdays { return d | 1<<day }
+func (mo Monthdays) With(day int) Monthdays { return mo | 1<<day }
 
 // Has reports whether the day of a time is in the set. A day that a month does not have is its last day.
-func (d Monthdays) Has(at time.Time) bool {
-	if d == 0 {
+func (mo Monthdays) Has(at time.Time) bool {
+	if mo == 0 {
 		return true
 	}
 	if at.AddDate(0, 0, 1).Day() == 1 {
-		return d>>at.Day() != 0
+		return mo>>at.Day() != 0
 	}
-	return d&(1<<at.Day()) != 0
+	return mo&(1<<at.Day()) != 0
 }
 
 // List lists the days in their order.
-func (d Monthdays) List() (days []int) {
+func (mo Monthdays) List() (days []int) {
 	for day := 1; day <= 31; day++ {
-		if d&(1<<day) != 0 {
+		if mo&(1<<day) != 0 {
 			days = append(days, day)
 		}
 	}

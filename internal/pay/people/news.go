@@ -64,9 +64,9 @@ func (w What) ByStrangers() bool { return w == AccountLocked || w == HalfSignIn 
 // those must not push out the others.
 const keptNews, keptOfStrangers = 10, 3
 
-// Hear adds an item to the news that the profile shows, the newest first. The caller has changed the user, and
+// WithNews adds an item to the news that the profile shows, the newest first. The caller has changed the user, and
 // writes it.
-func (u User) Hear(n News) User {
+func (u User) WithNews(n News) User {
 	list, same := []News{n}, 1
 	for _, o := range u.News {
 		if o.What == n.What {

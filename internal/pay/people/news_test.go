@@ -45,10 +45,10 @@ func TestWhatIsFamiliar(t *testing.T) {
 func TestNewsAreFew(t *testing.T) {
 	var u User
 	for range 30 {
-		u = u.Hear(News{What: PasswordSet})
+		u = u.WithNews(News{What: PasswordSet})
 	}
 	before := u
-	u = u.Hear(News{What: AppAdded})
+	u = u.WithNews(News{What: AppAdded})
 	if len(u.News) != keptNews || u.News[0].What != AppAdded || u.News[1].What != PasswordSet || before.News[0].What != PasswordSet {
 		t.Errorf("the account keeps %+v", u.News)
 	}

@@ -17,6 +17,8 @@ const (
 	// FactorFresh is how long a second factor counts as just given: actions that move money out
 	// require one (DASH-6).
 	FactorFresh = 10 * time.Minute
+	// SignInsKept is how long a sign-in or a link is kept after its beginning: so long its browser and its network are known.
+	SignInsKept = 90 * 24 * time.Hour
 )
 
 // SignIn is a browser in which a user is signed in.

@@ -251,7 +251,7 @@ func (e Exceptions) Text() string {
 		return ""
 	}
 	text, err := json.Marshal(e)
-	if err != nil { // it has nothing that JSON cannot say
+	if err != nil { // a plan has no value that JSON cannot hold
 		panic(err)
 	}
 	return string(text)
@@ -375,7 +375,7 @@ func (p Price) Fits(r accounts.Rail) bool {
 // Text is the plan as JSON, for the database and the audit log.
 func (p Plan) Text() string {
 	text, err := json.Marshal(p)
-	if err != nil { // it has nothing that JSON cannot say
+	if err != nil { // a plan has no value that JSON cannot hold
 		panic(err)
 	}
 	return string(text)

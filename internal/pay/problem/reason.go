@@ -53,7 +53,7 @@ type Of1 struct{ of *Declared }
 func Define1(key, a string) Of1 { return Of1{declare(key, a)} }
 
 // With gives the argument its value.
-func (r Of1) With(a any) Reason { return Reason{r.of, []any{a}} }
+func (o Of1) With(a any) Reason { return Reason{o.of, []any{a}} }
 
 // Of2 is a reason with two arguments.
 type Of2 struct{ of *Declared }
@@ -62,7 +62,7 @@ type Of2 struct{ of *Declared }
 func Define2(key, a, b string) Of2 { return Of2{declare(key, a, b)} }
 
 // With gives the arguments their values.
-func (r Of2) With(a, b any) Reason { return Reason{r.of, []any{a, b}} }
+func (o Of2) With(a, b any) Reason { return Reason{o.of, []any{a, b}} }
 
 // Of3 is a reason with three arguments.
 type Of3 struct{ of *Declared }
@@ -71,7 +71,7 @@ type Of3 struct{ of *Declared }
 func Define3(key, a, b, c string) Of3 { return Of3{declare(key, a, b, c)} }
 
 // With gives the arguments their values.
-func (r Of3) With(a, b, c any) Reason { return Reason{r.of, []any{a, b, c}} }
+func (o Of3) With(a, b, c any) Reason { return Reason{o.of, []any{a, b, c}} }
 
 // Key is the reason's name, "" for none.
 func (r Reason) Key() string {

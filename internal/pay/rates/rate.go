@@ -98,48 +98,48 @@ func (r Reading) Check() error {
 //
 // Errors: invalid_request for US dollars, for a time in the future, and for a rate at which amounts cannot be held
 // (Check), even with force.
-func (q KnownRate) Accept(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
+func (k KnownRate) Accept(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
-		return q, "", problem.Field(problem.InvalidRequest, "currency", rateOfUSD)
+		return k, "", problem.Field(problem.InvalidRequest, "currency", rateOfUSD)
 	}
 	if r.At.After(now) {
-		return q, "", problem.Field(problem.InvalidRequest, "observedAt", rateFromFuture.With(r.Currency, r.At))
+		return k, "", problem.Field(problem.InvalidRequest, "observedAt", rateFromFuture.With(r.Currency, r.At))
 	}
 	if err := r.Check(); err != nil {
-		return q, "", err
+		return k, "", err
 	}
-	present := q.Rate
+	present := k.Rate
 	if present.IsZero() {
 		present = builtIn
 	}
 	verdict := Applied
 	switch {
 	case force:
-	case !q.Rate.IsZero() && (r.At.Before(q.At) || r.At.Equal(q.At) && r.Rate == q.Rate):
-		return q, Known, nil
+	case !k.Rate.IsZero() && (r.At.Before(k.At) || r.At.Equal(k.At) && r.Rate == k.Rate):
+		return k, Known, nil
 	case !present.IsZero() && r.Rate.Differs(present, limits.MaxJumpBps):
-		if r.Rate == q.Held.Rate && r.Source == q.Held.Source {
-			return q, Held, nil // the same reading is held already
+		if r.Rate == k.Held.Rate && r.Source == k.Held.Source {
+			return k, Held, nil // the same reading is held already
 		}
 		verdict = Held
 	}
-	q.Version++
-	q.UpdatedAt, q.Last, q.Verdict = now, r, verdict
+	k.Version++
+	k.UpdatedAt, k.Last, k.Verdict = now, r, verdict
 	if verdict == Held {
-		q.Currency, q.Held = r.Currency, r
+		k.Currency, k.Held = r.Currency, r
 	} else {
-		q.Reading, q.Held = r, Reading{}
+		k.Reading, k.Held = r, Reading{}
 	}
-	return q, verdict, nil
+	return k, verdict, nil
 }
 
 // Stale reports whether the rate is old enough for a warning.
-func (q KnownRate) Stale(limits Limits, now time.Time) bool {
-	return !q.Rate.IsZero() && now.Sub(q.At) > limits.StaleAfter
+func (k KnownRate) Stale(limits Limits, now time.Time) bool {
+	return !k.Rate.IsZero() && now.Sub(k.At) > limits.StaleAfter
 }
 
 // Expired reports whether the rate is too old for new charges.
-func (q KnownRate) Expired(limits Limits, now time.Time) bool {
-	return !q.Rate.IsZero() && now.Sub(q.At) > limits.MaxAge
+func (k KnownRate) Expired(limits Limits, now time.Time) bool {
+	return !k.Rate.IsZero() && now.Sub(k.At) > limits.MaxAge
 }

@@ -20,7 +20,7 @@ func (m *Matcher) chargeback(l Line, sale *Sale) {
 			return
 		}
 	}
-	m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: note}))
+	m.report(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: note}))
 }
 
 // settledBefore reports whether all disputes of a sale had ended by a time.

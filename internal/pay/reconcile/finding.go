@@ -49,7 +49,7 @@ func Discrepancies() []Discrepancy {
 }
 
 // Meaning is the meaning of a difference, for people.
-func (f Discrepancy) Meaning() string {
+func (d Discrepancy) Meaning() string {
 	return map[Discrepancy]string{
 		ChargedTwice:          "charged twice for one payment",
 		MissingHere:           "charged by the provider, not paid here",
@@ -68,7 +68,7 @@ func (f Discrepancy) Meaning() string {
 		ReturnMissingHere:     "sent back at the provider, not returned here",
 		ReturnMissingThere:    "returned here, not sent back at the provider",
 		BadLine:               "lines that could not be read",
-	}[f]
+	}[d]
 }
 
 // Finding is one difference.

@@ -24,7 +24,7 @@ type Sales map[string]*Sale
 type Booking struct {
 	Payment string
 	Claim   string
-	Back    bool // it went back to the shopper
+	Back    bool // the money went back to the shopper
 	At      time.Time
 }
 
@@ -100,7 +100,7 @@ func (m *Matcher) Line(l Line, sales Sales) {
 // Bad handles a line that could not be read.
 func (m *Matcher) Bad(file string, u *Unreadable) {
 	m.Totals.Lines++
-	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
+	m.report(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
 }
 
 // byOurs matches a line by our references, and reports whether it could.
@@ -122,7 +122,7 @@ func (m *Matcher) byOurs(l Line, sales Sales) bool {
 			return true
 		}
 		if l.Kind == Charge {
-			m.tell(m.about(l, sale, Finding{Discrepancy: MissingHere, USD: sale.Payment.Price.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
+			m.report(m.about(l, sale, Finding{Discrepancy: MissingHere, USD: sale.Payment.Price.Amount.Minor, Note: fmt.Sprintf("the payment has no attempt %d", order)}))
 			return true
 		}
 	}
@@ -166,19 +166,19 @@ func (m *Matcher) whole(l Line, sale *Sale, taker pay.Attempt) {
 		}
 		told.Here = s.Local
 		told.Discrepancy, told.USD = WrongAmount, worth(p, l.Amount.Sub(s.Local))
-		m.tell(m.about(l, sale, told))
+		m.report(m.about(l, sale, told))
 		return
 	}
 	if again {
 		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is also in %s", before)
-		m.tell(m.about(l, sale, told))
+		m.report(m.about(l, sale, told))
 		return
 	}
 	m.seen[reference] = place{l.File, l.Number}
 	if note := m.twin(sale, taker); note != "" && !m.twice[p.ID] {
 		m.twice[p.ID] = true
 		told.Discrepancy, told.Note = ChargedTwice, note
-		m.tell(m.about(l, sale, told))
+		m.report(m.about(l, sale, told))
 		return
 	}
 	switch {
@@ -195,7 +195,7 @@ func (m *Matcher) whole(l Line, sale *Sale, taker pay.Attempt) {
 		m.Totals.charge(l, p, m.Cost)
 		return
 	}
-	m.tell(m.about(l, sale, told))
+	m.report(m.about(l, sale, told))
 }
 
 // stray is the stray money that a charge's line is about: money that came again, or in another
@@ -258,7 +258,7 @@ func (s *Sale) paidBy(a pay.Attempt) bool {
 	return s.Payment.End.Captured == a.Order
 }
 
-// settled reports whether somebody has decided on an attempt's late money: it was refunded,
+// settled reports whether it is decided what becomes of an attempt's late money: it was refunded,
 // or accepted for the merchant.
 func (s *Sale) settled(a pay.Attempt) bool {
 	for _, c := range s.Claims {
@@ -304,7 +304,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 			m.pair(l, sale, c)
 			return
 		}
-		m.tell(m.about(l, sale, told))
+		m.report(m.about(l, sale, told))
 	}
 }
 
@@ -320,7 +320,7 @@ func (m *Matcher) refundOf(l Line, sale *Sale, taker pay.Attempt) {
 	// Of two refunds with one amount, a completed one comes before an open one.
 	for _, paid := range []bool{true, false} {
 		for _, c := range list {
-			if _, taken := m.seen[c.Reference()]; !taken && c.Local == l.Amount && c.Status.Pays() == paid {
+			if _, listed := m.seen[c.Reference()]; !listed && c.Local == l.Amount && c.Status.Pays() == paid {
 				m.pair(l, sale, c)
 				return
 			}
@@ -347,7 +347,7 @@ func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
 		m.Totals.refund(l)
 		return
 	}
-	m.tell(m.about(l, sale, told))
+	m.report(m.about(l, sale, told))
 }
 
 // Lines ends the report. It reports the refunds whose amount matches no request: as a
@@ -361,12 +361,12 @@ func (m *Matcher) Lines() (waiting bool) {
 
 func (m *Matcher) odd(u refundLine) {
 	for _, c := range u.sale.refundsAt(u.taker) {
-		if _, taken := m.seen[c.Reference()]; !taken && !(c.Status.Terminal() && !c.Status.Pays()) {
+		if _, listed := m.seen[c.Reference()]; !listed && !(c.Status.Terminal() && !c.Status.Pays()) {
 			m.pair(u.line, u.sale, c)
 			return
 		}
 	}
-	m.tell(m.about(u.line, u.sale, Finding{Discrepancy: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
+	m.report(m.about(u.line, u.sale, Finding{Discrepancy: RefundMissingHere, Reference: u.sale.Payment.Reference(u.taker.Order), There: u.line.Amount,
 		USD:  min(worth(u.sale.Payment, money.New(u.line.Amount.Minor, u.sale.Payment.Price.Local.Currency)), u.sale.Payment.Price.Amount.Minor),
 		Note: "no such refund was requested"}))
 }
@@ -408,7 +408,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	}
 	told.Merchant, told.Payment = p.Merchant, p.ID
 	told.Note = "of " + b.At.Format("2006-01-02 15:04:05")
-	m.tell(told)
+	m.report(told)
 }
 
 // byTheirs matches waiting lines that name a charge or a refund of the sale by the
@@ -447,9 +447,9 @@ var ours = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}-[0-9]{1,3}$`)
 // End reports the lines that have no explanation.
 func (m *Matcher) End() {
 	for _, l := range m.waiting {
-		fault := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
-		if fault == "" {
-			continue // it was explained
+		discrepancy := map[Kind]Discrepancy{Charge: MissingHere, Refund: RefundMissingHere, Chargeback: ChargebackMissingHere}[l.Kind]
+		if discrepancy == "" {
+			continue // another line explains it
 		}
 		reference := l.Reference
 		if l.Kind == Refund && l.RefundReference != "" {
@@ -459,12 +459,12 @@ func (m *Matcher) End() {
 			m.Totals.Foreign++
 			continue
 		}
-		told := Finding{Discrepancy: fault, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
+		told := Finding{Discrepancy: discrepancy, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: reference, ProviderRef: l.ProviderRef, There: l.Amount,
 			Note: "nothing is known about it here"}
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor
 		}
-		m.tell(told)
+		m.report(told)
 	}
 	m.waiting = nil
 }
@@ -484,7 +484,7 @@ func (m *Matcher) about(l Line, sale *Sale, f Finding) Finding {
 	return f
 }
 
-func (m *Matcher) tell(f Finding) {
+func (m *Matcher) report(f Finding) {
 	m.Totals.found(f)
 	if m.Tell != nil {
 		m.Tell(f)

@@ -77,61 +77,61 @@ func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 }
 
 // Line handles the next line of the report, with the withdrawals that it may be about.
-func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
-	if m.paid == nil {
-		m.paid, m.byRef = map[turn]place{}, map[string][]int{}
+func (p *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
+	if p.paid == nil {
+		p.paid, p.byRef = map[turn]place{}, map[string][]int{}
 	}
-	m.Totals.line(l)
+	p.Totals.line(l)
 	if l.Kind == Other {
 		return
 	}
 	for _, w := range among {
-		if round, ok := l.named(w, m.Account); ok && w.Live == m.Live {
-			m.match(l, w, round)
+		if round, ok := l.named(w, p.Account); ok && w.Live == p.Live {
+			p.match(l, w, round)
 			return
 		}
 	}
-	m.waiting = append(m.waiting, l)
+	p.waiting = append(p.waiting, l)
 	_, references := l.PayoutNames()
 	for _, ref := range references {
-		m.byRef[ref] = append(m.byRef[ref], len(m.waiting)-1)
+		p.byRef[ref] = append(p.byRef[ref], len(p.waiting)-1)
 	}
 }
 
 // Bad handles a line that could not be read.
-func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
-	m.Totals.Lines++
-	m.tell(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
+func (p *PayoutMatcher) Bad(file string, u *Unreadable) {
+	p.Totals.Lines++
+	p.report(Finding{Discrepancy: BadLine, File: file, Line: u.Number, Note: u.Why})
 }
 
-func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
+func (p *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	if l.Kind == Return {
-		m.matchReturn(l, w, round)
+		p.matchReturn(l, w, round)
 		return
 	}
 	told := Finding{Discrepancy: PayoutMissingHere, Here: w.Local, USD: w.Net()}
-	before, again := m.paid[turn{w.ID, round}]
-	m.paid[turn{w.ID, round}] = place{l.File, l.Number}
+	before, again := p.paid[turn{w.ID, round}]
+	p.paid[turn{w.ID, round}] = place{l.File, l.Number}
 	switch {
 	case again:
 		told.Discrepancy, told.Note = PaidOutTwice, fmt.Sprintf("it is also in %s", before)
-	case w.Payout.Provider != m.Account && round == w.Round:
+	case w.Payout.Provider != p.Account && round == w.Round:
 		told.Here, told.Note = money.Amount{}, elsewhere(w)
 	case round != w.Round:
-		m.earlier(l, w, told)
+		p.earlier(l, w, told)
 		return
 	case w.CompletedAt.IsZero() && w.Status != pay.WithdrawalRefused:
 		told.Note = isHere(w)
 	case differs(l, w):
 		told.Discrepancy, told.USD = PayoutAmount, worthOf(w, l, w.Local)
 	case w.CompletedAt.IsZero():
-		m.unsettled = append(m.unsettled, payoutLine{l, w})
+		p.unsettled = append(p.unsettled, payoutLine{l, w})
 		return
 	default:
-		m.Totals.payout(l)
+		p.Totals.payout(l)
 		return
 	}
-	m.tell(m.about(l, w, told))
+	p.report(p.about(l, w, told))
 }
 
 func elsewhere(w pay.Withdrawal) string {
@@ -142,12 +142,12 @@ func isHere(w pay.Withdrawal) string { return "the withdrawal is " + string(w.St
 
 // earlier reports a line under an earlier reference of the withdrawal: the account had
 // proved that it did not pay under it.
-func (m *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
+func (p *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
 	told.Here, told.Note = money.Amount{}, fmt.Sprintf("the account had proved that it did not pay, and the withdrawal continued; it is %s here", w.Status)
 	if l.Kind == Payout && !w.CompletedAt.IsZero() {
 		told.Discrepancy = PaidOutTwice
 	}
-	m.tell(m.about(l, w, told))
+	p.report(p.about(l, w, told))
 }
 
 // differs reports whether a line's amount differs from the requested one. The worth of a
@@ -176,41 +176,41 @@ func usdOf(w pay.Withdrawal, amount money.Amount) int64 {
 
 // Lines ends the report. It returns whether lines wait for a match by the account's own
 // references, for which bookings around the period may be needed.
-func (m *PayoutMatcher) Lines() (waiting bool) {
-	for _, u := range m.unsettled {
-		if m.back.listed(u.of) {
-			m.Totals.payout(u.line)
+func (p *PayoutMatcher) Lines() (waiting bool) {
+	for _, u := range p.unsettled {
+		if p.back.listed(u.of) {
+			p.Totals.payout(u.line)
 			continue
 		}
-		m.tell(m.about(u.line, u.of, Finding{Discrepancy: PayoutMissingHere, USD: u.of.Net(), Note: "the withdrawal failed here: " + u.of.FailureCode}))
+		p.report(p.about(u.line, u.of, Finding{Discrepancy: PayoutMissingHere, USD: u.of.Net(), Note: "the withdrawal failed here: " + u.of.FailureCode}))
 	}
-	m.unsettled = nil
-	return len(m.waiting) > 0
+	p.unsettled = nil
+	return len(p.waiting) > 0
 }
 
 // Booked handles a booking of a withdrawal: it arrived, or, if part is above 0, that part of it came back.
-func (m *PayoutMatcher) Booked(w pay.Withdrawal, part int, at time.Time) {
+func (p *PayoutMatcher) Booked(w pay.Withdrawal, part int, at time.Time) {
 	theirs := []string{w.Payout.ProviderRef, w.Payout.BankRef}
 	for _, a := range w.Tried {
 		theirs = append(theirs, a.ProviderRef)
 	}
 	for _, ref := range theirs {
 		for _, kind := range []Kind{Payout, Return} {
-			if l, ok := m.remove(ref, kind, w); ok {
-				round, _ := l.named(w, m.Account)
-				m.match(l, w, round)
+			if l, ok := p.remove(ref, kind, w); ok {
+				round, _ := l.named(w, p.Account)
+				p.match(l, w, round)
 			}
 		}
 	}
-	if w.Payout.Provider != m.Account || at.Before(m.From) || !at.Before(m.To) {
+	if w.Payout.Provider != p.Account || at.Before(p.From) || !at.Before(p.To) {
 		return
 	}
 	if part > 0 {
-		m.back.of(w).book(part-1, at)
+		p.back.of(w).book(part-1, at)
 		return
 	}
-	if _, listed := m.paid[turn{w.ID, w.Round}]; !listed {
-		m.tell(missing(PayoutMissingThere, w, w.Local, at))
+	if _, listed := p.paid[turn{w.ID, w.Round}]; !listed {
+		p.report(missing(PayoutMissingThere, w, w.Local, at))
 	}
 }
 
@@ -222,20 +222,20 @@ func missing(what Discrepancy, w pay.Withdrawal, amount money.Amount, at time.Ti
 
 // remove removes a line that waits under a reference, preferably one with the withdrawal's
 // amount, or that of a part that came back: a bank may use one reference for all payouts of a file.
-func (m *PayoutMatcher) remove(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
+func (p *PayoutMatcher) remove(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
 	found := -1
-	for _, i := range m.byRef[ref] {
-		l := &m.waiting[i]
+	for _, i := range p.byRef[ref] {
+		l := &p.waiting[i]
 		if l.Kind != kind {
 			continue
 		}
 		if found < 0 {
-			if _, ok := l.named(w, m.Account); !ok {
+			if _, ok := l.named(w, p.Account); !ok {
 				return Line{}, false // another account's reference
 			}
 			found = i
 		}
-		if kind == Payout && !differs(*l, w) || kind == Return && m.back.of(w).fits(l.Amount) >= 0 {
+		if kind == Payout && !differs(*l, w) || kind == Return && p.back.of(w).fits(l.Amount) >= 0 {
 			found = i
 			break
 		}
@@ -243,8 +243,8 @@ func (m *PayoutMatcher) remove(ref string, kind Kind, w pay.Withdrawal) (Line, b
 	if found < 0 {
 		return Line{}, false
 	}
-	l := m.waiting[found]
-	m.waiting[found] = Line{}
+	l := p.waiting[found]
+	p.waiting[found] = Line{}
 	return l, true
 }
 
@@ -252,17 +252,17 @@ func (m *PayoutMatcher) remove(ref string, kind Kind, w pay.Withdrawal) (Line, b
 var oursPaidOut = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}(-[0-9]{1,4})?$`)
 
 // End reports the lines that have no explanation.
-func (m *PayoutMatcher) End() {
-	m.endReturns()
-	for _, l := range m.waiting {
+func (p *PayoutMatcher) End() {
+	p.endReturns()
+	for _, l := range p.waiting {
 		if l.Kind == "" {
-			continue // it was explained
+			continue // another line explains it
 		}
-		if _, references := l.PayoutNames(); m.Shared && !slices.ContainsFunc(references, oursPaidOut.MatchString) {
-			m.Totals.Foreign++
+		if _, references := l.PayoutNames(); p.Shared && !slices.ContainsFunc(references, oursPaidOut.MatchString) {
+			p.Totals.Foreign++
 			continue
 		}
-		told := Finding{Discrepancy: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: m.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
+		told := Finding{Discrepancy: PayoutMissingHere, File: l.File, Line: l.Number, Merchant: p.Owner, Reference: l.Reference, ProviderRef: l.ProviderRef,
 			There: l.Amount, Note: "nothing is known about it here"}
 		if l.Kind == Return {
 			told.Discrepancy = ReturnMissingHere
@@ -270,21 +270,21 @@ func (m *PayoutMatcher) End() {
 		if l.Amount.Currency == money.USD {
 			told.USD = l.Amount.Minor
 		}
-		m.tell(told)
+		p.report(told)
 	}
-	m.waiting = nil
+	p.waiting = nil
 }
 
 // about adds to a finding its place in the report and its owner.
-func (m *PayoutMatcher) about(l Line, w pay.Withdrawal, f Finding) Finding {
+func (p *PayoutMatcher) about(l Line, w pay.Withdrawal, f Finding) Finding {
 	f.File, f.Line, f.Withdrawal, f.Merchant, f.There = l.File, l.Number, w.ID, w.Merchant, l.Amount
 	f.Reference, f.ProviderRef = l.Reference, l.ProviderRef
 	return f
 }
 
-func (m *PayoutMatcher) tell(f Finding) {
-	m.Totals.found(f)
-	if m.Tell != nil {
-		m.Tell(f)
+func (p *PayoutMatcher) report(f Finding) {
+	p.Totals.found(f)
+	if p.Tell != nil {
+		p.Tell(f)
 	}
 }

@@ -64,7 +64,7 @@ func partsOf(w pay.Withdrawal) []money.Amount {
 // fits returns the first part with an amount that no line has yet; below zero if there is none.
 func (c *comeback) fits(amount money.Amount) int {
 	for i, part := range c.parts {
-		if _, taken := c.seen[i]; !taken && (part == amount || part.Currency == "") {
+		if _, listed := c.seen[i]; !listed && (part == amount || part.Currency == "") {
 			return i
 		}
 	}
@@ -78,14 +78,14 @@ func (c *comeback) book(part int, at time.Time) {
 	}
 }
 
-func (m *PayoutMatcher) matchReturn(l Line, w pay.Withdrawal, round int) {
+func (p *PayoutMatcher) matchReturn(l Line, w pay.Withdrawal, round int) {
 	told := Finding{Discrepancy: ReturnMissingHere, USD: usdOf(w, l.Amount)}
-	c := m.back.of(w)
+	c := p.back.of(w)
 	switch {
-	case w.Payout.Provider != m.Account && round == w.Round:
+	case w.Payout.Provider != p.Account && round == w.Round:
 		told.Note = elsewhere(w)
 	case round != w.Round:
-		m.earlier(l, w, told)
+		p.earlier(l, w, told)
 		return
 	case len(c.parts) == 0:
 		told.Here, told.Note = w.Local, isHere(w)
@@ -96,24 +96,24 @@ func (m *PayoutMatcher) matchReturn(l Line, w pay.Withdrawal, round int) {
 			return
 		}
 		c.seen[part] = place{l.File, l.Number}
-		m.Totals.refund(l)
+		p.Totals.refund(l)
 		return
 	}
-	m.tell(m.about(l, w, told))
+	p.report(p.about(l, w, told))
 }
 
 // endReturns reports, for each withdrawal, lines that are of no part, and parts that no line has.
-func (m *PayoutMatcher) endReturns() {
-	for _, c := range m.back.order {
+func (p *PayoutMatcher) endReturns() {
+	for _, c := range p.back.order {
 		missed := c.missed()
 		for _, l := range c.odd {
-			missed = m.odd(c, l, missed)
+			missed = p.odd(c, l, missed)
 		}
 		for _, part := range missed {
-			m.tell(missing(ReturnMissingThere, c.of, c.parts[part], c.at[part]))
+			p.report(missing(ReturnMissingThere, c.of, c.parts[part], c.at[part]))
 		}
 	}
-	m.back = backs{}
+	p.back = backs{}
 }
 
 // missed are the parts of the period that no line has. A line of an equal part that was booked at another time is theirs.
@@ -140,7 +140,7 @@ func (c *comeback) missed() (missed []int) {
 
 // odd handles a line that fits no part: it is all missed parts together, one of them with another amount, or a part that is not booked
 // here. It returns the parts that are still missed.
-func (m *PayoutMatcher) odd(c *comeback, l Line, missed []int) []int {
+func (p *PayoutMatcher) odd(c *comeback, l Line, missed []int) []int {
 	all := money.New(0, l.Amount.Currency)
 	for _, part := range missed {
 		if c.parts[part].Currency == all.Currency {
@@ -150,7 +150,7 @@ func (m *PayoutMatcher) odd(c *comeback, l Line, missed []int) []int {
 	_, only := c.seen[0]
 	switch only = len(c.parts) == 1 && !only; {
 	case len(missed) > 1 && all == l.Amount: // the bank may send several parts as one
-		m.Totals.refund(l)
+		p.Totals.refund(l)
 		return nil
 	case len(missed) > 0 || only:
 		part := 0
@@ -158,7 +158,7 @@ func (m *PayoutMatcher) odd(c *comeback, l Line, missed []int) []int {
 			part, missed = missed[0], missed[1:]
 		}
 		c.seen[part] = place{l.File, l.Number}
-		m.tell(m.about(l, c.of, Finding{Discrepancy: PayoutAmount, Here: c.parts[part], USD: worthOf(c.of, l, c.parts[part]), Note: "of the return"}))
+		p.report(p.about(l, c.of, Finding{Discrepancy: PayoutAmount, Here: c.parts[part], USD: worthOf(c.of, l, c.parts[part]), Note: "of the return"}))
 		return missed
 	}
 	told := Finding{Discrepancy: ReturnMissingHere, USD: usdOf(c.of, l.Amount), Note: "no other part came back here"}
@@ -167,6 +167,6 @@ func (m *PayoutMatcher) odd(c *comeback, l Line, missed []int) []int {
 			told.Note = fmt.Sprintf("it is also in %s", at)
 		}
 	}
-	m.tell(m.about(l, c.of, told))
+	p.report(p.about(l, c.of, told))
 	return missed
 }

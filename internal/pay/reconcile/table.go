@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// MaxReport is the largest report that a form reads, in bytes.
+	MaxReport = 32 << 20
 	// preamble is how many rows may come before the header.
 	preamble = 20
 	// longest is the most bytes that we keep of a field: references are shorter.
@@ -72,23 +74,23 @@ func guess(start string) rune {
 }
 
 // header finds the row that has all columns. Some reports begin with a title.
-func (t *Table) header(find func([]string) (map[string]int, string), hint string) error {
+func (ta *Table) header(find func([]string) (map[string]int, string), hint string) error {
 	missing, first := "", []string(nil)
 	for range preamble {
-		row, err := t.rows.Read()
+		row, err := ta.rows.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		var bad *csv.ParseError
 		if err != nil && !errors.As(err, &bad) {
-			return fmt.Errorf("read %s: %w", t.file, err)
+			return fmt.Errorf("read %s: %w", ta.file, err)
 		}
 		at, lacks := find(row)
 		if lacks == "" && bad != nil { // most often a quote that never ends: all lines are in it
-			return fmt.Errorf("%s: the header cannot be read: line %d: %w", t.file, bad.StartLine, bad.Err)
+			return fmt.Errorf("%s: the header cannot be read: line %d: %w", ta.file, bad.StartLine, bad.Err)
 		}
 		if lacks == "" {
-			t.at, t.wide = at, len(row)
+			ta.at, ta.wide = at, len(row)
 			return nil
 		}
 		if len(row) > len(first) { // the widest row is probably the header
@@ -96,12 +98,12 @@ func (t *Table) header(find func([]string) (map[string]int, string), hint string
 		}
 	}
 	if first == nil {
-		return fmt.Errorf("%s is empty: not even a header", t.file)
+		return fmt.Errorf("%s is empty: not even a header", ta.file)
 	}
 	for i := range first {
 		first[i] = plain(first[i])
 	}
-	return fmt.Errorf("%s has no column %s: %s. Its columns are: %s", t.file, missing, hint, strings.Join(first, ", "))
+	return fmt.Errorf("%s has no column %s: %s. Its columns are: %s", ta.file, missing, hint, strings.Join(first, ", "))
 }
 
 // FindColumns returns the places of columns in a header by our words for them, or the name
@@ -125,18 +127,18 @@ func FindColumns(row []string, names map[string]string) (at map[string]int, lack
 }
 
 // Has reports whether the table has a column, by our word for it.
-func (t *Table) Has(word string) bool { _, ok := t.at[word]; return ok }
+func (ta *Table) Has(word string) bool { _, ok := ta.at[word]; return ok }
 
 // Width is how many columns the header has.
-func (t *Table) Width() int { return t.wide }
+func (ta *Table) Width() int { return ta.wide }
 
 // Next returns the next row that is not empty, and its line in the file from 1.
 //
 // Errors: io.EOF after the last one; *Unreadable, after which reading may go on; any other
 // if the file cannot be read.
-func (t *Table) Next() (row []string, number int, err error) {
+func (ta *Table) Next() (row []string, number int, err error) {
 	for {
-		row, err := t.rows.Read()
+		row, err := ta.rows.Read()
 		var bad *csv.ParseError
 		if errors.As(err, &bad) {
 			return nil, bad.StartLine, &Unreadable{bad.StartLine, bad.Err.Error()}
@@ -145,20 +147,20 @@ func (t *Table) Next() (row []string, number int, err error) {
 			return nil, 0, io.EOF
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("read %s: %w", t.file, err)
+			return nil, 0, fmt.Errorf("read %s: %w", ta.file, err)
 		}
 		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 			continue
 		}
-		number, _ := t.rows.FieldPos(0)
+		number, _ := ta.rows.FieldPos(0)
 		return row, number, nil
 	}
 }
 
 // Cell is a field of a row by our word for its column, without control characters; "" if
 // there is none.
-func (t *Table) Cell(row []string, word string) string {
-	i, ok := t.at[word]
+func (ta *Table) Cell(row []string, word string) string {
+	i, ok := ta.at[word]
 	if !ok || i >= len(row) {
 		return ""
 	}

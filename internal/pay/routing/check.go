@@ -42,8 +42,8 @@ func (m Mistake) Unwrap() error { return m.Err }
 // checker collects what is wrong with rules.
 type checker struct{ wrong []error }
 
-func (c *checker) bad(path, format string, args ...any) {
-	c.wrong = append(c.wrong, Mistake{path, fmt.Errorf(format, args...)})
+func (ch *checker) bad(path, format string, args ...any) {
+	ch.wrong = append(ch.wrong, Mistake{path, fmt.Errorf(format, args...)})
 }
 
 // Check says what is wrong with rules, without knowing the accounts.
@@ -86,90 +86,90 @@ func (r Rules) Check() error {
 	return errors.Join(c.wrong...)
 }
 
-func (c *checker) budget(of pay.Budget) {
+func (ch *checker) budget(of pay.Budget) {
 	if b := of.Attempts; b < 0 || b > maxAttempts {
-		c.bad("budget.attempts", "budget: %d attempts: want 1 to %d", b, maxAttempts)
+		ch.bad("budget.attempts", "budget: %d attempts: want 1 to %d", b, maxAttempts)
 	}
 	if b := of.Time; b != 0 && (b < leastTime || b > longestTime) {
-		c.bad("budget.time", "budget: a time of %s: want %s to %s", b, leastTime, longestTime)
+		ch.bad("budget.time", "budget: a time of %s: want %s to %s", b, leastTime, longestTime)
 	}
 }
 
-func (c *checker) retry(of Retry) {
+func (ch *checker) retry(of Retry) {
 	if n := of.Times; n != nil && (*n < 0 || *n > maxRetries) {
-		c.bad("retry.times", "retry: %d times: want 0 to %d", *n, maxRetries)
+		ch.bad("retry.times", "retry: %d times: want 0 to %d", *n, maxRetries)
 	}
 	if b := of.Within; b < 0 || b != 0 && b < leastWithin {
-		c.bad("retry.within", "retry: within %s: want 1m or more", b)
+		ch.bad("retry.within", "retry: within %s: want 1m or more", b)
 	}
 	for i, reason := range of.Reasons {
 		if !reason.Known() {
-			c.bad(fmt.Sprintf("retry.reasons[%d]", i), "retry: there is no reason %q: docs/DECLINES.md lists them", reason)
+			ch.bad(fmt.Sprintf("retry.reasons[%d]", i), "retry: there is no reason %q: docs/DECLINES.md lists them", reason)
 		}
 	}
 }
 
 // rule checks what a rule for a rail or for conditions says about accounts. order is its complete one.
-func (c *checker) rule(path, name string, of Rule, order Order) {
+func (ch *checker) rule(path, name string, of Rule, order Order) {
 	if _, err := ParseOrder(string(of.Order)); err != nil {
-		c.bad(path+".order", "%s: order: %w", name, err)
+		ch.bad(path+".order", "%s: order: %w", name, err)
 	}
 	if of.Order == Listed && len(of.Accounts) == 0 {
-		c.bad(path+".order", "%s: order listed wants a list of accounts", name)
+		ch.bad(path+".order", "%s: order listed wants a list of accounts", name)
 	}
-	c.explored(path+".explored", of.Explored, name+": explored")
+	ch.explored(path+".explored", of.Explored, name+": explored")
 	switch {
 	case of.Explored == nil:
 	case len(of.Weights) > 0:
-		c.bad(path+".explored", "%s: explored is for the order success_rate, but the accounts are drawn by weights", name)
+		ch.bad(path+".explored", "%s: explored is for the order success_rate, but the accounts are drawn by weights", name)
 	case order != SuccessRate:
-		c.bad(path+".explored", "%s: explored is for the order success_rate, but it is ordered by %s", name, order)
+		ch.bad(path+".explored", "%s: explored is for the order success_rate, but it is ordered by %s", name, order)
 	}
 	seen := map[string]bool{}
 	for i, id := range of.Accounts {
 		if at := fmt.Sprintf("%s.accounts[%d]", path, i); seen[id] {
-			c.bad(at, "%s lists %s twice", name, id)
+			ch.bad(at, "%s lists %s twice", name, id)
 		} else if of.Weights[id] != 0 {
-			c.bad(at, "%s lists %s twice: an account with a weight is listed by it", name, id)
+			ch.bad(at, "%s lists %s twice: an account with a weight is listed by it", name, id)
 		}
 		seen[id] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(of.Weights)) {
 		if n := of.Weights[id]; n < 1 || n > maxWeight {
-			c.bad(path+".weights."+id, "%s: a weight of %d for %s: want 1 to %d", name, n, id, maxWeight)
+			ch.bad(path+".weights."+id, "%s: a weight of %d for %s: want 1 to %d", name, n, id, maxWeight)
 		}
 	}
 }
 
-func (c *checker) explored(path string, n *int, name string) {
+func (ch *checker) explored(path string, n *int, name string) {
 	if n != nil && (*n < 0 || *n > 50) {
-		c.bad(path, "%s: %d of 100 payments: want 0 to 50", name, *n)
+		ch.bad(path, "%s: %d of 100 payments: want 0 to 50", name, *n)
 	}
 }
 
-func (c *checker) conditions(path, name string, of Conditions) {
-	c.each(path, name, onRail, of.Rails, filled, "it is empty")
-	c.each(path, name, ofMerchant, of.Merchants, filled, "it is empty")
-	c.each(path, name, ofShop, of.Shops, filled, "it is empty")
-	c.each(path, name, inCountry, of.Countries, isCountry, "there is no country %q: want such as BRA")
-	c.each(path, name, ofCard, of.CardCountries, isCountry, "there is no country %q: want such as BRA")
+func (ch *checker) conditions(path, name string, of Conditions) {
+	ch.each(path, name, onRail, of.Rails, filled, "it is empty")
+	ch.each(path, name, ofMerchant, of.Merchants, filled, "it is empty")
+	ch.each(path, name, ofShop, of.Shops, filled, "it is empty")
+	ch.each(path, name, inCountry, of.Countries, isCountry, "there is no country %q: want such as BRA")
+	ch.each(path, name, ofCard, of.CardCountries, isCountry, "there is no country %q: want such as BRA")
 	isDay := func(v string) bool { return slices.Contains(weekdays[:], v) }
-	c.each(path, name, onWeekday, of.Weekdays, isDay, "there is no day %q: want "+strings.Join(weekdays[:], ", "))
+	ch.each(path, name, onWeekday, of.Weekdays, isDay, "there is no day %q: want "+strings.Join(weekdays[:], ", "))
 	for i, v := range of.Currencies {
 		if !v.Valid() {
-			c.bad(fmt.Sprintf("%s.currency[%d]", path, i), "%s: currency: there is no currency %q", name, v)
+			ch.bad(fmt.Sprintf("%s.currency[%d]", path, i), "%s: currency: there is no currency %q", name, v)
 		}
 	}
 	if of.Attempt != "" && of.Attempt != FirstTry && of.Attempt != LaterTry {
-		c.bad(path+".attempt", "%s: attempt: %q: want first or later", name, of.Attempt)
+		ch.bad(path+".attempt", "%s: attempt: %q: want first or later", name, of.Attempt)
 	}
 	if !of.Zone.IsZero() && len(of.Hours)+len(of.Weekdays) == 0 {
-		c.bad(path+".zone", "%s: zone is for hours and weekdays, and there are none", name)
+		ch.bad(path+".zone", "%s: zone is for hours and weekdays, and there are none", name)
 	}
 }
 
 // each checks the values of a condition. why may have a place for the value.
-func (c *checker) each(path, name string, of condition, values []string, right func(string) bool, why string) {
+func (ch *checker) each(path, name string, of condition, values []string, right func(string) bool, why string) {
 	for i, v := range values {
 		if right(v) {
 			continue
@@ -178,7 +178,7 @@ func (c *checker) each(path, name string, of condition, values []string, right f
 		if strings.Contains(why, "%q") {
 			text = fmt.Sprintf(why, v)
 		}
-		c.bad(fmt.Sprintf("%s.%s[%d]", path, of, i), "%s: %s: %s", name, of, text)
+		ch.bad(fmt.Sprintf("%s.%s[%d]", path, of, i), "%s: %s: %s", name, of, text)
 	}
 }
 

@@ -22,19 +22,19 @@ type Choice struct {
 }
 
 // limits reports whether a rule says which accounts may be tried.
-func (r Rule) limits() bool { return len(r.Accounts)+len(r.Weights) > 0 }
+func (ru Rule) limits() bool { return len(ru.Accounts)+len(ru.Weights) > 0 }
 
 // weight is the sum of a rule's weights.
-func (r Rule) weight() (all int) {
-	for _, n := range r.Weights {
+func (ru Rule) weight() (all int) {
+	for _, n := range ru.Weights {
 		all += n
 	}
 	return all
 }
 
 // lists reports whether a rule says that an account may be tried.
-func (r Rule) lists(account string) bool {
-	return r.Weights[account] > 0 || slices.Contains(r.Accounts, account)
+func (ru Rule) lists(account string) bool {
+	return ru.Weights[account] > 0 || slices.Contains(ru.Accounts, account)
 }
 
 // Choose returns the rule that decides about a payment in its present state, and those of the serving accounts that it lists: the
@@ -57,19 +57,19 @@ func (r *Rules) Choose(p *pay.Payment, rail accounts.Rail, serving accounts.Acco
 		c := Choice{Rule: r.complete(of.Rule), Name: of.Name, Accounts: serving}
 		if of.limits() {
 			c.Accounts, c.Passed = of.listed(serving, "rule "+of.Name+" does not list it")
-			taking, _ := c.Accounts.Accepting(rail, p.Price.Local)
-			again := of.When.Attempt == LaterTry || len(of.When.CardCountries) > 0 // it never decides a first attempt
-			if !slices.ContainsFunc(taking, func(a accounts.Account) bool { return !again || !p.Attempts.Tried(a.ID) }) {
+			accepting, _ := c.Accounts.Accepting(rail, p.Price.Local)
+			again := of.When.Attempt == LaterTry || len(of.When.CardCountries) > 0 // such a rule never decides a first attempt
+			if !slices.ContainsFunc(accepting, func(a accounts.Account) bool { return !again || !p.Attempts.Tried(a.ID) }) {
 				unable = append(unable, "rule "+of.Name+": none of its accounts takes this payment")
 				continue
 			}
 		}
-		c.Why, c.Passed = of.When.tells(&t, r.Zone), append(unable, c.Passed...)
+		c.Why, c.Passed = of.When.describe(&t, r.Zone), append(unable, c.Passed...)
 		return c
 	}
 	c := r.ofRail(rail.Key, serving)
 	if c.Rule.limits() {
-		if taking, _ := c.Accounts.Accepting(rail, p.Price.Local); len(taking) == 0 { // the catalog has the limits of the rules' accounts too
+		if accepting, _ := c.Accounts.Accepting(rail, p.Price.Local); len(accepting) == 0 { // the catalog has the limits of the rules' accounts too
 			c = r.ofRail(rail.Key, nil) // its list has no effect
 			c.Accounts = r.Possible(p.Merchant, p.Shop, rail.Key, serving)
 		}
@@ -98,9 +98,9 @@ func (r *Rules) ofRail(rail string, serving accounts.Accounts) Choice {
 }
 
 // listed selects the accounts that a rule lists. passed are the others, and why.
-func (r Rule) listed(serving accounts.Accounts, why string) (chosen accounts.Accounts, passed []string) {
+func (ru Rule) listed(serving accounts.Accounts, why string) (chosen accounts.Accounts, passed []string) {
 	for _, a := range serving {
-		if r.lists(a.ID) {
+		if ru.lists(a.ID) {
 			chosen = append(chosen, a)
 			continue
 		}
@@ -154,11 +154,11 @@ func (r *Rules) Verdicts(p *pay.Payment, rail accounts.Rail, serving accounts.Ac
 		case failed != "":
 			v.Why = of.When.failsFor(failed, &t, r.Zone)
 		case of.Name == decider:
-			v.Why, v.Decides, decided = of.When.tells(&t, r.Zone), true, true
+			v.Why, v.Decides, decided = of.When.describe(&t, r.Zone), true, true
 		case decided:
-			v.Why = fmt.Sprintf("%s; but rule %s is before it", of.When.tells(&t, r.Zone), decider)
+			v.Why = fmt.Sprintf("%s; but rule %s is before it", of.When.describe(&t, r.Zone), decider)
 		default:
-			v.Why = of.When.tells(&t, r.Zone) + "; but none of its accounts takes this payment"
+			v.Why = of.When.describe(&t, r.Zone) + "; but none of its accounts takes this payment"
 		}
 		list = append(list, v)
 	}
@@ -176,15 +176,15 @@ func (r *Rules) byAttempt() bool {
 }
 
 // draws returns a rule with the draws of a payment.
-func (r Rule) draws(payment string) Rule {
-	if len(r.Weights) == 0 {
-		return r
+func (ru Rule) draws(payment string) Rule {
+	if len(ru.Weights) == 0 {
+		return ru
 	}
-	r.drawn = make(map[string]uint64, len(r.Weights))
-	for account, weight := range r.Weights {
-		r.drawn[account] = draw(payment, account, weight)
+	ru.drawn = make(map[string]uint64, len(ru.Weights))
+	for account, weight := range ru.Weights {
+		ru.drawn[account] = draw(payment, account, weight)
 	}
-	return r
+	return ru
 }
 
 // draw is the place of an account with a weight among those of a payment: the one with the smallest draw is first. It follows from the

@@ -47,8 +47,8 @@ func decay(n float64, since, half time.Duration) float64 {
 
 // Open reports whether payments pass the account over, and until when. After that, one
 // payment is let through as a trial.
-func (c Circuit) Open(now time.Time) (until time.Time, open bool) {
-	return c.until, now.Before(c.until)
+func (ci Circuit) Open(now time.Time) (until time.Time, open bool) {
+	return ci.until, now.Before(ci.until)
 }
 
 // State is the state of a circuit.
@@ -62,11 +62,11 @@ const (
 )
 
 // State returns the circuit's state.
-func (c Circuit) State(now time.Time) State {
-	switch _, open := c.Open(now); {
+func (ci Circuit) State(now time.Time) State {
+	switch _, open := ci.Open(now); {
 	case open:
 		return StateOpen
-	case !c.until.IsZero():
+	case !ci.until.IsZero():
 		return StateTrial
 	}
 	return StateClosed
@@ -74,51 +74,51 @@ func (c Circuit) State(now time.Time) State {
 
 // Late is how many recent calls there were, and how many of them failed. A call half a
 // minute ago counts half.
-func (c Circuit) Late(now time.Time) (failed, all float64) {
-	return decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)
+func (ci Circuit) Late(now time.Time) (failed, all float64) {
+	return decay(ci.failed, now.Sub(ci.at), halfLife), decay(ci.all, now.Sub(ci.at), halfLife)
 }
 
 // InARow is how many calls failed since the last success.
-func (c Circuit) InARow() int { return c.row }
+func (ci Circuit) InARow() int { return ci.row }
 
 // Begin records that a call begins. While the trial of an open circuit lasts, it keeps
 // other payments out.
-func (c Circuit) Begin(now time.Time) Circuit {
-	if !c.until.IsZero() && !now.Before(c.until) {
-		c.until, c.trial = now.Add(c.rest), now
+func (ci Circuit) Begin(now time.Time) Circuit {
+	if !ci.until.IsZero() && !now.Before(ci.until) {
+		ci.until, ci.trial = now.Add(ci.rest), now
 	}
-	return c
+	return ci
 }
 
 // Pass records that a call ended without a verdict about the account. If it was the trial of an
 // open circuit, the next call is the trial instead. A call from before the trial changes nothing.
-func (c Circuit) Pass(began, now time.Time) Circuit {
-	if !c.trial.IsZero() && !began.Before(c.trial) && now.Before(c.until) {
-		c.until, c.trial = now, time.Time{}
+func (ci Circuit) Pass(began, now time.Time) Circuit {
+	if !ci.trial.IsZero() && !began.Before(ci.trial) && now.Before(ci.until) {
+		ci.until, ci.trial = now, time.Time{}
 	}
-	return c
+	return ci
 }
 
 // End records how a call ended. turned reports that the circuit opened or closed.
-func (c Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
-	c.failed, c.all, c.at = decay(c.failed, now.Sub(c.at), halfLife), decay(c.all, now.Sub(c.at), halfLife)+1, now
-	if c.row++; ok {
-		c.row = 0
+func (ci Circuit) End(ok bool, now time.Time) (next Circuit, turned bool) {
+	ci.failed, ci.all, ci.at = decay(ci.failed, now.Sub(ci.at), halfLife), decay(ci.all, now.Sub(ci.at), halfLife)+1, now
+	if ci.row++; ok {
+		ci.row = 0
 	} else {
-		c.failed++
+		ci.failed++
 	}
-	tripped := !c.until.IsZero()
+	tripped := !ci.until.IsZero()
 	switch {
 	case tripped && ok:
 		return Circuit{}, true
 	case tripped:
-		c.rest = min(2*c.rest, longest)
-		c.until, c.trial = now.Add(c.rest), time.Time{}
-		return c, false
-	case c.row >= inARow && c.all < few || c.all >= enough && c.failed > c.all*tolerable:
-		c.rest = shortest
-		c.until = now.Add(c.rest)
-		return c, true
+		ci.rest = min(2*ci.rest, longest)
+		ci.until, ci.trial = now.Add(ci.rest), time.Time{}
+		return ci, false
+	case ci.row >= inARow && ci.all < few || ci.all >= enough && ci.failed > ci.all*tolerable:
+		ci.rest = shortest
+		ci.until = now.Add(ci.rest)
+		return ci, true
 	}
-	return c, false
+	return ci, false
 }

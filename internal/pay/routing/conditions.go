@@ -140,11 +140,11 @@ func (c *Conditions) hours(at time.Time) int {
 	return slices.IndexFunc(c.Hours, func(h Hours) bool { return h.has(at) })
 }
 
-// tells says for people what holds for a payment that meets the conditions: for each the value that decided.
-func (c *Conditions) tells(t *Traits, usual Zone) string {
+// describe says for people what holds for a payment that meets the conditions: for each the value that decided.
+func (c *Conditions) describe(t *Traits, usual Zone) string {
 	var list []string
 	for _, of := range []condition{onRail, ofAmount, inCurrency, ofMerchant, ofShop, inCountry, ofCard, onWeekday, atHour, installments, ofAttempt} {
-		if text := c.tell(of, t, usual); text != "" {
+		if text := c.describeOne(of, t, usual); text != "" {
 			list = append(list, text)
 		}
 	}
@@ -154,8 +154,8 @@ func (c *Conditions) tells(t *Traits, usual Zone) string {
 	return strings.Join(list, ", ")
 }
 
-// tell says how a condition holds, "" if it is not set.
-func (c *Conditions) tell(of condition, t *Traits, usual Zone) string {
+// describeOne says how a condition holds, "" if it is not set.
+func (c *Conditions) describeOne(of condition, t *Traits, usual Zone) string {
 	name := string(of) + " "
 	switch {
 	case of == onRail && c.Rails != nil:

@@ -102,8 +102,8 @@ func TestConditionsHoldForWhatTheySay(t *testing.T) {
 		if c.meets != nil {
 			p := paying(c.meets)
 			traits := TraitsOf(&p, pix.Key)
-			if of := c.of.fails(&traits, Zone{}); of != "" || c.of.tells(&traits, Zone{}) != c.tells {
-				t.Errorf("%+v: fails %q and tells %q, want %q", c.of, of, c.of.tells(&traits, Zone{}), c.tells)
+			if of := c.of.fails(&traits, Zone{}); of != "" || c.of.describe(&traits, Zone{}) != c.tells {
+				t.Errorf("%+v: fails %q and tells %q, want %q", c.of, of, c.of.describe(&traits, Zone{}), c.tells)
 			}
 		}
 		if c.not != nil {

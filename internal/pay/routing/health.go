@@ -37,7 +37,7 @@ func (h *Health) Began(account, rail string, now time.Time) {
 	h.circuits[s] = h.circuits[s].Begin(now)
 }
 
-// Call is what a charge's call said.
+// Call is the result of a charge's call.
 type Call struct {
 	Account, Rail, Band string
 	Page                bool // the shopper pays on a page of the provider's, if one was opened: the call does not decide
@@ -155,11 +155,11 @@ func (h *Health) fails(account string, rail accounts.Rail, now time.Time) bool {
 // routes returns where a payment may be tried next, and the name of the rule with conditions that decides so.
 func (h *Health) routes(rules *Rules, serving accounts.Accounts, p *pay.Payment, rail accounts.Rail, now time.Time) ([]pay.Route, string) {
 	choice := rules.Choose(p, rail, serving)
-	taking, small := choice.Accounts.Accepting(rail, p.Price.Local)
+	accepting, small := choice.Accounts.Accepting(rail, p.Price.Local)
 	band := Band(p.Price.Amount)
-	candidates := make([]Candidate, 0, len(taking))
-	for _, account := range taking {
-		if p.Attempts.Tried(account.ID) { // it cannot be chosen again; an account that fails may be all that is left
+	candidates := make([]Candidate, 0, len(accepting))
+	for _, account := range accepting {
+		if p.Attempts.Tried(account.ID) { // a payment tries an account once; one that fails may be the only one that remains
 			continue
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))

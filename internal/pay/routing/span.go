@@ -47,34 +47,34 @@ func ParseSpan(text string) (Span, error) {
 }
 
 // String returns the form that ParseSpan reads.
-func (s Span) String() string {
+func (sp Span) String() string {
 	bound := func(minor int64) string {
 		if minor == 0 {
 			return ""
 		}
-		return money.New(minor, s.Currency).Decimal()
+		return money.New(minor, sp.Currency).Decimal()
 	}
-	return fmt.Sprintf("%s:%s-%s", s.Currency, bound(s.Min), bound(s.Max))
+	return fmt.Sprintf("%s:%s-%s", sp.Currency, bound(sp.Min), bound(sp.Max))
 }
 
-func (s Span) has(a money.Amount) bool {
-	return a.Currency == s.Currency && a.Minor >= s.Min && (s.Max == 0 || a.Minor <= s.Max)
+func (sp Span) has(a money.Amount) bool {
+	return a.Currency == sp.Currency && a.Minor >= sp.Min && (sp.Max == 0 || a.Minor <= sp.Max)
 }
 
 // of is the amount of a payment that the span is about.
-func (s Span) of(t *Traits) money.Amount {
-	if s.Currency == t.Local.Currency {
+func (sp Span) of(t *Traits) money.Amount {
+	if sp.Currency == t.Local.Currency {
 		return t.Local
 	}
 	return t.USD
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (sp Span) MarshalText() ([]byte, error) { return []byte(sp.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Span) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseSpan(string(text))
+func (sp *Span) UnmarshalText(text []byte) (err error) {
+	*sp, err = ParseSpan(string(text))
 	return err
 }
 
@@ -115,24 +115,24 @@ func digits(text string, least, most int) bool {
 }
 
 // String returns the form that ParseHours reads.
-func (h Hours) String() string {
-	return fmt.Sprintf("%02d:%02d-%02d:%02d", h.From/60, h.From%60, h.To/60, h.To%60)
+func (ho Hours) String() string {
+	return fmt.Sprintf("%02d:%02d-%02d:%02d", ho.From/60, ho.From%60, ho.To/60, ho.To%60)
 }
 
-func (h Hours) has(at time.Time) bool {
+func (ho Hours) has(at time.Time) bool {
 	m := 60*at.Hour() + at.Minute()
-	if h.From < h.To {
-		return h.From <= m && m < h.To
+	if ho.From < ho.To {
+		return ho.From <= m && m < ho.To
 	}
-	return h.From <= m || m < h.To
+	return ho.From <= m || m < ho.To
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (h Hours) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (ho Hours) MarshalText() ([]byte, error) { return []byte(ho.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (h *Hours) UnmarshalText(text []byte) (err error) {
-	*h, err = ParseHours(string(text))
+func (ho *Hours) UnmarshalText(text []byte) (err error) {
+	*ho, err = ParseHours(string(text))
 	return err
 }
 
@@ -158,24 +158,24 @@ func ParseCounts(text string) (Counts, error) {
 }
 
 // String returns the form that ParseCounts reads.
-func (c Counts) String() string {
+func (co Counts) String() string {
 	switch {
-	case c.Min == c.Max:
-		return strconv.Itoa(c.Min)
-	case c.Max == installment.Most:
-		return fmt.Sprintf("%d-", c.Min)
+	case co.Min == co.Max:
+		return strconv.Itoa(co.Min)
+	case co.Max == installment.Most:
+		return fmt.Sprintf("%d-", co.Min)
 	}
-	return fmt.Sprintf("%d-%d", c.Min, c.Max)
+	return fmt.Sprintf("%d-%d", co.Min, co.Max)
 }
 
-func (c Counts) has(n int) bool { return c.Min <= n && n <= c.Max }
+func (co Counts) has(n int) bool { return co.Min <= n && n <= co.Max }
 
 // MarshalText implements encoding.TextMarshaler.
-func (c Counts) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+func (co Counts) MarshalText() ([]byte, error) { return []byte(co.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (c *Counts) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseCounts(string(text))
+func (co *Counts) UnmarshalText(text []byte) (err error) {
+	*co, err = ParseCounts(string(text))
 	return err
 }
 

@@ -41,16 +41,16 @@ func (p *Provider) payment(made payment, r provider.Request) pay.Outcome {
 }
 
 // data is what the shopper pays with, and whether it has what the rail needs.
-func (made payment) data(rail string) (d pay.PaymentData, ok bool) {
-	if made.Action == nil {
+func (pa payment) data(rail string) (d pay.PaymentData, ok bool) {
+	if pa.Action == nil {
 		return d, false
 	}
 	if name, _ := method(rail); name == "pix" {
-		d.QRCode = provider.Exact(made.Action.Code, 2000)
-		return d, made.Action.Type == "qrCode" && d.QRCode != ""
+		d.QRCode = provider.Exact(pa.Action.Code, 2000)
+		return d, pa.Action.Type == "qrCode" && d.QRCode != ""
 	}
-	d.Reference, d.Barcode = provider.Exact(made.Action.Reference, 60), provider.Exact(made.Action.Barcode, 60)
-	return d, made.Action.Type == "voucher" && d.Reference != ""
+	d.Reference, d.Barcode = provider.Exact(pa.Action.Reference, 60), provider.Exact(pa.Action.Barcode, 60)
+	return d, pa.Action.Type == "voucher" && d.Reference != ""
 }
 
 // link is the outcome of a payment link. If somebody paid on it, a notification reports

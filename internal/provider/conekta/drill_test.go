@@ -36,8 +36,8 @@ func (f *fake) PanelRefund(reference string, local money.Amount) []provider.Noti
 	return []provider.Notification{f.Notification(reference)}
 }
 
-// Rule implements drill.Issuer.
-func (f *fake) Rule(reference string, won bool) []provider.Notification {
+// End implements drill.Issuer.
+func (f *fake) End(reference string, won bool) []provider.Notification {
 	word := "lost"
 	if won {
 		word = "won"

@@ -30,12 +30,12 @@ type news struct {
 
 // chargeback is the event's, nil if it is about something else. Its state may be in the event's
 // name alone.
-func (e news) chargeback() *chargeback {
-	stage, ours := strings.CutPrefix(string(e.Type), "charge.chargeback.")
-	if !ours || e.Data.Object.Object != "chargeback" {
+func (n news) chargeback() *chargeback {
+	stage, ours := strings.CutPrefix(string(n.Type), "charge.chargeback.")
+	if !ours || n.Data.Object.Object != "chargeback" {
 		return nil
 	}
-	c := e.Data.Object.chargeback
+	c := n.Data.Object.chargeback
 	c.Status = cmp.Or(c.Status, text(stage))
 	return &c
 }

@@ -75,14 +75,14 @@ func (o order) charges() []charge {
 	return o.Charges.Data
 }
 
-// takenBack is the status of cash that a store took back; only the event charge.reversed names it.
-const takenBack = "reversed"
+// storeReversed is the status of cash that a store took back; only the event charge.reversed names it.
+const storeReversed = "reversed"
 
 // partlyBack is the status of an order or a charge of which a part was refunded.
 const partlyBack = "partially_refunded"
 
 // paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
-var paidWords = []text{"paid", partlyBack, "refunded", chargedBack, takenBack}
+var paidWords = []text{"paid", partlyBack, "refunded", chargedBack, storeReversed}
 
 // paidCharges are those of an order's charges that were paid. The others are references that nobody used, or cards that
 // were declined.

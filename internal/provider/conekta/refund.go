@@ -92,7 +92,7 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 		}
 		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(r.size(), out.Local.Currency)))
 	}
-	gone := []text{"refunded", takenBack}
+	gone := []text{"refunded", storeReversed}
 	whole, part := slices.Contains(gone, o.Status), o.Status == partlyBack
 	if paid := o.paidCharges(); len(paid) == 1 {
 		whole, part = whole || slices.Contains(gone, paid[0].Status), part || paid[0].Status == partlyBack

@@ -186,8 +186,8 @@ func reversed(o pay.Outcome, list []refund) pay.Outcome {
 }
 
 // name is our reference of a refund, or "" if dLocal shows none.
-func (f refund) name() string {
-	for _, name := range []string{f.OrderID, f.Description} {
+func (re refund) name() string {
+	for _, name := range []string{re.OrderID, re.Description} {
 		if _, _, ours := pay.ParseRefundReference(name); ours {
 			return name
 		}

@@ -72,8 +72,8 @@ type Paneler interface {
 
 // Issuer is a fake whose disputes end.
 type Issuer interface {
-	// Rule ends the dispute of a charge, and returns what the provider sends about it.
-	Rule(reference string, won bool) []provider.Notification
+	// End ends the dispute of a charge, and returns what the provider sends about it.
+	End(reference string, won bool) []provider.Notification
 }
 
 // Clock is a fake with a clock of its own.

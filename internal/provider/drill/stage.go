@@ -185,7 +185,7 @@ func (s *stage) charge(what string, q url.Values) (news []provider.Notification,
 		}
 		news = s.fake.(Paneler).PanelRefund(reference, local)
 	case "rule":
-		news = s.fake.(Issuer).Rule(reference, q.Get("won") == "true")
+		news = s.fake.(Issuer).End(reference, q.Get("won") == "true")
 	default:
 		return nil, false
 	}

@@ -237,11 +237,11 @@ func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
 }
 
 // refusal is why the last try to pay was refused; false if there was none, or none was refused.
-func (p payment) refusal() (reason string, refused bool) {
-	if reason = p.Transaction.Reason; reason == "" {
-		reason = p.Transaction.Text
+func (pa payment) refusal() (reason string, refused bool) {
+	if reason = pa.Transaction.Reason; reason == "" {
+		reason = pa.Transaction.Text
 	}
-	if p.Transaction.Code != "NOK" && p.Transaction.Code != "RETRY" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
+	if pa.Transaction.Code != "NOK" && pa.Transaction.Code != "RETRY" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
 		return "", false
 	}
 	word, ours := strings.CutPrefix(reason, sandboxRefusal)
@@ -255,8 +255,8 @@ func (p payment) refusal() (reason string, refused bool) {
 }
 
 // tries is the payment's last try. EBANX has no id of it, and shows no other: the same refusal again counts once.
-func (p payment) tries(reason decline.Reason, raw string) []decline.Try {
-	return []decline.Try{provider.Try(p.Hash+"/"+string(reason), 0, reason, raw)} // the zone of status_date is not documented
+func (pa payment) tries(reason decline.Reason, raw string) []decline.Try {
+	return []decline.Try{provider.Try(pa.Hash+"/"+string(reason), 0, reason, raw)} // the zone of status_date is not documented
 }
 
 var clabe = regexp.MustCompile(`^[0-9]{18}$`)

@@ -56,9 +56,9 @@ type refund struct {
 
 // missing reports whether EBANX says that it has no such payment, and not that a parameter
 // was not found.
-func (g answer) missing() bool {
-	message := strings.ToLower(g.Message)
-	return g.Status == "ERROR" && strings.HasPrefix(g.Code, "BP-") &&
+func (aw answer) missing() bool {
+	message := strings.ToLower(aw.Message)
+	return aw.Status == "ERROR" && strings.HasPrefix(aw.Code, "BP-") &&
 		strings.HasPrefix(message, "payment") && strings.Contains(message, "not found")
 }
 
@@ -66,15 +66,15 @@ const wrongKey = "wrong_key"
 
 // refusesKey reports whether EBANX does not know the integration key, so that it did nothing. ActiveMerchant
 // recorded DA-1, EBANX's SDK for PHP has BP-SA-2, and the list of API error codes BP-SA-1.
-func (g answer) refusesKey() bool {
-	return g.Status == "ERROR" && (strings.HasPrefix(g.Code, "DA-") || strings.HasPrefix(g.Code, "BP-SA-"))
+func (aw answer) refusesKey() bool {
+	return aw.Status == "ERROR" && (strings.HasPrefix(aw.Code, "DA-") || strings.HasPrefix(aw.Code, "BP-SA-"))
 }
 
 // good reports whether the answer holds the requested payment: by our reference if it is
 // known, otherwise by hash.
-func (g answer) good(reference, hash string) bool {
-	p := g.Payment
-	return g.Status == "SUCCESS" && identifier.MatchString(p.Hash) && (hash == "" || p.Hash == hash) &&
+func (aw answer) good(reference, hash string) bool {
+	p := aw.Payment
+	return aw.Status == "SUCCESS" && identifier.MatchString(p.Hash) && (hash == "" || p.Hash == hash) &&
 		(reference == "" || p.Reference == reference)
 }
 

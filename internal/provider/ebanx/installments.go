@@ -44,8 +44,8 @@ func (a *account) Installments(rail string, local money.Amount, t installment.Te
 var free = []money.Currency{money.BRL, money.MXN}
 
 // plan is how the shopper paid. EBANX tells the count alone.
-func (p payment) plan(local money.Amount) (plan installment.Plan) {
-	if plan.Count, _ = strconv.Atoi(string(p.Count)); !plan.Known() || plan.Count > installment.Most {
+func (pa payment) plan(local money.Amount) (plan installment.Plan) {
+	if plan.Count, _ = strconv.Atoi(string(pa.Count)); !plan.Known() || plan.Count > installment.Most {
 		return installment.Plan{}
 	}
 	if slices.Contains(free, local.Currency) {

@@ -166,12 +166,12 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 // refused is the outcome of an order that was refused. An earlier call may have made the
 // payout.
 func (p *payer) refused(ctx context.Context, r payouts.Request, got payoutAnswer, first bool) pay.PayoutOutcome {
-	if got.Code == taken || !first {
+	if got.Code == referenceUsed || !first {
 		found, state := p.find(ctx, "external_reference", r.Reference)
 		switch {
 		case state == there && found.about(r.Reference, r.ProviderRef):
 			return p.goOn(ctx, r, found)
-		case state != gone, r.ProviderRef != "", got.Code == taken:
+		case state != gone, r.ProviderRef != "", got.Code == referenceUsed:
 			return payouts.Unknown("the payout was refused, but it is not known whether there is one")
 		}
 	}

@@ -98,16 +98,16 @@ func readAnswer(reply provider.Reply, failed *pay.Outcome) payoutAnswer {
 
 // read takes the payout from an answer. The place of a cancellation's reason is cut off in
 // every copy of the documents, but its form is not.
-func (g *payoutAnswer) read(body []byte) {
-	if len(g.Raw) == 0 {
+func (py *payoutAnswer) read(body []byte) {
+	if len(py.Raw) == 0 {
 		return
 	}
-	if json.Unmarshal(g.Raw, &g.Payout) != nil {
-		g.Payout = payoutReply{}
+	if json.Unmarshal(py.Raw, &py.Payout) != nil {
+		py.Payout = payoutReply{}
 		return
 	}
-	if g.Payout.why = reasonIn(g.Raw); g.Payout.why == "" {
-		g.Payout.why = reasonIn(body)
+	if py.Payout.why = reasonIn(py.Raw); py.Payout.why == "" {
+		py.Payout.why = reasonIn(body)
 	}
 }
 
@@ -158,8 +158,8 @@ var payoutUID = regexp.MustCompile(`^[A-Za-z0-9]{1,50}$`)
 
 // absent reports whether EBANX says that it has no such payout, and not that a payee, a
 // country or a key was not found. The code for it is not documented.
-func (g payoutAnswer) absent() bool {
-	message := strings.ToLower(g.Message)
+func (py payoutAnswer) absent() bool {
+	message := strings.ToLower(py.Message)
 	return strings.HasPrefix(message, "payout") && strings.Contains(message, "not found")
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	opened     = "OP"
-	taken      = "HP-CM-03" // the external_reference was used before
-	unreadable = "the provider's answer cannot be read"
+	opened        = "OP"
+	referenceUsed = "HP-CM-03" // the external_reference was used before
+	unreadable    = "the provider's answer cannot be read"
 	// foreign is the message for a payout that has our reference but another payee or amount.
 	foreign = "a payout has our reference but is not ours: it is not committed"
 )

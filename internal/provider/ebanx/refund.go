@@ -26,18 +26,18 @@ func refundCode(reference string) string {
 const described = "refund "
 
 // reference is our reference of a refund that we made, or "".
-func (f refund) reference() string {
-	reference, ours := strings.CutPrefix(f.Text, described)
-	if _, _, good := pay.ParseRefundReference(reference); !ours || !good || f.Code != refundCode(reference) {
+func (r refund) reference() string {
+	reference, ours := strings.CutPrefix(r.Text, described)
+	if _, _, good := pay.ParseRefundReference(reference); !ours || !good || r.Code != refundCode(reference) {
 		return ""
 	}
 	return reference
 }
 
 // reversed adds what went back to the outcome of a paid payment.
-func (p payment) reversed(o pay.Outcome) pay.Outcome {
+func (pa payment) reversed(o pay.Outcome) pay.Outcome {
 	var back []pay.ProviderRefund
-	for _, f := range p.Refunds {
+	for _, f := range pa.Refunds {
 		kind := pay.Awaiting
 		switch f.Status {
 		case "CO":
@@ -45,7 +45,7 @@ func (p payment) reversed(o pay.Outcome) pay.Outcome {
 		case "CA":
 			kind = pay.Declined
 		}
-		local, _ := provider.Major(f.Amount.String(), p.Currency)
+		local, _ := provider.Major(f.Amount.String(), pa.Currency)
 		back = append(back, provider.RefundOf(string(f.ID), f.reference(), kind, local))
 	}
 	return provider.Reversed(o, back, money.Amount{}, false)

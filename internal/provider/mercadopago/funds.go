@@ -270,8 +270,8 @@ func number(t text) (int64, bool) {
 }
 
 // at is when the payment was approved, or, if the answer does not say that, when it was made.
-func (p payment) at() time.Time {
-	for _, told := range []text{p.DateApproved, p.DateCreated} {
+func (pa payment) at() time.Time {
+	for _, told := range []text{pa.DateApproved, pa.DateCreated} {
 		if t, err := time.Parse(time.RFC3339, string(told)); err == nil {
 			return t
 		}
@@ -280,8 +280,8 @@ func (p payment) at() time.Time {
 }
 
 // gone is when the last part of the payment went back; far in the future if the answer does not say that.
-func (p payment) gone() (last time.Time) {
-	for _, r := range (funds{p}).refunds() {
+func (pa payment) gone() (last time.Time) {
+	for _, r := range (funds{pa}).refunds() {
 		t, err := time.Parse(time.RFC3339, string(r.DateCreated))
 		if err != nil {
 			return time.Unix(1<<40, 0)
@@ -297,6 +297,6 @@ func (p payment) gone() (last time.Time) {
 }
 
 // local is the payment's amount.
-func (p payment) local() (money.Amount, bool) {
-	return provider.Major(p.TransactionAmount.String(), string(p.CurrencyID))
+func (pa payment) local() (money.Amount, bool) {
+	return provider.Major(pa.TransactionAmount.String(), string(pa.CurrencyID))
 }

@@ -28,13 +28,13 @@ func (a *account) Installments(rail string, local money.Amount, t installment.Te
 }
 
 // plan is how the shopper paid.
-func (p payment) plan() (plan installment.Plan) {
-	count, err := strconv.Atoi(string(p.Count))
+func (pa payment) plan() (plan installment.Plan) {
+	count, err := strconv.Atoi(string(pa.Count))
 	if err != nil || count < 2 || count > installment.Most {
 		return plan
 	}
 	plan.Count = count
-	plan.Each, _ = provider.Major(string(p.Details.Each), string(p.CurrencyID))
-	plan.Total, _ = provider.Major(string(p.Details.Paid), string(p.CurrencyID))
+	plan.Each, _ = provider.Major(string(pa.Details.Each), string(pa.CurrencyID))
+	plan.Total, _ = provider.Major(string(pa.Details.Paid), string(pa.CurrencyID))
 	return plan
 }

@@ -50,21 +50,21 @@ type payment struct {
 }
 
 // onPage reports whether the payment was made on a preference's page.
-func (p payment) onPage() bool {
+func (pa payment) onPage() bool {
 	type order struct {
 		ID text `json:"id"`
 	}
 	var one order
-	if read(p.Order, &one) == nil {
+	if read(pa.Order, &one) == nil {
 		return one.ID != ""
 	}
 	var list []order
-	return read(p.Order, &list) == nil && len(list) > 0 && list[0].ID != ""
+	return read(pa.Order, &list) == nil && len(list) > 0 && list[0].ID != ""
 }
 
 // paid reports whether the payment was paid, even if it was refunded since: see reversed.
-func (p payment) paid() bool {
-	switch p.Status {
+func (pa payment) paid() bool {
+	switch pa.Status {
 	case "approved", "in_mediation", "charged_back", "refunded":
 		return true
 	}
@@ -72,7 +72,7 @@ func (p payment) paid() bool {
 }
 
 // dead reports whether it can no longer be paid.
-func (p payment) dead() bool { return p.Status == "rejected" || p.Status == "cancelled" }
+func (pa payment) dead() bool { return pa.Status == "rejected" || pa.Status == "cancelled" }
 
 // outcome is the outcome of a payment. pageURL is our page.
 func (a *account) outcome(p payment, pageURL string) pay.Outcome {
@@ -111,18 +111,18 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 }
 
 // instructions is where and with what the shopper pays.
-func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
-	if code := string(p.Interaction.Data.QRCode); code != "" {
+func (pa payment) instructions(pageURL string) (string, pay.PaymentData) {
+	if code := string(pa.Interaction.Data.QRCode); code != "" {
 		return pageURL, pay.PaymentData{QRCode: code}
 	}
-	data := pay.PaymentData{Reference: string(p.Details.Reference)}
-	for _, code := range []text{p.Details.Line, p.Details.Barcode.Content, p.Barcode.Content} {
+	data := pay.PaymentData{Reference: string(pa.Details.Reference)}
+	for _, code := range []text{pa.Details.Line, pa.Details.Barcode.Content, pa.Barcode.Content} {
 		if data.Barcode == "" {
 			data.Barcode = string(code)
 		}
 	}
-	if form := provider.Link(string(p.Details.ResourceURL)); form != "" {
+	if form := provider.Link(string(pa.Details.ResourceURL)); form != "" {
 		return form, data
 	}
-	return provider.Link(string(p.Method.Data.ResourceURL)), data
+	return provider.Link(string(pa.Method.Data.ResourceURL)), data
 }

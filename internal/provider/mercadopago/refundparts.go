@@ -53,19 +53,19 @@ func (a *account) gaveBack(ctx context.Context, f funds, r provider.RefundReques
 }
 
 // count adds a part under our reference.
-func (s *partly) count(back refund, minor int64) {
+func (pr *partly) count(back refund, minor int64) {
 	switch refundKinds[back.Status] {
 	case pay.Declined:
 		return
 	case pay.Approved:
-		s.made += minor
+		pr.made += minor
 	}
-	s.done += minor
+	pr.done += minor
 }
 
 // outcome is the outcome of the parts that were made. Less than all of it contradicts what was requested: the operator has to see.
-func (s partly) outcome(a *account, r provider.RefundRequest) pay.Outcome {
-	for _, back := range joined(s.lists) {
+func (pr partly) outcome(a *account, r provider.RefundRequest) pay.Outcome {
+	for _, back := range joined(pr.lists) {
 		if back.Metadata.Reference == text(r.Reference) {
 			return a.refundOutcome(back, r.Local.Currency)
 		}
@@ -114,17 +114,17 @@ func (a *account) continueParts(ctx context.Context, f funds, r provider.RefundR
 }
 
 // cut is the outcome of a refund of which no more parts will be made. What was made of it is known once none of its parts can fail.
-func (s partly) cut(a *account, r provider.RefundRequest) pay.Outcome {
-	o := s.outcome(a, r)
+func (pr partly) cut(a *account, r provider.RefundRequest) pay.Outcome {
+	o := pr.outcome(a, r)
 	switch {
-	case o.Kind == pay.Declined || s.done >= r.Local.Minor:
+	case o.Kind == pay.Declined || pr.done >= r.Local.Minor:
 		return o
-	case s.made < s.done:
+	case pr.made < pr.done:
 		unfinished := provider.Unknown("refund_not_finished")
 		unfinished.ProviderRef = o.ProviderRef
 		return unfinished
 	}
-	o.Kind, o.Local = pay.Approved, money.New(s.made, r.Local.Currency)
+	o.Kind, o.Local = pay.Approved, money.New(pr.made, r.Local.Currency)
 	return o
 }
 

@@ -218,7 +218,7 @@ func (s Suite) words(t *testing.T, sample payouts.Request) {
 			if w.Paid {
 				b.Complete(r.Reference)
 			}
-			b.line.gate.Say(w.Call, w.Word)
+			b.line.gate.SetStatus(w.Call, w.Word)
 			o := b.Query(within(t), r)
 			if unknown := b.line.Words(); len(unknown) > 0 {
 				t.Errorf("the adapter does not know the documented word: %v", unknown)

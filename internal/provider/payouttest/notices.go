@@ -23,7 +23,7 @@ func (s Suite) notifications(t *testing.T, sample payouts.Request) {
 		t.Skip(s.Untold)
 	}
 	for _, c := range []struct {
-		rule string
+		what string
 		do   func(*testing.T, payouts.Request)
 	}{
 		{"of a payout that was paid", s.toldPaid},
@@ -35,7 +35,7 @@ func (s Suite) notifications(t *testing.T, sample payouts.Request) {
 		{"about something else", s.toldOther},
 		{"while the provider cannot be queried", s.toldUnasked},
 	} {
-		t.Run(c.rule, func(t *testing.T) { c.do(t, sample) })
+		t.Run(c.what, func(t *testing.T) { c.do(t, sample) })
 	}
 }
 

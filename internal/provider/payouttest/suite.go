@@ -90,7 +90,7 @@ func (s Suite) Run(t *testing.T) {
 // rail tests payouts on one rail.
 func (s Suite) rail(t *testing.T, sample payouts.Request) {
 	cases := []struct {
-		rule string
+		what string
 		of   Behaviour
 		do   func(*testing.T, payouts.Request)
 	}{
@@ -105,7 +105,7 @@ func (s Suite) rail(t *testing.T, sample payouts.Request) {
 		{"a payout comes back days after it was paid", ComesBack, s.returned},
 	}
 	for _, c := range cases {
-		t.Run(c.rule, func(t *testing.T) {
+		t.Run(c.what, func(t *testing.T) {
 			if why := s.Without[c.of]; why != "" {
 				t.Skip(why)
 			}

@@ -46,7 +46,7 @@ func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
 			case t.Response.State != "APPROVED": // it was not made
 			case use == givesBack:
 				back = append(back, provider.RefundOf(t.ID, "", pay.Approved, local))
-			case use == takesAll:
+			case use == givesAllBack:
 				whole = true
 			}
 			continue
@@ -75,17 +75,17 @@ func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
 
 // What a transaction of an order does.
 const (
-	charges   = "charges"
-	reserves  = "reserves" // it moves no money
-	givesBack = "gives back"
-	takesAll  = "takes all"
+	charges      = "charges"
+	reserves     = "reserves" // it moves no money
+	givesBack    = "gives back"
+	givesAllBack = "takes all"
 )
 
 // transactions are by type (variables: transaction types; refunds: PARTIAL_REFUND). That a lost dispute is a
 // transaction follows from the order's status for it, CHARGEBACK.
 var transactions = map[string]string{
 	"AUTHORIZATION_AND_CAPTURE": charges, "CAPTURE": charges, "AUTHORIZATION": reserves,
-	"REFUND": givesBack, "PARTIAL_REFUND": givesBack, "VOID": takesAll, "CHARGEBACK": takesAll,
+	"REFUND": givesBack, "PARTIAL_REFUND": givesBack, "VOID": givesAllBack, "CHARGEBACK": givesAllBack,
 }
 
 // outcome is a transaction's state in our terms.
@@ -119,8 +119,8 @@ func try(id string, at int64, o pay.Outcome, code string) []decline.Try {
 }
 
 // at is when PayU processed the transaction, in microseconds; 0 if it does not say so.
-func (t response) at() int64 {
-	ms, err := strconv.ParseInt(string(t.OperationDate), 10, 64)
+func (r response) at() int64 {
+	ms, err := strconv.ParseInt(string(r.OperationDate), 10, 64)
 	if err != nil || ms < 0 || ms > 1<<50 {
 		return 0
 	}

@@ -87,7 +87,7 @@ func (s Suite) cents(t *testing.T, rail string) {
 // of it.
 func (s Suite) checkAmount(t *testing.T, b *bench, r provider.Request, o pay.Outcome) {
 	t.Helper()
-	if _, ruled := b.Provider.(provider.Accepter); !ruled {
+	if _, decides := b.Provider.(provider.Accepter); !decides {
 		t.Fatal("the adapter accepts or refuses no amount: see provider.Taker")
 	}
 	if says, took := provider.Accepts(b.Provider, r.Rail, r.Local), o.Kind != pay.Errored || b.has(r.Reference); says != took {

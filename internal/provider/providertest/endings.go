@@ -84,7 +84,7 @@ func (s Suite) words(t *testing.T, rail string) {
 			if w.Paid {
 				b.Move(r.Reference, Paid) // with the amount that was paid
 			}
-			b.line.gate.Say(w.Call, w.Word)
+			b.line.gate.SetStatus(w.Call, w.Word)
 			o := b.Query(within(t), r)
 			if unknown := b.line.Unmapped(); len(unknown) > 0 {
 				t.Errorf("the adapter does not know the documented word: %v", unknown)

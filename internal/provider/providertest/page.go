@@ -55,8 +55,8 @@ func (u *Upstream) Until(reference string) string {
 	return u.charges[reference].Until
 }
 
-// Tell is a signed notification of a charge as it is: the URL, the signature and the body.
-func (u *Upstream) Tell(reference, secret string) (url, signature string, body []byte) {
+// NotifyAsIs returns a signed notification of a charge as it is: the URL, the signature and the body.
+func (u *Upstream) NotifyAsIs(reference, secret string) (url, signature string, body []byte) {
 	u.mu.Lock()
 	status := u.charges[reference].Status
 	u.mu.Unlock()

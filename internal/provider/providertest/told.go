@@ -84,18 +84,18 @@ func (s Suite) fieldsAreDocumented(t *testing.T) {
 	}
 	for _, rail := range s.Adapter.Rails {
 		whole := s.whole(rail)
-		all := s.tell(t, whole)
+		all := s.sent(t, whole)
 		for column, change := range toldOf {
 			r, before := whole, all
 			if column == "title" { // it may be the only item
 				r.Purchase.Items = nil
-				before = s.tell(t, r)
+				before = s.sent(t, r)
 			}
 			other := r
 			if change(&other); other.Buyer.Document == "" {
 				continue // a country whose companies have no number of their own
 			}
-			for field, value := range s.tell(t, other) {
+			for field, value := range s.sent(t, other) {
 				if before[field] != value {
 					told[column][field] = true
 				}
@@ -154,7 +154,7 @@ func (s Suite) odd(t *testing.T) {
 		r.Purchase.Items[0].SKU = long
 		r.Buyer.Phone = "+55 11 98765-4321 ext. 5 " + text
 		seen := ""
-		for field, value := range s.tell(t, r) {
+		for field, value := range s.sent(t, r) {
 			seen += value + "\n"
 			if !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool { return unicode.IsControl(c) || c > 0xFFFF || c == utf8.RuneError || c == '\u202e' }) {
 				t.Errorf("%s: %s is %q", rail, field, value)
@@ -169,7 +169,7 @@ func (s Suite) odd(t *testing.T) {
 // bare charges with the least, and without one thing after the other.
 func (s Suite) bare(t *testing.T) {
 	for _, rail := range s.Adapter.Rails {
-		s.tell(t, s.request(rail, "01M7ZBARE-1"))
+		s.sent(t, s.request(rail, "01M7ZBARE-1"))
 		for _, drop := range []func(*provider.Request){
 			func(r *provider.Request) { r.OrderID = "" }, func(r *provider.Request) { r.Purchase = pay.Purchase{} }, func(r *provider.Request) { r.Purchase.Description = "" },
 			func(r *provider.Request) { r.Buyer.Document = "" }, func(r *provider.Request) { r.Buyer.Phone = "" }, func(r *provider.Request) { r.Buyer.IP = "" },
@@ -185,8 +185,8 @@ func (s Suite) bare(t *testing.T) {
 	}
 }
 
-// tell charges, and returns what the provider was told, by field.
-func (s Suite) tell(t *testing.T, r provider.Request) map[string]string {
+// sent charges, and returns what the provider was told, by field.
+func (s Suite) sent(t *testing.T, r provider.Request) map[string]string {
 	t.Helper()
 	return SentFields(t, s.Adapter, s.Credentials, s.New(t), r)
 }
@@ -225,36 +225,36 @@ type tap struct {
 type posting struct{ path, body string }
 
 // Published implements published.Publisher.
-func (h *tap) Published() published.Table {
-	if p, ok := h.Fake.(published.Publisher); ok {
+func (ta *tap) Published() published.Table {
+	if p, ok := ta.Fake.(published.Publisher); ok {
 		return p.Published()
 	}
 	return published.Table{}
 }
 
 // ServeHTTP implements http.Handler.
-func (h *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (ta *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if r.Method == http.MethodPost && len(body) > 0 {
-		h.mu.Lock()
-		h.all = append(h.all, posting{r.URL.Path, string(body)})
-		h.mu.Unlock()
+		ta.mu.Lock()
+		ta.all = append(ta.all, posting{r.URL.Path, string(body)})
+		ta.mu.Unlock()
 	}
-	h.Fake.ServeHTTP(w, r)
+	ta.Fake.ServeHTTP(w, r)
 }
 
-func (h *tap) posted() []posting {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.all)
+func (ta *tap) posted() []posting {
+	ta.mu.Lock()
+	defer ta.mu.Unlock()
+	return slices.Clone(ta.all)
 }
 
 // read returns all fields of all requests. It fails the test if one is there without a value.
-func (h *tap) read(t *testing.T) map[string]string {
+func (ta *tap) read(t *testing.T) map[string]string {
 	t.Helper()
 	told := map[string]string{}
 	var note func(field string, value any)
@@ -283,7 +283,7 @@ func (h *tap) read(t *testing.T) map[string]string {
 			told[field] += fmt.Sprint(value) + "; "
 		}
 	}
-	for _, one := range h.posted() {
+	for _, one := range ta.posted() {
 		if fields := Fields([]byte(one.body)); fields != nil {
 			note("", fields)
 			continue

@@ -83,42 +83,42 @@ type out struct {
 }
 
 // intent finds a payment; nil if the customer has no such payment.
-func (c *purse) intent(of ident) *intent {
-	at := slices.IndexFunc(c.intents, func(i intent) bool { return i.ID == string(of) })
+func (pu *purse) intent(of ident) *intent {
+	at := slices.IndexFunc(pu.intents, func(i intent) bool { return i.ID == string(of) })
 	if at < 0 {
 		return nil
 	}
-	return &c.intents[at]
+	return &pu.intents[at]
 }
 
 // waits reports whether a payment is open: then Stripe gives it what is in the balance.
-func (c *purse) waits() bool {
-	return slices.ContainsFunc(c.intents, func(i intent) bool {
+func (pu *purse) waits() bool {
+	return slices.ContainsFunc(pu.intents, func(i intent) bool {
 		return i.transfer() && (i.Status == "requires_action" || i.Status == "processing")
 	})
 }
 
 // lacks reports whether a paid payment has more than its movements, so that one of them is not shown yet. A payment made by hand that
 // may be paid in other ways too, as by card, says nothing here.
-func (c *purse) lacks() bool {
+func (pu *purse) lacks() bool {
 	took := map[ident]int64{}
-	for _, m := range c.moves {
+	for _, m := range pu.moves {
 		took[m.Applied.Intent] -= m.Net
 		took[m.Unapplied.Intent] -= m.Net
 	}
-	return slices.ContainsFunc(c.intents, func(i intent) bool {
+	return slices.ContainsFunc(pu.intents, func(i intent) bool {
 		return i.transfer() && len(i.Types) == 1 && i.Status == "succeeded" && i.Received > took[ident(i.ID)]
 	})
 }
 
 // lots divides the movements. Stripe does not say which money a movement takes, so the oldest goes first, unless it is a return of
 // ours, which names its money.
-func (c *purse) lots(unknown func(kind string)) (lots []lot) {
-	for _, m := range c.moves {
+func (pu *purse) lots(unknown func(kind string)) (lots []lot) {
+	for _, m := range pu.moves {
 		if !m.mxn() || m.Net == 0 {
 			continue
 		}
-		came := lot{id: m.ID, kind: m.Type, came: m.Net, left: m.Net, at: m.Created, order: c.intent(m.Unapplied.Intent)}
+		came := lot{id: m.ID, kind: m.Type, came: m.Net, left: m.Net, at: m.Created, order: pu.intent(m.Unapplied.Intent)}
 		switch m.Type {
 		case overdrawn:
 			continue
@@ -133,20 +133,20 @@ func (c *purse) lots(unknown func(kind string)) (lots []lot) {
 		if m.Net > 0 {
 			lots = append(lots, came)
 		} else {
-			c.spend(lots, m)
+			pu.spend(lots, m)
 		}
 	}
 	for i := range lots {
 		if l := &lots[i]; l.order == nil {
-			l.order = c.about(*l)
+			l.order = pu.about(*l)
 		}
 	}
 	return lots
 }
 
 // spend takes a movement's money from the lots. What an open payment took of a lot was never loose.
-func (c *purse) spend(lots []lot, m movement) {
-	rest, to := -m.Net, c.intent(m.Applied.Intent)
+func (pu *purse) spend(lots []lot, m movement) {
+	rest, to := -m.Net, pu.intent(m.Applied.Intent)
 	from := func(l *lot) {
 		n := min(rest, l.left)
 		if n <= 0 {
@@ -200,9 +200,9 @@ func putBack(lots []lot, m movement) bool {
 
 // about is the payment that money is about which no payment took: the last one of its amount that the shopper had been shown when it
 // came, or else the last one. It does not change when later payments are made.
-func (c *purse) about(l lot) (last *intent) {
-	for i := range slices.Backward(c.intents) {
-		switch shown := &c.intents[i]; {
+func (pu *purse) about(l lot) (last *intent) {
+	for i := range slices.Backward(pu.intents) {
+		switch shown := &pu.intents[i]; {
 		case shown.reference() == "" || shown.Created > l.at || !shown.transfer():
 		case shown.Amount == l.came:
 			return shown
@@ -215,12 +215,12 @@ func (c *purse) about(l lot) (last *intent) {
 
 // gone reports whether a part left to the shopper or to another payment of ours: it cannot stay in the books as money of this one.
 // A payment that was made at Stripe by hand, and Stripe itself, take money for the merchant.
-func (c *purse) gone(o out) bool {
+func (pu *purse) gone(o out) bool {
 	switch o.Type {
 	case swept:
 		return false
 	case applied:
-		to := c.intent(o.Applied.Intent)
+		to := pu.intent(o.Applied.Intent)
 		return to != nil && to.reference() != ""
 	}
 	return true
@@ -228,10 +228,10 @@ func (c *purse) gone(o out) bool {
 
 // loose lists the money that is about payments of ours and that none of them took. While a payment is open, Stripe is about to give
 // it what is in the balance. A refund that ended there is the shopper's, and booked as a refund.
-func (c *purse) loose(unknown func(kind string)) (list []lot) {
-	for _, l := range c.lots(unknown) {
-		told := slices.ContainsFunc(l.outs, c.gone)
-		if l.kind != unrefunded && l.came > 0 && l.order != nil && l.order.reference() != "" && (told || !c.waits()) {
+func (pu *purse) loose(unknown func(kind string)) (list []lot) {
+	for _, l := range pu.lots(unknown) {
+		told := slices.ContainsFunc(l.outs, pu.gone)
+		if l.kind != unrefunded && l.came > 0 && l.order != nil && l.order.reference() != "" && (told || !pu.waits()) {
 			list = append(list, l)
 		}
 	}
@@ -239,13 +239,13 @@ func (c *purse) loose(unknown func(kind string)) (list []lot) {
 }
 
 // outcome is the outcome of a lot, as another money of its payment, with what went back of it.
-func (c *purse) outcome(l lot) pay.Outcome {
+func (pu *purse) outcome(l lot) pay.Outcome {
 	local := func(minor int64) money.Amount { return money.New(minor, money.MXN) }
 	var back []pay.ProviderRefund
 	for _, o := range l.outs {
 		made, kind := o.given, pay.Approved
 		switch {
-		case !c.gone(o):
+		case !pu.gone(o):
 			continue
 		case o.undone != "":
 			kind = pay.Declined
@@ -263,15 +263,15 @@ func (c *purse) outcome(l lot) pay.Outcome {
 
 // lost is the last payment of ours that was paid from a balance which is below zero since: the shopper's bank took back what the
 // payment had. Which payment it was is not said, so the operator has to find out. nil if the balance is not short.
-func (c *purse) lost() *intent {
+func (pu *purse) lost() *intent {
 	var sum int64
-	for _, m := range c.moves {
+	for _, m := range pu.moves {
 		if m.Type != overdrawn && m.mxn() {
 			sum += m.Net
 		}
 	}
-	for i := range slices.Backward(c.intents) {
-		if paid := &c.intents[i]; sum < 0 && paid.transfer() && paid.reference() != "" && paid.Received > 0 {
+	for i := range slices.Backward(pu.intents) {
+		if paid := &pu.intents[i]; sum < 0 && paid.transfer() && paid.reference() != "" && paid.Received > 0 {
 			return paid
 		}
 	}

@@ -127,16 +127,16 @@ func word(text string) string {
 type ident string
 
 // UnmarshalJSON reads either form.
-func (x *ident) UnmarshalJSON(text []byte) error {
+func (it *ident) UnmarshalJSON(text []byte) error {
 	var object struct {
 		ID ident `json:"id"`
 	}
 	if len(text) > 0 && text[0] == '{' {
 		err := json.Unmarshal(text, &object)
-		*x = object.ID
+		*it = object.ID
 		return err
 	}
-	return json.Unmarshal(text, (*string)(x))
+	return json.Unmarshal(text, (*string)(it))
 }
 
 // expanded is a reference to an object: its id, or the object itself.
@@ -146,18 +146,18 @@ type expanded[T listed] struct {
 }
 
 // UnmarshalJSON reads either form.
-func (x *expanded[T]) UnmarshalJSON(text []byte) error {
+func (e *expanded[T]) UnmarshalJSON(text []byte) error {
 	if bytes.Equal(text, []byte("null")) {
 		return nil
 	}
 	if text[0] == '"' {
-		return json.Unmarshal(text, &x.id)
+		return json.Unmarshal(text, &e.id)
 	}
 	var value T
 	if err := json.Unmarshal(text, &value); err != nil {
 		return err
 	}
-	x.id, x.value = value.key(), &value
+	e.id, e.value = value.key(), &value
 	return nil
 }
 
@@ -170,7 +170,7 @@ type page[T any] struct {
 
 // whole reports whether it is a page of a list at all: another JSON object must not count
 // as an empty list.
-func (l page[T]) whole() bool { return l.Object == "list" && l.Data != nil }
+func (pg page[T]) whole() bool { return pg.Object == "list" && pg.Data != nil }
 
 // listed is an object of a list.
 type listed interface {

@@ -26,8 +26,8 @@ func (f *fake) PanelRefund(reference string, local money.Amount) []provider.Noti
 	return []provider.Notification{f.RefundNotification(reference, f.Panel(reference, local))}
 }
 
-// Rule implements drill.Issuer.
-func (f *fake) Rule(reference string, won bool) []provider.Notification {
+// End implements drill.Issuer.
+func (f *fake) End(reference string, won bool) []provider.Notification {
 	f.Lock()
 	defer f.Unlock()
 	c := f.Must(reference)

@@ -83,12 +83,12 @@ func openPayouts(a provider.Account) (payouts.Provider, error) {
 
 // Send makes the recipient, the recipient's bank account and the payment, each once under
 // our reference. Only the last of the three calls moves money.
-func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
-	o, refused := p.order(r)
+func (pa *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
+	o, refused := pa.order(r)
 	if r.Calls > 1 || r.ProviderRef != "" { // Stripe forgets a key after 30 days, and would pay again
-		switch found, state := p.find(ctx, r); {
+		switch found, state := pa.find(ctx, r); {
 		case state == there:
-			return p.outcome(found, r)
+			return pa.outcome(found, r)
 		case state != gone || r.ProviderRef != "":
 			return payouts.Unknown("it is not known whether it was paid before")
 		}
@@ -99,7 +99,7 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if f := p.tell(ctx, recipientsPath, "", r.Reference+"-recipient", o.recipient, &made); f != nil {
+	if f := pa.send(ctx, recipientsPath, "", r.Reference+"-recipient", o.recipient, &made); f != nil {
 		return unbegun(r, f)
 	}
 	var setup struct {
@@ -112,7 +112,7 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	if !provider.Plain(made.ID, 255) {
 		return unbegun(r, &unanswered{why: unreadable})
 	}
-	if f := p.tell(ctx, setupsPath, made.ID, r.Reference+"-account", o.setup, &setup); f != nil {
+	if f := pa.send(ctx, setupsPath, made.ID, r.Reference+"-account", o.setup, &setup); f != nil {
 		return unbegun(r, f)
 	}
 	switch {
@@ -123,22 +123,22 @@ func (p *payer) Send(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
 	}
 	o.payment.To.Recipient, o.payment.To.Method = made.ID, setup.Method.ID
 	var paid payment
-	if f := p.tell(ctx, paymentsPath, "", r.Reference, o.payment, &paid); f != nil {
+	if f := pa.send(ctx, paymentsPath, "", r.Reference, o.payment, &paid); f != nil {
 		return unpaid(r, f)
 	}
 	if !paid.of(r.Reference) {
 		return payouts.Unknown(unreadable)
 	}
-	return p.outcome(paid, r)
+	return pa.outcome(paid, r)
 }
 
 // Query finds the payment by Stripe's id, or by our reference among all payments made since
 // the call.
-func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
-	found, state := p.find(ctx, r)
+func (pa *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome {
+	found, state := pa.find(ctx, r)
 	switch {
 	case state == there:
-		return p.outcome(found, r)
+		return pa.outcome(found, r)
 	case state != gone:
 		return payouts.Unknown("the query got no usable answer")
 	}
@@ -146,12 +146,12 @@ func (p *payer) Query(ctx context.Context, r payouts.Request) pay.PayoutOutcome 
 }
 
 // Check reads the financial account and a page of payments; both calls are free.
-func (p *payer) Check(ctx context.Context) error {
-	if _, err := p.Balance(ctx); err != nil {
+func (pa *payer) Check(ctx context.Context) error {
+	if _, err := pa.Balance(ctx); err != nil {
 		return err
 	}
 	var list paymentList
-	f := p.ask(ctx, paymentsPath, &list)
+	f := pa.ask(ctx, paymentsPath, &list)
 	if f == nil && list.Data == nil {
 		f = &unanswered{why: unreadable}
 	}
@@ -161,7 +161,7 @@ func (p *payer) Check(ctx context.Context) error {
 // Balance is what the financial account can pay out now, in its own currency.
 //
 // Errors: in words for the operator.
-func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
+func (pa *payer) Balance(ctx context.Context) (money.Amount, error) {
 	var account struct {
 		ID      string `json:"id"`
 		Status  string `json:"status"`
@@ -169,8 +169,8 @@ func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 			Available map[string]minor `json:"available"`
 		} `json:"balance"`
 	}
-	f := p.ask(ctx, balancesPath+url.PathEscape(p.from), &account)
-	if f == nil && (account.ID != p.from || account.Balance.Available == nil) {
+	f := pa.ask(ctx, balancesPath+url.PathEscape(pa.from), &account)
+	if f == nil && (account.ID != pa.from || account.Balance.Available == nil) {
 		f = &unanswered{why: unreadable}
 	}
 	if err := f.operator("Financial Accounts"); err != nil {
@@ -179,24 +179,24 @@ func (p *payer) Balance(ctx context.Context) (money.Amount, error) {
 	if account.Status != "open" {
 		return money.Amount{}, errors.New("the financial account is not open")
 	}
-	held, ok := account.Balance.Available[strings.ToLower(string(p.currency))]
-	if !ok || held.Value == nil || !strings.EqualFold(held.Currency, string(p.currency)) {
-		return money.Amount{}, fmt.Errorf("the financial account has no balance in %s", p.currency)
+	held, ok := account.Balance.Available[strings.ToLower(string(pa.currency))]
+	if !ok || held.Value == nil || !strings.EqualFold(held.Currency, string(pa.currency)) {
+		return money.Amount{}, fmt.Errorf("the financial account has no balance in %s", pa.currency)
 	}
-	return money.New(*held.Value, p.currency), nil
+	return money.New(*held.Value, pa.currency), nil
 }
 
 // operator says, for the operator, why a query has no answer; nil if it has one.
-func (f *unanswered) operator(right string) error {
+func (u *unanswered) operator(right string) error {
 	switch {
-	case f == nil:
+	case u == nil:
 		return nil
-	case f.status == http.StatusUnauthorized:
+	case u.status == http.StatusUnauthorized:
 		return errors.New("the secret key is not valid")
-	case f.status == http.StatusForbidden:
+	case u.status == http.StatusForbidden:
 		return fmt.Errorf("the secret key may not read %s", right)
-	case f.why == unreadable:
+	case u.why == unreadable:
 		return errors.New("the answer is not the provider's: is the address right?")
 	}
-	return fmt.Errorf("the provider does not answer the query for %s now: %s", right, f.reason())
+	return fmt.Errorf("the provider does not answer the query for %s now: %s", right, u.reason())
 }

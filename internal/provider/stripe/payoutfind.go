@@ -83,12 +83,12 @@ const (
 )
 
 // find looks for the payment of a request. A payment that was there once is never gone.
-func (p *payer) find(ctx context.Context, r payouts.Request) (payment, presence) {
+func (pa *payer) find(ctx context.Context, r payouts.Request) (payment, presence) {
 	if r.ProviderRef == "" {
-		return p.walk(ctx, r)
+		return pa.walk(ctx, r)
 	}
 	var found payment
-	if f := p.ask(ctx, paymentsPath+"/"+url.PathEscape(r.ProviderRef), &found); f != nil || !found.of(r.Reference) {
+	if f := pa.ask(ctx, paymentsPath+"/"+url.PathEscape(r.ProviderRef), &found); f != nil || !found.of(r.Reference) {
 		return payment{}, unsure
 	}
 	return found, there
@@ -97,12 +97,12 @@ func (p *payer) find(ctx context.Context, r payouts.Request) (payment, presence)
 // walk searches all payments since the call. The list is not narrowed to a recipient: after
 // Stripe forgets our key, one beneficiary may have two. The request uses the merchant's
 // clock and the list uses Stripe's, so the search begins at the age of the call.
-func (p *payer) walk(ctx context.Context, r payouts.Request) (payment, presence) {
-	since := p.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
+func (pa *payer) walk(ctx context.Context, r payouts.Request) (payment, presence) {
+	since := pa.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
 	next := paymentsPath + "?" + url.Values{"created[gte]": {since.UTC().Format(time.RFC3339)}}.Encode()
 	for range mostPages {
 		var list paymentList
-		if f := p.ask(ctx, next, &list); f != nil || list.Data == nil {
+		if f := pa.ask(ctx, next, &list); f != nil || list.Data == nil {
 			return payment{}, unsure
 		}
 		for _, found := range *list.Data {
@@ -129,25 +129,25 @@ type unanswered struct {
 }
 
 // ask makes a query.
-func (p *payer) ask(ctx context.Context, path string, into any) *unanswered {
-	return p.v2(ctx, http.MethodGet, path, "", "", nil, into)
+func (pa *payer) ask(ctx context.Context, path string, into any) *unanswered {
+	return pa.v2(ctx, http.MethodGet, path, "", "", nil, into)
 }
 
-// tell makes a call that changes something, once for a key, as the account itself or as a
+// send makes a call that changes something, once for a key, as the account itself or as a
 // recipient.
-func (p *payer) tell(ctx context.Context, path, recipient, key string, body, into any) *unanswered {
-	return p.v2(ctx, http.MethodPost, path, recipient, key, body, into)
+func (pa *payer) send(ctx context.Context, path, recipient, key string, body, into any) *unanswered {
+	return pa.v2(ctx, http.MethodPost, path, recipient, key, body, into)
 }
 
-func (p *payer) v2(ctx context.Context, method, path, recipient, key string, body, into any) *unanswered {
-	req, unsent := provider.NewRequest(ctx, method, p.base+path, body)
+func (pa *payer) v2(ctx context.Context, method, path, recipient, key string, body, into any) *unanswered {
+	req, unsent := provider.NewRequest(ctx, method, pa.base+path, body)
 	if unsent != nil {
 		return &unanswered{never: true, why: unsent.Decline}
 	}
 	if recipient != "" {
 		req.Header.Set("Stripe-Context", recipient)
 	}
-	reply, broken := p.do(req, version, key)
+	reply, broken := pa.do(req, version, key)
 	if broken != nil {
 		return &unanswered{never: broken.Kind == pay.Unavailable, why: broken.Decline}
 	}

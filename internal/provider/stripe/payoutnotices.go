@@ -31,29 +31,29 @@ const payoutEvents = "v2.money_management.outbound_payment."
 
 // Notices reads an event of a payment and queries the payment's state. Events come in any
 // order and may be repeated.
-func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
-	if err := p.signed(n); err != nil {
+func (pa *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
+	if err := pa.signed(n); err != nil {
 		return nil, err
 	}
 	var e thin
 	if err := json.Unmarshal(n.Body, &e); err != nil {
 		return nil, errors.New("stripe: the event is not JSON")
 	}
-	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, payoutEvents) || e.Live != p.Live {
+	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, payoutEvents) || e.Live != pa.Live {
 		return nil, nil // about something else, or from the other environment
 	}
 	if e.Related == nil || !provider.Plain(e.Related.ID, 255) {
 		return nil, errors.New("stripe: the event names no payment")
 	}
 	var found payment
-	if f := p.ask(ctx, paymentsPath+"/"+url.PathEscape(e.Related.ID), &found); f != nil || found.ID != e.Related.ID {
+	if f := pa.ask(ctx, paymentsPath+"/"+url.PathEscape(e.Related.ID), &found); f != nil || found.ID != e.Related.ID {
 		return nil, fmt.Errorf("stripe: payment of the event: %w", provider.ErrUnreachable)
 	}
 	reference := provider.Exact(found.Metadata[referenceKey], 128)
 	if _, _, ours := pay.ParsePayoutReference(reference); !ours || !found.of(reference) {
 		return nil, nil // for example, made in the dashboard
 	}
-	o := p.outcome(found, payouts.Request{})
+	o := pa.outcome(found, payouts.Request{})
 	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
 		return nil, nil
 	}

@@ -100,7 +100,7 @@ type notifying struct {
 }
 
 // order writes a payout in Stripe's form, or says why this account cannot pay it.
-func (p *payer) order(r payouts.Request) (o order, refused *pay.PayoutOutcome) {
+func (pa *payer) order(r payouts.Request) (o order, refused *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (order, *pay.PayoutOutcome) {
 		return order{}, &pay.PayoutOutcome{Kind: kind, Code: code, Message: message}
 	}
@@ -116,7 +116,7 @@ func (p *payer) order(r payouts.Request) (o order, refused *pay.PayoutOutcome) {
 	case r.Name == "" || r.Email == "":
 		return refuse(pay.PayoutUnavailable, "beneficiary_incomplete", "the account has to know the beneficiary's name and e-mail address")
 	}
-	who := identity{Country: account.Country, Entity: p.entity}
+	who := identity{Country: account.Country, Entity: pa.entity}
 	if length := len(r.Document); r.Network == "spei" && (length == 12 || length == 13) { // the RFC of a company or of a person
 		who.Entity = map[int]string{12: "company", 13: "individual"}[length]
 	}
@@ -137,7 +137,7 @@ func (p *payer) order(r payouts.Request) (o order, refused *pay.PayoutOutcome) {
 		Amount: value{r.Local.Minor, account.Currency}, Metadata: reference, Description: r.Reference,
 		Notification: notifying{"none"}, // the operator informs its merchants itself
 	}
-	o.payment.From.Account, o.payment.From.Currency = p.from, lower(p.currency)
+	o.payment.From.Account, o.payment.From.Currency = pa.from, lower(pa.currency)
 	o.payment.To.Currency = account.Currency
 	return o, nil
 }

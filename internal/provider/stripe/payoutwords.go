@@ -44,32 +44,32 @@ var endings = payouts.Reasons(map[payouts.Reason]string{
 })
 
 // reason is why there is no usable answer, for the operator.
-func (f *unanswered) reason() string {
+func (u *unanswered) reason() string {
 	switch {
-	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
-		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", f.status)
-	case f.status == http.StatusTooManyRequests:
+	case u.status == http.StatusUnauthorized, u.status == http.StatusForbidden:
+		return fmt.Sprintf("the account's key is refused, or may not do this (status %d)", u.status)
+	case u.status == http.StatusTooManyRequests:
 		return "the account sent too many requests"
-	case f.why != "":
-		return f.why
+	case u.why != "":
+		return u.why
 	}
-	return fmt.Sprintf("the provider answers with status %d", f.status)
+	return fmt.Sprintf("the provider answers with status %d", u.status)
 }
 
 // keyUsed reports whether Stripe says that our key was used before, or is in use.
-func (f *unanswered) keyUsed() bool {
-	return f.status == http.StatusConflict || strings.HasPrefix(f.kind, "idempotency")
+func (u *unanswered) keyUsed() bool {
+	return u.status == http.StatusConflict || strings.HasPrefix(u.kind, "idempotency")
 }
 
 // refused is what a call proves that moved no money.
-func (f *unanswered) refused() pay.PayoutOutcome {
-	why, known := refusals[f.kind]
+func (u *unanswered) refused() pay.PayoutOutcome {
+	why, known := refusals[u.kind]
 	switch {
 	case known:
-	case f.status == 0 || f.status >= 500:
-		why = payouts.NotHere("unreachable", "the account does not answer: "+f.reason())
+	case u.status == 0 || u.status >= 500:
+		why = payouts.NotHere("unreachable", "the account does not answer: "+u.reason())
 	default:
-		why = payouts.NotHere("refused", "the account does not accept the payout: "+f.reason())
+		why = payouts.NotHere("refused", "the account does not accept the payout: "+u.reason())
 	}
 	return why.Outcome()
 }
@@ -105,14 +105,14 @@ func unpaid(r payouts.Request, f *unanswered) pay.PayoutOutcome {
 }
 
 // outcome is the outcome of a payment.
-func (p *payer) outcome(found payment, r payouts.Request) pay.PayoutOutcome {
+func (pa *payer) outcome(found payment, r payouts.Request) pay.PayoutOutcome {
 	o := pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: found.ID, Local: found.credited()}
 	switch found.Status {
 	case "processing":
 		o.Kind = pay.PayoutAccepted
 	case "posted": // it has left, but has not arrived
 		at, told := found.arrives()
-		wait := at.Sub(p.Now())
+		wait := at.Sub(pa.Now())
 		switch {
 		case told && wait <= 0 && o.Local != (money.Amount{}):
 			o.Kind = pay.PayoutPaid
@@ -125,15 +125,15 @@ func (p *payer) outcome(found payment, r payouts.Request) pay.PayoutOutcome {
 			}
 		}
 	case "failed":
-		o = p.ended("failure", found.Details.Failed.Reason)
+		o = pa.ended("failure", found.Details.Failed.Reason)
 	case "canceled":
 		o = payouts.Rejected("rejected", "a person canceled the payout before it was paid").Outcome()
 	case "returned":
 		back := o.Local
-		o = p.ended("return", found.Details.Returned.Reason)
+		o = pa.ended("return", found.Details.Returned.Reason)
 		o.Kind, o.Local = pay.PayoutReturned, back
 	default:
-		p.Strange("payout", found.Status)
+		pa.Strange("payout", found.Status)
 		o.Message = "the payout's status is unknown to us"
 	}
 	o.ProviderRef = found.ID
@@ -142,12 +142,12 @@ func (p *payer) outcome(found payment, r payouts.Request) pay.PayoutOutcome {
 
 // ended is the outcome of a payment that did not arrive, which is final. An unknown reason
 // is reported; the payment has ended all the same.
-func (p *payer) ended(of, text string) pay.PayoutOutcome {
+func (pa *payer) ended(of, text string) pay.PayoutOutcome {
 	why, known := endings[text]
 	if !known {
 		why = payouts.Rejected("rejected", "the payout did not arrive")
 		if text != "" {
-			p.Strange(of, cmp.Or(word(text), "a text that is not a code")) // the reason may hold anything
+			pa.Strange(of, cmp.Or(word(text), "a text that is not a code")) // the reason may hold anything
 		}
 	}
 	return why.Outcome()

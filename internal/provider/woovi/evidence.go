@@ -20,8 +20,8 @@ type document struct {
 	Description   string `json:"description,omitempty"`
 }
 
-// takenTypes are those that Woovi's own upload of evidence takes (docs/arquivos/upload-de-arquivo.md). No page names the types of linked files.
-var takenTypes = []string{evidence.PDF, evidence.PNG, evidence.JPEG}
+// uploadTypes are those that Woovi's own upload of evidence takes (docs/arquivos/upload-de-arquivo.md). No page names the types of linked files.
+var uploadTypes = []string{evidence.PDF, evidence.PNG, evidence.JPEG}
 
 // CanDefend implements provider.Defender. Without an address of the service that Woovi may be given, it has no way to the files.
 func (c *client) CanDefend(r provider.DisputeRequest) bool {
@@ -146,7 +146,7 @@ func documentsOf(r provider.EvidenceRequest) (list []document, no *pay.DefenseAn
 			loose = append(loose, text)
 			continue
 		}
-		if !slices.Contains(takenTypes, piece.File.Type) {
+		if !slices.Contains(uploadTypes, piece.File.Type) {
 			return refuse("wrong_type", "a text file is not taken: hand in the text itself, or a PDF")
 		}
 		link, ok := piece.File.Link()

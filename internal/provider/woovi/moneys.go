@@ -23,8 +23,8 @@ func (r chargeReply) worth() (money.Amount, bool) {
 	}
 	paid := amount(r.WithDiscount)
 	off, gift := amount(r.Discount).Minor, amount(r.Giftback).Minor
-	taken := value.Minor - paid.Minor
-	return paid, paid.IsPositive() && taken > 0 && (taken == off || taken == gift || taken == off+gift)
+	discount := value.Minor - paid.Minor
+	return paid, paid.IsPositive() && discount > 0 && (discount == off || discount == gift || discount == off+gift)
 }
 
 // received is a transaction of a charge.

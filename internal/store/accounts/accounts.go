@@ -68,19 +68,19 @@ SELECT (SELECT count(*) FROM processing AS p WHERE ` + triedAt + `)
 const triedAt = "EXISTS (SELECT 1 FROM {items a p.doc attempts} WHERE {json a.value provider} = $1)"
 
 // List reads all provider accounts, including removed ones.
-func (s Accounts) List(ctx context.Context) ([]accounts.Account, error) {
-	return base.Many(ctx, s.b, selectAccounts, Table.Scan(s.b.Personal))
+func (ac Accounts) List(ctx context.Context) ([]accounts.Account, error) {
+	return base.Many(ctx, ac.b, selectAccounts, Table.Scan(ac.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound if it never existed.
-func (s Accounts) Get(ctx context.Context, id string) (accounts.Account, error) {
-	return base.One(ctx, s.b, selectAccount, Table.Scan(s.b.Personal), id)
+func (ac Accounts) Get(ctx context.Context, id string) (accounts.Account, error) {
+	return base.One(ctx, ac.b, selectAccount, Table.Scan(ac.b.Personal), id)
 }
 
 // Mark moves with every change of an account: rows are never deleted, and each change raises a version by
 // one.
-func (s Accounts) Mark(ctx context.Context) (mark int64, err error) {
-	return base.One(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
+func (ac Accounts) Mark(ctx context.Context) (mark int64, err error) {
+	return base.One(ctx, ac.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	})
@@ -88,8 +88,8 @@ func (s Accounts) Mark(ctx context.Context) (mark int64, err error) {
 
 // OpenAt counts the undecided payments, refunds and withdrawals at a provider account. It scans all open
 // ones: it is for the operator.
-func (s Accounts) OpenAt(ctx context.Context, account string) (int, error) {
-	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
+func (ac Accounts) OpenAt(ctx context.Context, account string) (int, error) {
+	n, err := base.One(ctx, ac.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	}, account)

@@ -115,7 +115,7 @@ WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
 }()
 
 // Latest lists the newest entries that match a filter, newest first. It is for the operator.
-func (s Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
+func (a Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	by := ""
 	switch {
 	case f.Object != "":
@@ -125,18 +125,18 @@ func (s Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.E
 	case f.Act != "":
 		by = "act"
 	}
-	return base.Many(ctx, s.b, latestAudit[by], s.scan(), f.Merchant, f.Object, string(f.Act), cmp.Or(f.Before, "~"), limit)
+	return base.Many(ctx, a.b, latestAudit[by], a.scan(), f.Merchant, f.Object, string(f.Act), cmp.Or(f.Before, "~"), limit)
 }
 
 // List lists entries after the entry after, oldest first; of all merchants if merchant is empty. It is for
 // the operator.
-func (s Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
-	return base.Many(ctx, s.b, selectAudit, s.scan(), merchant, after, limit)
+func (a Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
+	return base.Many(ctx, a.b, selectAudit, a.scan(), merchant, after, limit)
 }
 
 // scan reads an entry with its address and its note.
-func (s Audit) scan() func(engine.Row) (audit.Entry, error) {
-	scan := Table.Scan(s.b.Personal)
+func (a Audit) scan() func(engine.Row) (audit.Entry, error) {
+	scan := Table.Scan(a.b.Personal)
 	return func(r engine.Row) (audit.Entry, error) {
 		var address, note string
 		e, err := scan(table.With(table.With(r, &note), &address))
@@ -188,7 +188,7 @@ const lastAudit = audit.Prefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // Newest lists entries of a merchant, newest first, without the operators' notes. In the sandbox these are also those
 // of production about both environments: users, shops and the merchant itself.
-func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.MerchantFilter) ([]audit.Entry, error) {
+func (a Audit) Newest(ctx context.Context, merchant string, live bool, f audit.MerchantFilter) ([]audit.Entry, error) {
 	from, below := "", lastAudit
 	if !f.From.IsZero() {
 		from = id.From(audit.Prefix, f.From)
@@ -199,8 +199,8 @@ func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.M
 	if f.After != "" {
 		below = min(below, f.After)
 	}
-	scan := Table.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, listNewest, func(r engine.Row) (audit.Entry, error) {
+	scan := Table.Scan(a.b.Personal)
+	return base.Many(ctx, a.b, listNewest, func(r engine.Row) (audit.Entry, error) {
 		var address string
 		e, err := scan(table.With(r, &address))
 		e.By.IP = address
@@ -216,8 +216,8 @@ func (o OfAudit) Audit() Audit { return Audit(o) }
 
 // ForgetAddresses deletes at most limit addresses of audit entries with ids below one, and returns their
 // number.
-func (s Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
-	return base.Forget(ctx, s.b, oldAddresses, below, limit)
+func (a Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
+	return base.Forget(ctx, a.b, oldAddresses, below, limit)
 }
 
 var oldAddresses = engine.Standalone(`
@@ -229,6 +229,6 @@ var SelectOf = engine.Statement(`
 SELECT ` + Table.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // only by the index of objects
 
 // Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
-func (s Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
-	return base.Many(ctx, s.b, SelectOf, Table.Scan(s.b.Personal), append(s.b.IDs(objects), merchant, string(act))...)
+func (a Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
+	return base.Many(ctx, a.b, SelectOf, Table.Scan(a.b.Personal), append(a.b.IDs(objects), merchant, string(act))...)
 }

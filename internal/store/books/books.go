@@ -84,8 +84,8 @@ func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances, in USD cents; all zero before the first transfer.
-func (s Books) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
-	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
+func (bo Books) Balances(ctx context.Context, scope merchants.Scope) (ledger.Balances, error) {
+	b, err := base.One(ctx, bo.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := ScanBalances(r)
 		return b, err
 	}, scope.Merchant, scope.Live)
@@ -108,8 +108,8 @@ func postings(t *ledger.Transfer) string {
 }
 
 // Floats reads all floats, by account and currency.
-func (s Books) Floats(ctx context.Context) ([]pay.Float, error) {
-	return base.Many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
+func (bo Books) Floats(ctx context.Context) ([]pay.Float, error) {
+	return base.Many(ctx, bo.b, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := ScanBalances(r)
 		f, _ := pay.NewFloat(of.Merchant, of.Live, balances)
 		return f, err
@@ -124,8 +124,8 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.at >= $3 ORDER BY t.at, t.id`)
 
 // Since passes each of the merchant's transfers from a time on to each, oldest first, and returns the balances of the moment at
 // which they were read, in USD cents.
-func (s Books) Since(ctx context.Context, scope merchants.Scope, from time.Time, each func(ledger.Transfer)) (now ledger.Balances, err error) {
-	err = s.b.Query(ctx, selectSince, []any{scope.Merchant, scope.Live, table.Micros(from)}, func(r engine.Row) error {
+func (bo Books) Since(ctx context.Context, scope merchants.Scope, from time.Time, each func(ledger.Transfer)) (now ledger.Balances, err error) {
+	err = bo.b.Query(ctx, selectSince, []any{scope.Merchant, scope.Live, table.Micros(from)}, func(r engine.Row) error {
 		t := ledger.Transfer{Merchant: scope.Merchant, Live: scope.Live}
 		var at int64
 		var text string
@@ -145,7 +145,7 @@ func (s Books) Since(ctx context.Context, scope merchants.Scope, from time.Time,
 	if err != nil || now != nil {
 		return now, err
 	}
-	return s.Balances(ctx, scope) // nothing moved since
+	return bo.Balances(ctx, scope) // nothing moved since
 }
 
 // A merchant's transfers by kind and time, after one, as transfers_list has them.
@@ -158,15 +158,15 @@ WHERE merchant = $1 AND live = $2 AND kind = $3 AND at >= $4 AND (at > $4 OR id 
 
 // Next reads a merchant's transfers by kind and time, after one; the zero value: from the first. A page may have fewer than limit rows and
 // more may follow: an empty one is the end.
-func (s Books) Next(ctx context.Context, scope merchants.Scope, after ledger.Transfer, limit int) ([]ledger.Transfer, error) {
+func (bo Books) Next(ctx context.Context, scope merchants.Scope, after ledger.Transfer, limit int) ([]ledger.Transfer, error) {
 	for kind, at, id := string(after.Kind), table.Micros(after.At), after.ID; ; at, id = 0, "" {
 		if kind != "" {
-			list, err := base.Many(ctx, s.b, nextTransfers, TransfersTable.Scan(s.b.Personal), scope.Merchant, scope.Live, kind, at, id, limit)
+			list, err := base.Many(ctx, bo.b, nextTransfers, TransfersTable.Scan(bo.b.Personal), scope.Merchant, scope.Live, kind, at, id, limit)
 			if err != nil || len(list) > 0 {
 				return list, err
 			}
 		}
-		next, err := base.One(ctx, s.b, nextKind, base.ScanID, scope.Merchant, scope.Live, kind)
+		next, err := base.One(ctx, bo.b, nextKind, base.ScanID, scope.Merchant, scope.Live, kind)
 		if err != nil || next == "" {
 			return nil, err
 		}
@@ -175,8 +175,8 @@ func (s Books) Next(ctx context.Context, scope merchants.Scope, after ledger.Tra
 }
 
 // HasTransfer reports whether a transfer is booked.
-func (s Books) HasTransfer(ctx context.Context, id string) (bool, error) {
-	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
+func (bo Books) HasTransfer(ctx context.Context, id string) (bool, error) {
+	found, err := base.Many(ctx, bo.b, selectTransfer, base.ScanID, id)
 	return len(found) > 0, err
 }
 
@@ -186,8 +186,8 @@ SELECT ` + TransfersTable.List + ` FROM transfers
 WHERE id > 'tr_' || substr($1, 5) || '-' AND id < 'tr_' || substr($1, 5) || '.' AND merchant = $2 AND live = $3 ORDER BY at, id`)
 
 // About reads the transfers of one payment or claim of the scope's merchant, oldest first.
-func (s Books) About(ctx context.Context, scope merchants.Scope, object string) ([]ledger.Transfer, error) {
-	return base.Many(ctx, s.b, transfersAbout, TransfersTable.Scan(s.b.Personal), object, scope.Merchant, scope.Live)
+func (bo Books) About(ctx context.Context, scope merchants.Scope, object string) ([]ledger.Transfer, error) {
+	return base.Many(ctx, bo.b, transfersAbout, TransfersTable.Scan(bo.b.Personal), object, scope.Merchant, scope.Live)
 }
 
 // Owners of floats form one range of ids: '0' follows '/'.
@@ -204,8 +204,8 @@ type Books struct{ b *base.Base }
 func (o OfBooks) Books() Books { return Books(o) }
 
 // Booked lists merchants with books in an environment, by id, after one.
-func (s Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
-	return base.Many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
+func (bo Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
+	return base.Many(ctx, bo.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
 // Booking is a transfer with the payment and claim it belongs to.
@@ -218,8 +218,8 @@ type Booking struct {
 
 // Bookings lists a merchant's transfers of a kind in the half-open span [from, to), by time. At from itself
 // it starts after a given transfer.
-func (s Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
-	return base.Many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
+func (bo Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
+	return base.Many(ctx, bo.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)
 		b.At = table.FromMicros(at)
@@ -246,8 +246,8 @@ type Purse struct {
 }
 
 // Compare orders purses as balances are locked.
-func (t Purse) Compare(o Purse) int {
-	return cmp.Or(strings.Compare(t.Merchant, o.Merchant), engine.Bit(t.Live)-engine.Bit(o.Live))
+func (p Purse) Compare(o Purse) int {
+	return cmp.Or(strings.Compare(p.Merchant, o.Merchant), engine.Bit(p.Live)-engine.Bit(o.Live))
 }
 
 // parsePostings reads the lines of a transfer, sorted by the chart of accounts.

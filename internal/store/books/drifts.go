@@ -110,13 +110,13 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
 // List lists the newest comparisons with providers' reports, of one account or of all.
-func (s Reconciliations) List(ctx context.Context, account, after string, limit int) ([]comparison.Result, error) {
-	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, base.Before(after), limit)
+func (re Reconciliations) List(ctx context.Context, account, after string, limit int) ([]comparison.Result, error) {
+	return base.Many(ctx, re.b, selectReconciliations, ReconciliationsTable.Scan(re.b.Personal), account, base.Before(after), limit)
 }
 
 // OpenDrifts lists an account's drifts that no later comparison replaced.
-func (s Reconciliations) OpenDrifts(ctx context.Context, account string) ([]comparison.Drift, error) {
-	return base.Many(ctx, s.b, selectOpenDrifts, DriftsTable.Scan(s.b.Personal), account)
+func (re Reconciliations) OpenDrifts(ctx context.Context, account string) ([]comparison.Drift, error) {
+	return base.Many(ctx, re.b, selectOpenDrifts, DriftsTable.Scan(re.b.Personal), account)
 }
 
 // Drifted counts the drifts of a merchant's books, with their worth in USD cents and since when.
@@ -127,8 +127,8 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's open drifts.
-func (s Reconciliations) Drift(ctx context.Context, scope merchants.Scope) (Drifted, error) {
-	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
+func (re Reconciliations) Drift(ctx context.Context, scope merchants.Scope) (Drifted, error) {
+	return base.One(ctx, re.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
 		d.Since = table.FromMicros(since)

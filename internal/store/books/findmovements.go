@@ -46,10 +46,10 @@ type Found struct {
 
 // Find lists what moved a merchant's balances, newest first. alone leaves out what belongs to the merchant's
 // other shops. However old the page is, only its own rows are read; so it does not know the running balance.
-func (s Books) Find(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, alone bool) (found Found, err error) {
+func (bo Books) Find(ctx context.Context, scope merchants.Scope, f lists.MovementFilter, alone bool) (found Found, err error) {
 	others := map[string]bool{}
 	if alone {
-		err := s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
+		err := bo.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 			var id string
 			err := r.Scan(&id)
 			others[id] = true
@@ -66,7 +66,7 @@ func (s Books) Find(ctx context.Context, scope merchants.Scope, f lists.Movement
 	}
 	for read := f.Limit; ; {
 		n, full := 0, false
-		err := s.b.Query(ctx, FindMovements[f.Type], []any{scope.Merchant, scope.Live, read, from, to, at, behind}, func(r engine.Row) error {
+		err := bo.b.Query(ctx, FindMovements[f.Type], []any{scope.Merchant, scope.Live, read, from, to, at, behind}, func(r engine.Row) error {
 			if full {
 				return nil
 			}
@@ -107,8 +107,8 @@ func (s Books) Find(ctx context.Context, scope merchants.Scope, f lists.Movement
 
 // Between lists the transfers of a merchant with ids from first on and below after, oldest first. Those of a
 // claim or a withdrawal are next to each other.
-func (s Books) Between(ctx context.Context, scope merchants.Scope, first, after string) ([]ledger.Transfer, error) {
-	return base.Many(ctx, s.b, selectTransfersBetween, TransfersTable.Scan(s.b.Personal), first, after, scope.Merchant, scope.Live)
+func (bo Books) Between(ctx context.Context, scope merchants.Scope, first, after string) ([]ledger.Transfer, error) {
+	return base.Many(ctx, bo.b, selectTransfersBetween, TransfersTable.Scan(bo.b.Personal), first, after, scope.Merchant, scope.Live)
 }
 
 var selectTransfersBetween = engine.Statement(`SELECT ` + TransfersTable.List + ` FROM transfers

@@ -43,15 +43,15 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // the rows above the page, also with a cursor: running balances are computed backwards from the newest.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s Books) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) ([]pay.Movement, int64, error) {
+func (bo Books) Movements(ctx context.Context, scope merchants.Scope, page lists.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
-	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
+	err := bo.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
 		return nil, total, err
 	}
 	// A transfer has at least one movement, except a refund of less than a cent.
 	for transfers := page.Limit + page.Offset; ; transfers *= 2 {
-		list, found, read, err := movements(ctx, s.b, scope, page, transfers)
+		list, found, read, err := movements(ctx, bo.b, scope, page, transfers)
 		switch {
 		case err != nil || len(list) == page.Limit:
 			return list, total, err
@@ -101,9 +101,9 @@ func movements(ctx context.Context, b *base.Base, scope merchants.Scope, page li
 // withdrawals of the merchant's other shops. It searches the newest depth transfers and counts its matches.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s Books) ShopMovements(ctx context.Context, scope merchants.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
+func (bo Books) ShopMovements(ctx context.Context, scope merchants.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
-	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
+	err = bo.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
 		others[id] = true
@@ -114,7 +114,7 @@ func (s Books) ShopMovements(ctx context.Context, scope merchants.Scope, page li
 	}
 	var balances ledger.Balances
 	found := page.After == ""
-	err = s.b.Query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
+	err = bo.b.Query(ctx, selectShopMovements, []any{scope.Merchant, scope.Live, depth}, func(r engine.Row) error {
 		var shop string
 		t, now, err := scanMovement(rowFunc(func(dest ...any) error { return r.Scan(append(dest, &shop)...) }))
 		if err != nil {

@@ -73,10 +73,10 @@ func SealedOf(id string) Sealed {
 }
 
 // Hash returns the hash of one row.
-func (t Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
-	h.Row(t.Name)
-	for _, c := range t.order {
-		switch name := t.Columns[c].Name; t.Columns[c].Kind {
+func (se Sealed) Hash(h *seal.Hasher, r *engine.Arrays, at int) string {
+	h.Row(se.Name)
+	for _, c := range se.order {
+		switch name := se.Columns[c].Name; se.Columns[c].Kind {
 		case "TEXT":
 			h.Text(name, r.Of[c].Texts[at])
 		case "BIGINT":
@@ -134,7 +134,7 @@ var (
 	// MarkColumns are the columns that ScanMark reads.
 	MarkColumns = `at, id, doc, mac`
 	selectMarks = engine.Statement(`SELECT ` + MarkColumns + ` FROM unsealed ORDER BY at, id LIMIT $1`)
-	takeMarks   = engine.Standalone(`
+	deleteMarks = engine.Standalone(`
 DELETE FROM unsealed
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
 RETURNING id`)
@@ -189,7 +189,7 @@ const (
 type Sealer struct {
 	Key     []byte // seals rows; set before anything is written
 	b       *base.Base
-	alone   chan struct{}             // full while somebody seals; owns heights
+	alone   chan struct{}             // full while a goroutine seals; it owns heights
 	heights map[books.Purse]seal.Head // of the chains, as last seen
 	hashers sync.Pool                 // of *seal.Hasher
 	last    atomic.Int64              // time of this process's last block, in microseconds
@@ -219,16 +219,16 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	}
 	h := seal.New(s.Key)
 	waiting := Chains{}
-	taken := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
+	sealed := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("at BIGINT, id TEXT"), len(marks))
 	for _, m := range marks {
 		if err := m.Read(h, waiting); err != nil {
-			// The mark stays, so that Check can name it: somebody wanted it sealed.
+			// The mark stays, so that Check can name it: a commit, or an intruder, wrote it to be sealed.
 			s.b.Log.Error("rows that the service did not write wait to be sealed", "error", err)
 			continue
 		}
-		taken.Number(m.At).Text(m.ID).Next()
+		sealed.Number(m.At).Text(m.ID).Next()
 	}
-	if taken.N == 0 {
+	if sealed.N == 0 {
 		return false, nil
 	}
 	blocks, err := s.nextBlocks(ctx, h, waiting, now)
@@ -236,7 +236,7 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 		return false, err
 	}
 	err = base.ApplySlowly(ctx, s.b.DB, []engine.Step{
-		{Text: s.b.Text(takeMarks), Args: taken.Args(), Want: taken.N},
+		{Text: s.b.Text(deleteMarks), Args: sealed.Args(), Want: sealed.N},
 		{Text: s.b.Text(insertBlocks), Args: blockArgs(s.b.DB.Dialect(), blocks), Want: len(blocks)},
 	})
 	switch {
@@ -245,7 +245,7 @@ func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error)
 	case errors.Is(err, engine.ErrUnknown):
 		return true, nil // the next look finds the rest: a row is sealed once
 	case err != nil:
-		return false, fmt.Errorf("seal %d rows: %w", taken.N, err)
+		return false, fmt.Errorf("seal %d rows: %w", sealed.N, err)
 	}
 	s.last.Store(table.Micros(now))
 	return len(marks) == sealMarks, nil

@@ -16,8 +16,8 @@ const (
 	ByHash How = "hash"
 	// ByChain: the chain of blocks, which also finds rows that are gone.
 	ByChain How = "chain"
-	// ByRule: an invariant compares it with what it is made of.
-	ByRule How = "invariant"
+	// ByInvariant: an invariant compares it with what it is made of.
+	ByInvariant How = "invariant"
 	// ByBound: an invariant bounds it. A lease changes it at any time, so any time within the bound is right.
 	ByBound How = "bound"
 	// Free: nothing. It moves no money, and says nothing about money.
@@ -34,33 +34,33 @@ type Answer struct {
 // column of a table with hashes needs none.
 var answers = map[string]Answer{
 	"*.due_at":   {ByBound, invariantSleeps},
-	"*.row_hash": {ByRule, invariantRowHash},
+	"*.row_hash": {ByInvariant, invariantRowHash},
 
 	"receipts.body": {Free, "erased when its time is over; encrypted for its row, and read by the operator alone. Plain text in it is found"},
 
-	"balances.*":  {ByRule, invariantBalance},
+	"balances.*":  {ByInvariant, invariantBalance},
 	"blocks.*":    {ByChain, invariantBlock},
-	"unsealed.*":  {ByRule, invariantMark},
+	"unsealed.*":  {ByInvariant, invariantMark},
 	"unsealed.at": {Free, "orders the marks until they are sealed, within seconds"},
 
-	"counters.*":                {ByRule, "counters count the payments, day by day"},
-	"counters.rolled":           {ByRule, "counters of all days have what was rolled up of each"},
-	"delivery_counters.*":       {ByRule, "counters count the deliveries"},
+	"counters.*":                {ByInvariant, "counters count the payments, day by day"},
+	"counters.rolled":           {ByInvariant, "counters of all days have what was rolled up of each"},
+	"delivery_counters.*":       {ByInvariant, "counters count the deliveries"},
 	"delivery_counters.last_at": {Free, "when an endpoint was last tried, for its page"},
-	"rollups.*":                 {ByRule, "analytics of all shops are the sum of each shop's; " + "analytics have the amounts and the fees of the payments that ended"},
+	"rollups.*":                 {ByInvariant, "analytics of all shops are the sum of each shop's; " + "analytics have the amounts and the fees of the payments that ended"},
 	"facts.*":                   {Free, "names and orders what is not added up yet, for seconds"},
-	"facts.doc":                 {ByRule, "analytics have the amounts and the fees of the payments that ended"},
+	"facts.doc":                 {ByInvariant, "analytics have the amounts and the fees of the payments that ended"},
 	"recounts.*":                {Free, "how far a recount for analytics has come"},
 	"watermarks.id":             {Free, "names a mark; without it the service rolls up again, and old rows without hashes are let pass"},
 	"watermarks.day":            {Free, "from when on totals are rolled up and rows must have hashes: it moves no total and no hash"},
 
-	"audit_addresses.*":  {ByRule, invariantAddresses},
-	"audit_notes.*":      {ByRule, invariantAddresses},
+	"audit_addresses.*":  {ByInvariant, invariantAddresses},
+	"audit_notes.*":      {ByInvariant, invariantAddresses},
 	"audit_notes.object": {Free, "finds the notes of an object that is erased; the entry says what it is about"},
-	"misfits.*":          {ByRule, invariantMisfits},
+	"misfits.*":          {ByInvariant, invariantMisfits},
 
-	"deliveries.*":          {ByRule, "a delivery stays with its event's shop and environment; a delivery is named after its event and its endpoint, and is of the event's type"},
-	"deliveries.status":     {ByRule, "counters count the deliveries"},
+	"deliveries.*":          {ByInvariant, "a delivery stays with its event's shop and environment; a delivery is named after its event and its endpoint, and is of the event's type"},
+	"deliveries.status":     {ByInvariant, "counters count the deliveries"},
 	"deliveries.parked":     {Free, "waits for an endpoint's circuit: it is sent later, or at once"},
 	"deliveries.version":    {Free, "guards against two writers"},
 	"deliveries.attempts":   {Free, "how often it was tried"},
@@ -82,7 +82,7 @@ var answers = map[string]Answer{
 	"schema_version.*":   {Free, "the service and the check do not start with another version"},
 }
 
-// AnswerOf returns what finds a changed value of a column; false if nobody has said so.
+// AnswerOf returns what finds a changed value of a column; false if the table below has none.
 func AnswerOf(of, column string) (Answer, bool) {
 	for _, t := range []chain.Sealed{chain.SealedTransfers, chain.SealedAudit} {
 		if t.Name == of {

@@ -37,7 +37,7 @@ func invariants(list []invariant) []invariant {
 
 // smallInvariants returns the invariants that look at everything at once: small tables, or an index of few rows.
 func smallInvariants() []invariant {
-	return slices.Concat(flightInvariants, heldInvariants, counterInvariants, rollupInvariants, payoutInvariants, rateInvariants, accountInvariants, driftInvariants, operatorInvariants, rulesInvariants, planInvariants, mailInvariants, boundInvariants)
+	return slices.Concat(flightInvariants, heldInvariants, counterInvariants, rollupInvariants, payoutInvariants, rateInvariants, accountInvariants, driftInvariants, operatorInvariants, routingInvariants, planInvariants, mailInvariants, boundInvariants)
 }
 
 // Options say how much Check proves, and who receives its progress.

@@ -141,7 +141,7 @@ FROM (
     JOIN claims AS c ON c.payment = r.payment JOIN transfers AS t ON {named t.id tr_ c.id} AND NOT (t.claim <> c.id OR t.kind NOT IN ('refund', 'refund_return'))
   ) AS m, {each m.postings} AS j GROUP BY m.payment) AS s
 JOIN payments AS p ON p.id = s.payment
-WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.back = p.amount AND s.kept <> 0 END`},
+WHERE CASE {json p.doc refundFees} WHEN 'kept' THEN s.kept <> s.taken WHEN 'returned' THEN s.back = p.amount AND s.kept <> 0 ELSE TRUE END`},
 	// Less what the operator gave the merchant of it before the rest was decided.
 	{"an inquiry's money came in once", `
 SELECT c.id, c.amount || ' cents, came in ' || c.came

@@ -60,16 +60,16 @@ func scanPayoutCovers(r engine.Row) (w payoutCovers, err error) {
 }
 
 // looked reports whether the withdrawal covers what it should: one that has just ended is still due.
-func (w payoutCovers) looked() bool {
-	open := w.status == pay.WithdrawalPending || w.status == pay.WithdrawalProcessing
-	return open || w.due == 0
+func (p payoutCovers) looked() bool {
+	open := p.status == pay.WithdrawalPending || p.status == pay.WithdrawalProcessing
+	return open || p.due == 0
 }
 
-func (w payoutCovers) limit() int64 {
-	if w.status == pay.WithdrawalCanceled || w.status == pay.WithdrawalRefused && !w.arrived {
+func (p payoutCovers) limit() int64 {
+	if p.status == pay.WithdrawalCanceled || p.status == pay.WithdrawalRefused && !p.arrived {
 		return 0
 	}
-	return w.amount - w.returned
+	return p.amount - p.returned
 }
 
 // byID reads rows by their ids.
@@ -174,8 +174,8 @@ func (s settlementCovers) by(id string) (sum int64) {
 }
 
 // of is what the withdrawal covers of a settlement.
-func (w payoutCovers) of(settlement string) (sum int64) {
-	for _, c := range w.covers {
+func (p payoutCovers) of(settlement string) (sum int64) {
+	for _, c := range p.covers {
 		if c.Settlement == settlement {
 			sum += c.Amount
 		}

@@ -48,8 +48,8 @@ var operatorInvariants = invariants([]invariant{
 	{"a removed operator has no token, every other has one", `SELECT id, preview FROM operators WHERE (removed_at > 0) <> (hash = '')`},
 })
 
-// rulesInvariants are the invariants of the routing rules (check.go).
-var rulesInvariants = invariants([]invariant{
+// routingInvariants are the invariants of the routing rules (check.go).
+var routingInvariants = invariants([]invariant{
 	{"the versions of the routing rules have no gap", `
 SELECT r.id, 'the one before is missing' FROM routing_rules AS r
 WHERE r.version <> 1 AND NOT EXISTS (SELECT 1 FROM routing_rules AS b WHERE b.version = r.version - 1)`},

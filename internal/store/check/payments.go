@@ -142,7 +142,7 @@ WHERE {part t.id} AND t.kind = 'adjustment' AND (a.id IS NULL OR a.status <> 'ap
 	// A test clock may overtake a transfer in progress; production has no test clock.
 	{"a settlement leaves nothing behind", `
 SELECT t.id, 'not in any settlement' FROM transfers AS t
-WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + settlements.LaterKinds + `) AND NOT ` + settlements.Claimed + ` AND t.at < -86400000000 + coalesce((
+WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + settlements.LaterKinds + `) AND NOT ` + settlements.Collected + ` AND t.at < -86400000000 + coalesce((
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
 })
 

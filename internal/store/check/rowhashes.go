@@ -24,22 +24,22 @@ func newRowHash(s *table.Hashing) *rowHash {
 }
 
 // prove proves the rows of a part of the table.
-func (s *rowHash) prove(c *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
-	read := s.Reader(c.key)
-	err = ask(s.text, []any{from, before}, func(r engine.Row) error {
+func (rh *rowHash) prove(c *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
+	read := rh.Reader(c.key)
+	err = ask(rh.text, []any{from, before}, func(r engine.Row) error {
 		row, err := read(r)
 		switch {
 		case err != nil:
 			return err
 		case row.State == table.HashBroken:
-			broken = append(broken, Broken{invariantRowHash, row.ID, "somebody changed it in " + s.Table})
+			broken = append(broken, Broken{invariantRowHash, row.ID, "somebody changed it in " + rh.Table})
 		case row.State == table.Unhashed:
-			broken = append(broken, Broken{invariantNoHash, row.ID, "its hash in " + s.Table + " is gone, or somebody else wrote it"})
+			broken = append(broken, Broken{invariantNoHash, row.ID, "its hash in " + rh.Table + " is gone, or somebody else wrote it"})
 		}
 		return nil
 	})
 	if err != nil {
-		return broken, fmt.Errorf("prove the rows of %s: %w", s.Table, err)
+		return broken, fmt.Errorf("prove the rows of %s: %w", rh.Table, err)
 	}
 	return broken, nil
 }

@@ -74,7 +74,7 @@ func (s sums) add(of books.Purse, account ledger.Account, amount int64) {
 func (s sums) addTransfer(r *engine.Arrays, at int) {
 	var postings map[ledger.Account]int64
 	if json.Unmarshal([]byte(r.Of[transferPostings].Texts[at]), &postings) != nil {
-		return // changed by somebody: its hash does not match
+		return // changed from outside: its hash does not match
 	}
 	of := books.Purse{Merchant: r.Of[chain.SealedTransfers.Merchant].Texts[at], Live: r.Of[chain.SealedTransfers.Live].Bools[at]}
 	t := ledger.Transfer{Kind: ledger.Kind(r.Of[transferKind].Texts[at])}
@@ -145,8 +145,8 @@ type page struct {
 	cut    bool // the known head is gone
 }
 
-func (g *page) add(invariant, id, note string) {
-	g.broken = append(g.broken, Broken{invariant, id, note})
+func (p *page) add(invariant, id, note string) {
+	p.broken = append(p.broken, Broken{invariant, id, note})
 }
 
 // seals proves the chains of blocks, every sealed row, the waiting rows, and that balances are their sums.
@@ -267,7 +267,7 @@ func scanBlock(r engine.Row) (b seal.Block, err error) {
 		return b, err
 	}
 	if err := json.Unmarshal([]byte(doc), &b.Rows); err != nil {
-		b.Rows = nil // changed by somebody: the hash does not match
+		b.Rows = nil // changed from outside: the hash does not match
 	}
 	return b, nil
 }
@@ -316,15 +316,15 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 }
 
 // link proves that a block is at its original place.
-func (g *page) link(h *seal.Hasher, before, b seal.Block) {
+func (p *page) link(h *seal.Hasher, before, b seal.Block) {
 	switch name := blockName(b.Merchant, b.Live, b.N); {
 	case b.N != before.N+1:
-		g.add(invariantBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
+		p.add(invariantBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
 	case b.Previous != before.Hash:
-		g.add(invariantBlock, name, "does not follow the block before it")
+		p.add(invariantBlock, name, "does not follow the block before it")
 	}
 	if b.Hash != h.Sum(b) {
-		g.add(invariantBlock, blockName(b.Merchant, b.Live, b.N), "its hash does not match its content: it was changed, or swapped with another")
+		p.add(invariantBlock, blockName(b.Merchant, b.Live, b.N), "its hash does not match its content: it was changed, or swapped with another")
 	}
 }
 

@@ -55,7 +55,7 @@ WHERE t.id IS NULL OR s.id IS NULL OR t.merchant <> l.merchant OR t.live <> l.li
   OR t.claim <> l.claim OR t.amount_local <> l.amount_local OR t.currency_local <> l.currency_local`},
 	{"a settlement collects no payment before it is due", `
 SELECT l.id, 'in ' || l.settlement FROM settlement_lines AS l JOIN transfers AS t ON t.id = l.id JOIN settlements AS s ON s.id = l.settlement
-WHERE {part l.id} AND l.type = 'charge' AND t.settles_at > coalesce(CAST({json s.doc matured} AS BIGINT), t.settles_at)`},
+WHERE {part l.id} AND l.type = 'charge' AND t.settles_at > coalesce(CAST({json s.doc matured} AS BIGINT), 0)`},
 })
 
 func booked(account string) string {
@@ -81,7 +81,7 @@ SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesc
 FROM reserves AS v LEFT JOIN (
   SELECT t.merchant, t.live, ` + settlements.ReserveDay + ` AS day, sum(` + booked("reserve") + `) AS held
   FROM ` + recentTransfers + ` JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-  WHERE t.payment <> '' AND NOT ` + settlements.Claimed + ` GROUP BY t.merchant, t.live, ` + settlements.ReserveDay + `
+  WHERE t.payment <> '' AND NOT ` + settlements.Collected + ` GROUP BY t.merchant, t.live, ` + settlements.ReserveDay + `
 ) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
 WHERE (v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0) AND ` + merchants.NotEmptied("v.merchant", "v.live")},
 	{"the reserve is what is held and not released", `
@@ -91,7 +91,7 @@ LEFT JOIN (SELECT merchant, live, sum(held - released) AS held FROM reserves GRO
   ON v.merchant = b.merchant AND v.live = b.live
 LEFT JOIN (
   SELECT t.merchant, t.live, sum(` + booked("reserve") + `) AS held FROM ` + recentTransfers + `
-  WHERE t.kind <> 'reserve_release' AND NOT ` + settlements.Claimed + ` GROUP BY t.merchant, t.live
+  WHERE t.kind <> 'reserve_release' AND NOT ` + settlements.Collected + ` GROUP BY t.merchant, t.live
 ) AS u ON u.merchant = b.merchant AND u.live = b.live
 WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0) AND ` + merchants.NotEmptied("b.merchant", "b.live")},
 })
@@ -109,7 +109,7 @@ var recentTransfers = func() string {
 // selectUnclaimed returns the time of a merchant's oldest uncollected transfer with a reserve.
 var selectUnclaimed = engine.Statement(`
 SELECT t.merchant, t.live, min(t.at) FROM transfers AS t
-WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + settlements.Claimed + ` GROUP BY t.merchant, t.live`)
+WHERE {part t.id} AND t.kind <> 'reserve_release' AND t.postings LIKE '%"reserve":%' AND NOT ` + settlements.Collected + ` GROUP BY t.merchant, t.live`)
 
 var selectOwners = engine.Statement(`SELECT merchant, live FROM balances ORDER BY merchant, live`)
 

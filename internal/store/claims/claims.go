@@ -156,13 +156,13 @@ var (
 )
 
 // Get reads a shop's claim. ErrNotFound also for another shop's.
-func (s Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
-	return base.One(ctx, s.b, selectClaim, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+func (c Claims) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Claim, error) {
+	return base.One(ctx, c.b, selectClaim, Table.Scan(c.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and our own loops; never for a merchant's request.
-func (s Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
-	return base.One(ctx, s.b, selectAnyClaim, Table.Scan(s.b.Personal), id)
+func (c Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
+	return base.One(ctx, c.b, selectAnyClaim, Table.Scan(c.b.Personal), id)
 }
 
 var (
@@ -177,19 +177,19 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 )
 
 // List lists a shop's claims, newest first, and counts the filter's matches.
-func (s Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (c Claims) List(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
-	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
+	total, err := base.One(ctx, c.b, countClaims, base.ScanInt, where...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listClaims, Table.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, c.b, listClaims, Table.Scan(c.b.Personal), append(where, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
-func (s Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listAnyClaims, Table.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, base.Before(f.After), f.Limit, f.Offset)
+func (c Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
+	return base.Many(ctx, c.b, listAnyClaims, Table.Scan(c.b.Personal), string(f.Status), string(f.Kind), f.Payment, base.Before(f.After), f.Limit, f.Offset)
 }
 
 // An open dispute's claim always has a due time, so the index of due claims has it.
@@ -197,8 +197,8 @@ var oldestDispute = engine.Statement(`SELECT coalesce(min(CAST({json doc dueBy} 
 WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 
 // OldestDispute returns the earliest evidence deadline of all open disputes in production; zero for none.
-func (s Claims) OldestDispute(ctx context.Context) (time.Time, error) {
-	at, err := base.One(ctx, s.b, oldestDispute, base.ScanInt)
+func (c Claims) OldestDispute(ctx context.Context) (time.Time, error) {
+	at, err := base.One(ctx, c.b, oldestDispute, base.ScanInt)
 	return table.FromMicros(at), err
 }
 
@@ -207,24 +207,24 @@ var Duty = base.NewDuty("claims", "claims", "d.due_at > 0", Table.List)
 
 // Lease leases due claims; nobody else gets them before until. A lease does not raise the version: a
 // concurrent decision is not stale.
-func (s Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
-	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
+func (c Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
+	return base.Leased(ctx, c.b, Duty, Table.Scan(c.b.Personal), now, until, limit)
 }
 
 var listCarrying = engine.Statement(`SELECT ` + Table.ListOf("d") + ` FROM claims AS d
 WHERE d.status IN ('pending', 'needs_evidence', 'under_review') AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 AND d.id > $1 ORDER BY d.id LIMIT $2`)
 
 // Carrying lists the open disputes of all tenants whose evidence the operator has to submit, oldest first, after the one with an id.
-func (s Claims) Carrying(ctx context.Context, after string, limit int) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, listCarrying, Table.Scan(s.b.Personal), after, limit)
+func (c Claims) Carrying(ctx context.Context, after string, limit int) ([]pay.Claim, error) {
+	return base.Many(ctx, c.b, listCarrying, Table.Scan(c.b.Personal), after, limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a file of evidence for a shop's claim. ErrNotFound also for another shop's.
-func (s Claims) File(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
-	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
+func (c Claims) File(ctx context.Context, scope merchants.Scope, claim, evidence string) (pay.File, error) {
+	return base.One(ctx, c.b, selectFile, FilesTable.Scan(c.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }
 
 // Claims are refunds and disputes, with their evidence.
@@ -234,14 +234,14 @@ type Claims struct{ b *base.Base }
 func (o OfClaims) Claims() Claims { return Claims(o) }
 
 // Of reads all claims on payments of any tenant, for the operator, and on a payment that was read in its scope.
-func (s Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
-	return base.Many(ctx, s.b, selectClaimsOf, Table.Scan(s.b.Personal), s.b.IDs(payments)...)
+func (c Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
+	return base.Many(ctx, c.b, selectClaimsOf, Table.Scan(c.b.Personal), c.b.IDs(payments)...)
 }
 
 // PaymentsOf maps claims to their payments; unknown claims are missing.
-func (s Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
+func (c Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
-	err := s.b.Query(ctx, selectClaimPayments, s.b.IDs(claims), func(r engine.Row) error {
+	err := c.b.Query(ctx, selectClaimPayments, c.b.IDs(claims), func(r engine.Row) error {
 		var claim, payment string
 		err := r.Scan(&claim, &payment)
 		found[claim] = payment
@@ -255,8 +255,8 @@ var selectClaimsOf = engine.Statement(`SELECT ` + Table.ListOf("c") + ` FROM {ro
 var selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 
 // Old lists the claims of all merchants with ids between two, by id.
-func (s Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return base.Many(ctx, s.b, selectOldClaims, base.ScanID, after, below, limit)
+func (c Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return base.Many(ctx, c.b, selectOldClaims, base.ScanID, after, below, limit)
 }
 
 var selectOldClaims = engine.Statement(`

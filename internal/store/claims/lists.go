@@ -49,23 +49,23 @@ func newestDisputes(status string) string {
 
 // Refunds lists a shop's refunds, newest first, and counts the filter's matches. The filter's kind and
 // offset do not count.
-func (s Claims) Refunds(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (c Claims) Refunds(ctx context.Context, scope merchants.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where, count, list := []any{scope.Shop, scope.Live, string(f.Status)}, CountRefunds, ListRefunds
 	if f.Payment != "" {
 		where, count, list = append(where, f.Payment), countRefundsPayment, listRefundsOfPayment
 	}
-	total, err := base.One(ctx, s.b, count, base.ScanInt, where...)
+	total, err := base.One(ctx, c.b, count, base.ScanInt, where...)
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := base.Many(ctx, s.b, list, Table.Scan(s.b.Personal), append(where, base.Before(f.After), f.Limit)...)
+	found, err := base.Many(ctx, c.b, list, Table.Scan(c.b.Personal), append(where, base.Before(f.After), f.Limit)...)
 	return found, total, err
 }
 
 // Disputes lists a shop's disputes and inquiries of a stage, beginning after the claim after: those
 // that need evidence by their deadline, nearest first; others newest first. A zero claim is before
 // all.
-func (s Claims) Disputes(ctx context.Context, scope merchants.Scope, stage pay.DisputeStage, after pay.Claim, limit int) ([]pay.Claim, error) {
+func (c Claims) Disputes(ctx context.Context, scope merchants.Scope, stage pay.DisputeStage, after pay.Claim, limit int) ([]pay.Claim, error) {
 	text, behind := ListEndedDisputes, []any{base.Before(after.ID)}
 	switch stage {
 	case pay.StageEvidence:
@@ -78,13 +78,13 @@ func (s Claims) Disputes(ctx context.Context, scope merchants.Scope, stage pay.D
 		text = ListDisputesInReview
 	}
 	args := append([]any{scope.Shop, scope.Live}, behind...)
-	return base.Many(ctx, s.b, text, Table.Scan(s.b.Personal), append(args, limit)...)
+	return base.Many(ctx, c.b, text, Table.Scan(c.b.Personal), append(args, limit)...)
 }
 
 // CountDisputes counts a shop's disputes and inquiries by stage.
-func (s Claims) CountDisputes(ctx context.Context, scope merchants.Scope) (map[pay.DisputeStage]int64, error) {
+func (c Claims) CountDisputes(ctx context.Context, scope merchants.Scope) (map[pay.DisputeStage]int64, error) {
 	counts := map[pay.DisputeStage]int64{}
-	err := s.b.Query(ctx, CountDisputes, []any{scope.Shop, scope.Live}, func(r engine.Row) error {
+	err := c.b.Query(ctx, CountDisputes, []any{scope.Shop, scope.Live}, func(r engine.Row) error {
 		var status pay.ClaimStatus
 		var n int64
 		err := r.Scan(&status, &n)

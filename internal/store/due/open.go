@@ -39,7 +39,7 @@ var openWorks = []openWork{
 	{"notification that does not fit", `SELECT min(m.at) FROM misfits AS m`},
 	{"verification", `SELECT min(d.updated_at) FROM verifications AS d
   WHERE d.status IN ('requires_input', 'processing') AND d.status = 'processing' AND NOT ` + base.OnClock},
-	// Its net waits for somebody: no withdrawal covers it, it is not paid automatically, and the money is there.
+	// Its net waits for the merchant: no withdrawal covers it, it is not paid automatically, and the money is there.
 	{"settlement to be paid", `SELECT min(d.period_end) FROM settlements AS d JOIN balances AS b ON b.merchant = d.merchant AND b.live = d.live
   WHERE d.status = 'closed' AND d.live AND d.covered < d.net AND d.net - d.covered <= b.available AND {json d.doc automatic} IS NULL`},
 	{"row that cannot be read", `SELECT min(q.since) FROM (` + SelectQuarantined + `) AS q`},

@@ -71,7 +71,7 @@ func (p *Pass) noun(ctx context.Context, n noun) error {
 			return err
 		}
 		deleted, err := p.remove(ctx, n, ids)
-		if err != nil || deleted == 0 { // somebody is changing them: the next pass deletes them
+		if err != nil || deleted == 0 { // other transactions are changing the rows: the next pass deletes them
 			return err
 		}
 	}

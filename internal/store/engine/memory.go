@@ -51,10 +51,10 @@ func OpenMemory(ctx context.Context, content []byte, now func() time.Time) (*Lit
 }
 
 // Serialized returns the content of a database in memory.
-func (db *Lite) Serialized() (content []byte, err error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	err = db.writer.Raw(func(conn any) error {
+func (l *Lite) Serialized() (content []byte, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err = l.writer.Raw(func(conn any) error {
 		content, err = conn.(interface{ Serialize() ([]byte, error) }).Serialize()
 		return err
 	})

@@ -26,7 +26,7 @@ const (
 
 // PostgreSQL's other codes for a statement.
 const (
-	lockNotAvailable = "55P03" // it could not get a lock in time
+	lockNotAvailable = "55P03" // the statement could not get a lock in time
 	tookTooLong      = "57014" // a timeout or a person ended it
 )
 

@@ -42,9 +42,9 @@ const protocolViolation = "08P01"
 // refusePooler checks whether a connection keeps its session. A direct connection to PostgreSQL does.
 //
 // Errors: ErrPooler.
-func (db *Postgres) refusePooler(ctx context.Context) error {
-	readers := db.Connected.Load().readers
-	first, err := db.acquire(ctx, readers)
+func (pg *Postgres) refusePooler(ctx context.Context) error {
+	readers := pg.Connected.Load().readers
+	first, err := pg.acquire(ctx, readers)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (db *Postgres) refusePooler(ctx context.Context) error {
 	if backend == first.Conn().PgConn().PID() {
 		return nil
 	}
-	second, err := db.acquire(ctx, readers)
+	second, err := pg.acquire(ctx, readers)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func probed(ctx context.Context, first, second *pgx.Conn) error {
 	if err != nil {
 		return Down(err)
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // it changed nothing
+	defer func() { _ = tx.Rollback(ctx) }() // the transaction changed nothing
 	for i, conn := range []*pgx.Conn{second, first} {
 		if err := ask(ctx, conn, "SELECT coalesce(current_setting('"+probe+"', true), '')", &of[i]); err != nil {
 			return Down(err)

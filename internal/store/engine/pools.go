@@ -31,19 +31,19 @@ func (m *countedMutex) Unlock() {
 }
 
 // Pools implements DB.
-func (db *Lite) Pools() []Pool {
-	used := Bit(db.mu.held.Load())
-	list := []Pool{{Name: "writer", InUse: used, Idle: 1 - used, Most: 1, Waits: db.mu.waits.Load(), Waited: time.Duration(db.mu.waited.Load())}}
-	if db.readers != nil {
-		n := db.readers.Stats()
+func (l *Lite) Pools() []Pool {
+	used := Bit(l.mu.held.Load())
+	list := []Pool{{Name: "writer", InUse: used, Idle: 1 - used, Most: 1, Waits: l.mu.waits.Load(), Waited: time.Duration(l.mu.waited.Load())}}
+	if l.readers != nil {
+		n := l.readers.Stats()
 		list = append(list, Pool{Name: "readers", InUse: n.InUse, Idle: n.Idle, Most: n.MaxOpenConnections, Waits: n.WaitCount, Waited: n.WaitDuration})
 	}
 	return list
 }
 
 // Pools counts from 0 again after a move to another server.
-func (db *Postgres) Pools() []Pool {
-	now := db.Connected.Load()
+func (pg *Postgres) Pools() []Pool {
+	now := pg.Connected.Load()
 	var list []Pool
 	for _, of := range []struct {
 		name string

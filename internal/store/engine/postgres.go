@@ -120,19 +120,19 @@ func openPostgres(ctx context.Context, dsn string, log *slog.Logger) (*Postgres,
 }
 
 // connect makes the pools of the current era. They open connections on demand.
-func (db *Postgres) connect(ctx context.Context) error {
-	next := &pools{era: db.server.current()}
+func (pg *Postgres) connect(ctx context.Context) error {
+	next := &pools{era: pg.server.current()}
 	for _, make := range []struct {
 		pool **pgxpool.Pool
 		as   *pgxpool.Config
-	}{{&next.readers, db.reads}, {&next.leasers, db.leases}, {&next.holders, db.holds}, {&next.Writers, db.writes}} {
+	}{{&next.readers, pg.reads}, {&next.leasers, pg.leases}, {&next.holders, pg.holds}, {&next.Writers, pg.writes}} {
 		var err error
 		if *make.pool, err = pgxpool.NewWithConfig(ctx, make.as); err != nil {
 			next.close()
 			return err
 		}
 	}
-	if before := db.Connected.Swap(next); before != nil {
+	if before := pg.Connected.Swap(next); before != nil {
 		go before.close() // may take as long as the system waits for a host
 	}
 	return nil
@@ -158,20 +158,20 @@ func (p *pools) close() {
 }
 
 // Dialect implements DB.
-func (db *Postgres) Dialect() Dialect { return PostgreSQL }
+func (pg *Postgres) Dialect() Dialect { return PostgreSQL }
 
 // Claim implements DB.
-func (db *Postgres) Claim() error { return nil }
+func (pg *Postgres) Claim() error { return nil }
 
 // Alone implements DB.
-func (db *Postgres) Alone() bool { return false }
+func (pg *Postgres) Alone() bool { return false }
 
 // Ping implements DB.
-func (db *Postgres) Ping(ctx context.Context) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) Ping(ctx context.Context) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, pools.readers)
+	conn, err := pg.acquire(ctx, pools.readers)
 	if err != nil {
 		return err
 	}
@@ -179,23 +179,23 @@ func (db *Postgres) Ping(ctx context.Context) error {
 	return Down(conn.Ping(ctx))
 }
 
-// takeRoom makes some hundred pages and drops them at once.
-const takeRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
+// fillRoom makes some hundred pages and drops them at once.
+const fillRoom = `CREATE TEMP TABLE cascada_room ON COMMIT DROP AS SELECT repeat('x', 400) AS x FROM generate_series(1, 2000)`
 
 // insufficientPrivilege is the code for a missing right: here, to create temporary tables.
 const insufficientPrivilege = "42501"
 
 // HasRoom implements DB: a changed row fits into an existing page, a new row may not.
-func (db *Postgres) HasRoom(ctx context.Context) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) HasRoom(ctx context.Context) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, pools.leasers)
+	conn, err := pg.acquire(ctx, pools.leasers)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	_, err = conn.Exec(ctx, takeRoom, pgx.QueryExecModeSimpleProtocol)
+	_, err = conn.Exec(ctx, fillRoom, pgx.QueryExecModeSimpleProtocol)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
 		return nil
 	}
@@ -203,9 +203,9 @@ func (db *Postgres) HasRoom(ctx context.Context) error {
 }
 
 // Close implements DB.
-func (db *Postgres) Close() {
-	db.server.close()
-	db.Connected.Load().close()
+func (pg *Postgres) Close() {
+	pg.server.close()
+	pg.Connected.Load().close()
 }
 
 // bound gives a call a deadline if it has none, and cancels it when the server is given up.
@@ -219,9 +219,9 @@ func (p *pools) bound(ctx context.Context, limit time.Duration) (context.Context
 }
 
 // acquire waits for a connection of a pool; too many waiting readers are refused.
-func (db *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
-	defer db.crowd.Add(-1)
-	if db.crowd.Add(1) > crowdLimit && pool == db.Connected.Load().readers {
+func (pg *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	defer pg.crowd.Add(-1)
+	if pg.crowd.Add(1) > crowdLimit && pool == pg.Connected.Load().readers {
 		return nil, ErrBusy
 	}
 	conn, err := pool.Acquire(ctx)
@@ -232,33 +232,33 @@ func (db *Postgres) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.C
 }
 
 // Query implements DB.
-func (db *Postgres) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
-	pools := db.Connected.Load()
-	return db.read(ctx, pools, pools.readers, text, args, each)
+func (pg *Postgres) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := pg.Connected.Load()
+	return pg.read(ctx, pools, pools.readers, text, args, each)
 }
 
 // Walk uses the writers' connections, whose plans only look things up.
-func (db *Postgres) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
-	pools := db.Connected.Load()
-	return db.read(ctx, pools, pools.Writers, text, args, each)
+func (pg *Postgres) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := pg.Connected.Load()
+	return pg.read(ctx, pools, pools.Writers, text, args, each)
 }
 
 // Lease implements DB.
-func (db *Postgres) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
-	pools := db.Connected.Load()
-	return db.read(ctx, pools, pools.leasers, text, args, each)
+func (pg *Postgres) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := pg.Connected.Load()
+	return pg.read(ctx, pools, pools.leasers, text, args, each)
 }
 
 // Hold implements DB.
-func (db *Postgres) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
-	pools := db.Connected.Load()
-	return db.read(ctx, pools, pools.holders, text, args, each)
+func (pg *Postgres) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
+	pools := pg.Connected.Load()
+	return pg.read(ctx, pools, pools.holders, text, args, each)
 }
 
-func (db *Postgres) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(Row) error) error {
+func (pg *Postgres) read(ctx context.Context, pools *pools, pool *pgxpool.Pool, text string, args []any, each func(Row) error) error {
 	bounded, done := pools.bound(ctx, queryTimeout)
 	defer done()
-	conn, err := db.acquire(bounded, pool)
+	conn, err := pg.acquire(bounded, pool)
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func counted(text string) string {
 }
 
 // Apply takes one round trip.
-func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
+func (pg *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 	all := make([]Step, 0, len(look)+len(steps)+3)
 	all = append(all, Step{Text: "BEGIN"})
 	found := false
@@ -341,7 +341,7 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 		}
 		all = append(all, s)
 	}
-	err := db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := pg.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return commit(ctx, conn, all)
 	})
 	if err == nil && found {
@@ -351,8 +351,8 @@ func (db *Postgres) Apply(ctx context.Context, look, steps []Step) error {
 }
 
 // Transact takes two round trips: begin and the guards, then the rest and the commit.
-func (db *Postgres) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
-	return db.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+func (pg *Postgres) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
+	return pg.inTransaction(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		begin := make([]Step, 0, len(guards)+1)
 		begin = append(begin, Step{Text: "BEGIN"})
 		begin = append(begin, guards...)
@@ -373,11 +373,11 @@ func (db *Postgres) Transact(ctx context.Context, guards []Step, decide func() (
 
 // inTransaction runs a transaction on a writer's connection, and leaves it usable or closes it. If the
 // server was given up meanwhile, it is not known whether its successor has the commit.
-func (db *Postgres) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) inTransaction(ctx context.Context, run func(context.Context, *pgxpool.Conn) error) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, CommitTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, pools.Writers)
+	conn, err := pg.acquire(ctx, pools.Writers)
 	if err != nil {
 		return err
 	}
@@ -453,8 +453,8 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 
 // Tidy vacuums tables that rows only pass through. A busy service leaves thousands of dead rows a second there, and
 // autovacuum runs once a minute: by then every read of the table costs a hundred times too much.
-func (db *Postgres) Tidy(ctx context.Context, tables ...string) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) Tidy(ctx context.Context, tables ...string) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, time.Minute)
 	defer done()
 	_, err := pools.readers.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE FALSE) "+strings.Join(tables, ", "), pgx.QueryExecModeSimpleProtocol)
@@ -462,8 +462,8 @@ func (db *Postgres) Tidy(ctx context.Context, tables ...string) error {
 }
 
 // Prepare implements DB.
-func (db *Postgres) Prepare(ctx context.Context, text string) error {
-	conn, err := db.Connected.Load().readers.Acquire(ctx)
+func (pg *Postgres) Prepare(ctx context.Context, text string) error {
+	conn, err := pg.Connected.Load().readers.Acquire(ctx)
 	if err != nil {
 		return err
 	}

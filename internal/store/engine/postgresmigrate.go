@@ -22,8 +22,8 @@ const lockPause = 50 * time.Millisecond
 const migrationTimeout = 24 * time.Hour
 
 // Migrate implements DB.
-func (db *Postgres) Migrate(ctx context.Context, run func(Migrator) error) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) Migrate(ctx context.Context, run func(Migrator) error) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, migrationTimeout)
 	defer done()
 	return pgx.BeginFunc(ctx, pools.readers, func(tx pgx.Tx) error {
@@ -51,36 +51,36 @@ type pgMigrator struct {
 	other *pgxpool.Pool // with connections outside the transaction
 }
 
-func (m pgMigrator) Exec(text string) error {
-	_, err := m.tx.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
+func (p pgMigrator) Exec(text string) error {
+	_, err := p.tx.Exec(p.ctx, text, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-func (m pgMigrator) Query(text string, each func(Row) error) error {
-	found, err := m.tx.Query(m.ctx, PostgreSQL.SQL(text), pgx.QueryExecModeSimpleProtocol)
+func (p pgMigrator) Query(text string, each func(Row) error) error {
+	found, err := p.tx.Query(p.ctx, PostgreSQL.SQL(text), pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return err
 	}
 	return Drain(found, each)
 }
 
-func (m pgMigrator) Aside(text string) (changed int64, err error) {
-	tag, err := m.other.Exec(m.ctx, text, pgx.QueryExecModeSimpleProtocol)
+func (p pgMigrator) Aside(text string) (changed int64, err error) {
+	tag, err := p.other.Exec(p.ctx, text, pgx.QueryExecModeSimpleProtocol)
 	return tag.RowsAffected(), err
 }
 
-func (m pgMigrator) Impatient() error {
-	return m.Exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
+func (p pgMigrator) Impatient() error {
+	return p.Exec(fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()))
 }
 
-func (m pgMigrator) Bar(table string) error {
-	return m.Exec("LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE")
+func (p pgMigrator) Bar(table string) error {
+	return p.Exec("LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE")
 }
 
 // Ready implements DB: writers need the row types.
-func (db *Postgres) Ready(ctx context.Context) error {
+func (pg *Postgres) Ready(ctx context.Context) error {
 	missing := rowTypes()
-	err := db.Query(ctx, selectRowTypes, nil, func(r Row) error {
+	err := pg.Query(ctx, selectRowTypes, nil, func(r Row) error {
 		name, _, _, err := scanRowType(r)
 		delete(missing, name)
 		return err

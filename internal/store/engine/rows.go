@@ -45,56 +45,56 @@ func NewRows(d Dialect, columns []Column, capacity int) *Rows {
 }
 
 // value moves to the next column, which must have this kind.
-func (r *Rows) value(kind string) {
-	if r.at >= len(r.Columns) || r.Columns[r.at].Kind != kind {
-		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, r.at, r.Columns))
+func (ro *Rows) value(kind string) {
+	if ro.at >= len(ro.Columns) || ro.Columns[ro.at].Kind != kind {
+		panic(fmt.Sprintf("store: a %s as value %d of %v", kind, ro.at, ro.Columns))
 	}
-	if r.at == 0 {
-		r.begin()
+	if ro.at == 0 {
+		ro.begin()
 	}
-	r.at++
+	ro.at++
 }
 
 // Text appends the next columns' values.
-func (r *Rows) Text(values ...string) *Rows {
+func (ro *Rows) Text(values ...string) *Rows {
 	for _, v := range values {
-		r.value("TEXT")
-		r.appendText(v)
+		ro.value("TEXT")
+		ro.appendText(v)
 	}
-	return r
+	return ro
 }
 
 // Number appends the next columns' values.
-func (r *Rows) Number(values ...int64) *Rows {
+func (ro *Rows) Number(values ...int64) *Rows {
 	for _, v := range values {
-		r.value("BIGINT")
-		r.appendNumber(v)
+		ro.value("BIGINT")
+		ro.appendNumber(v)
 	}
-	return r
+	return ro
 }
 
 // Flag appends the next column's value.
-func (r *Rows) Flag(v bool) *Rows {
-	r.value("BOOLEAN")
-	r.appendFlag(v)
-	return r
+func (ro *Rows) Flag(v bool) *Rows {
+	ro.value("BOOLEAN")
+	ro.appendFlag(v)
+	return ro
 }
 
 // Bytes appends the next column's value. v must not be changed any more.
-func (r *Rows) Bytes(v []byte) *Rows {
-	r.value(bytesKind)
-	r.appendBytes(v)
-	return r
+func (ro *Rows) Bytes(v []byte) *Rows {
+	ro.value(bytesKind)
+	ro.appendBytes(v)
+	return ro
 }
 
 // Next ends a row.
-func (r *Rows) Next() {
-	if r.at != len(r.Columns) {
-		panic(fmt.Sprintf("store: %d values for %v", r.at, r.Columns))
+func (ro *Rows) Next() {
+	if ro.at != len(ro.Columns) {
+		panic(fmt.Sprintf("store: %d values for %v", ro.at, ro.Columns))
 	}
-	r.end()
-	r.at = 0
-	r.N++
+	ro.end()
+	ro.at = 0
+	ro.N++
 }
 
 // Bit is 1 for true.
@@ -112,47 +112,47 @@ func newJSONRows(columns []Column, capacity int) *jsonRows {
 	return &jsonRows{append(make([]byte, 0, 64+capacity*32*len(columns)), '[')}
 }
 
-func (r *jsonRows) begin() {
-	if len(r.b) > 1 {
-		r.b = append(r.b, ',')
+func (j *jsonRows) begin() {
+	if len(j.b) > 1 {
+		j.b = append(j.b, ',')
 	}
-	r.b = append(r.b, '[')
+	j.b = append(j.b, '[')
 }
 
 // comma precedes each value except a row's first.
-func (r *jsonRows) comma() {
-	if r.b[len(r.b)-1] != '[' {
-		r.b = append(r.b, ',')
+func (j *jsonRows) comma() {
+	if j.b[len(j.b)-1] != '[' {
+		j.b = append(j.b, ',')
 	}
 }
 
-func (r *jsonRows) appendText(v string) {
-	r.comma()
-	r.b = AppendJSONText(r.b, v)
+func (j *jsonRows) appendText(v string) {
+	j.comma()
+	j.b = AppendJSONText(j.b, v)
 }
 
-func (r *jsonRows) appendNumber(v int64) {
-	r.comma()
-	r.b = strconv.AppendInt(r.b, v, 10)
+func (j *jsonRows) appendNumber(v int64) {
+	j.comma()
+	j.b = strconv.AppendInt(j.b, v, 10)
 }
 
-func (r *jsonRows) appendFlag(v bool) {
-	r.comma()
-	r.b = strconv.AppendBool(r.b, v)
+func (j *jsonRows) appendFlag(v bool) {
+	j.comma()
+	j.b = strconv.AppendBool(j.b, v)
 }
 
 // appendBytes appends hexadecimal digits: JSON has no bytes.
-func (r *jsonRows) appendBytes(v []byte) {
-	r.comma()
-	r.b = append(r.b, '"')
-	r.b = hex.AppendEncode(r.b, v)
-	r.b = append(r.b, '"')
+func (j *jsonRows) appendBytes(v []byte) {
+	j.comma()
+	j.b = append(j.b, '"')
+	j.b = hex.AppendEncode(j.b, v)
+	j.b = append(j.b, '"')
 }
 
-func (r *jsonRows) end() { r.b = append(r.b, ']') }
+func (j *jsonRows) end() { j.b = append(j.b, ']') }
 
 // Args returns the arguments of the statement.
-func (r *jsonRows) Args() []any { return []any{string(append(r.b, ']'))} }
+func (j *jsonRows) Args() []any { return []any{string(append(j.b, ']'))} }
 
 // AppendJSONText appends a text as JSON. The text is already valid UTF-8: encoding it again for each of
 // many columns would be the most expensive step of a write.
@@ -269,39 +269,39 @@ func NewArrays(columns []Column, capacity int) *Arrays {
 }
 
 // next is the column of the next value.
-func (r *Arrays) next() *Array {
-	r.at++
-	return &r.Of[r.at-1]
+func (a *Arrays) next() *Array {
+	a.at++
+	return &a.Of[a.at-1]
 }
 
-func (r *Arrays) begin() { r.at = 0 }
+func (a *Arrays) begin() { a.at = 0 }
 
-func (r *Arrays) appendText(v string) {
-	of := r.next()
+func (a *Arrays) appendText(v string) {
+	of := a.next()
 	of.Texts = append(of.Texts, v)
 }
 
-func (r *Arrays) appendNumber(v int64) {
-	of := r.next()
+func (a *Arrays) appendNumber(v int64) {
+	of := a.next()
 	of.Ints = append(of.Ints, v)
 }
 
-func (r *Arrays) appendFlag(v bool) {
-	of := r.next()
+func (a *Arrays) appendFlag(v bool) {
+	of := a.next()
 	of.Bools = append(of.Bools, v)
 }
 
-func (r *Arrays) appendBytes(v []byte) {
-	of := r.next()
+func (a *Arrays) appendBytes(v []byte) {
+	of := a.next()
 	of.Blobs = append(of.Blobs, v)
 }
 
-func (r *Arrays) end() {}
+func (a *Arrays) end() {}
 
 // Args returns the arguments of the statement.
-func (r *Arrays) Args() []any {
-	args := make([]any, len(r.Of))
-	for i, of := range r.Of {
+func (a *Arrays) Args() []any {
+	args := make([]any, len(a.Of))
+	for i, of := range a.Of {
 		switch of.kind {
 		case "TEXT":
 			args[i] = of.Texts

@@ -103,32 +103,32 @@ func hostsOf(config *pgx.ConnConfig) (hosts []*pgconn.Config) {
 }
 
 // onMove sets the function that replaces the pools when an era begins.
-func (v *server) onMove(begin func()) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.begin = begin
+func (s *server) onMove(begin func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin = begin
 }
 
-func (v *server) close() {
-	v.end()
-	v.group.Wait()
+func (s *server) close() {
+	s.end()
+	s.group.Wait()
 }
 
 // current is the server's current era, which ends when the server is given up.
-func (v *server) current() context.Context {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.era
+func (s *server) current() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.era
 }
 
 // aim points a pool's new connection at the host.
-func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.at < 0 {
+func (s *server) aim(_ context.Context, config *pgx.ConnConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at < 0 {
 		return errNoServer
 	}
-	host := v.hosts[v.at]
+	host := s.hosts[s.at]
 	config.Host = host.Host
 	config.Port = host.Port
 	config.TLSConfig = host.TLSConfig
@@ -137,20 +137,20 @@ func (v *server) aim(_ context.Context, config *pgx.ConnConfig) error {
 }
 
 // validate refuses a new connection to a server that is not the known primary.
-func (v *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
+func (s *server) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	timeline, err := role(ctx, conn)
 	if err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case timeline < v.timeline:
+	case timeline < s.timeline:
 		return errOld
-	case timeline > v.timeline: // connections to the old primary must be closed
-		v.timeline = timeline
+	case timeline > s.timeline: // connections to the old primary must be closed
+		s.timeline = timeline
 		select {
-		case v.poke <- struct{}{}:
+		case s.poke <- struct{}{}:
 		default:
 		}
 	}
@@ -189,13 +189,13 @@ func role(ctx context.Context, conn *pgconn.PgConn) (timeline int64, err error) 
 // find looks at all hosts. A look is as old as its fastest answer: while it waited for a hanging host,
 // another one may have been promoted after it answered as a standby, and the hanging one may be the former
 // primary. So such a look is repeated.
-func (v *server) find(ctx context.Context) standing {
+func (s *server) find(ctx context.Context) standing {
 	began := time.Now()
-	best := v.findPrimary(ctx)
+	best := s.findPrimary(ctx)
 	if best.err != nil || time.Since(began) < lookPause {
 		return best
 	}
-	if next := v.findPrimary(ctx); next.err == nil {
+	if next := s.findPrimary(ctx); next.err == nil {
 		hangUp(best.conn)
 		return next
 	}
@@ -204,26 +204,26 @@ func (v *server) find(ctx context.Context) standing {
 
 // findPrimary asks all hosts at once, and returns the primary of the newest timeline with a connection to it. Once
 // a host has answered well, it waits only briefly for hanging hosts.
-func (v *server) findPrimary(ctx context.Context) standing {
+func (s *server) findPrimary(ctx context.Context) standing {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	v.mu.Lock()
-	known := v.timeline
-	v.mu.Unlock()
-	answers := make(chan standing, len(v.hosts))
-	for i := range v.hosts {
-		v.group.Go(func() { answers <- v.ask(ctx, i) })
+	s.mu.Lock()
+	known := s.timeline
+	s.mu.Unlock()
+	answers := make(chan standing, len(s.hosts))
+	for i := range s.hosts {
+		s.group.Go(func() { answers <- s.ask(ctx, i) })
 	}
 	best := standing{host: -1, err: errNoServer}
-	for range v.hosts {
+	for range s.hosts {
 		got := <-answers
 		switch {
 		case got.err != nil:
-			best.err = joinWhileNone(best, fmt.Errorf("%s: %w", v.hosts[got.host].Host, got.err))
+			best.err = joinWhileNone(best, fmt.Errorf("%s: %w", s.hosts[got.host].Host, got.err))
 			continue
 		case got.timeline < known, best.host >= 0 && got.timeline <= best.timeline:
 			if got.timeline < known {
-				best.err = joinWhileNone(best, fmt.Errorf("%s: %w", v.hosts[got.host].Host, errOld))
+				best.err = joinWhileNone(best, fmt.Errorf("%s: %w", s.hosts[got.host].Host, errOld))
 			}
 			hangUp(got.conn)
 			continue
@@ -246,8 +246,8 @@ func joinWhileNone(best standing, err error) error {
 }
 
 // ask connects to a host and asks for its role.
-func (v *server) ask(ctx context.Context, host int) standing {
-	conn, err := pgconn.ConnectConfig(ctx, v.hosts[host])
+func (s *server) ask(ctx context.Context, host int) standing {
+	conn, err := pgconn.ConnectConfig(ctx, s.hosts[host])
 	if err != nil {
 		return standing{host: host, err: err}
 	}
@@ -266,40 +266,40 @@ func hangUp(conn *pgconn.PgConn) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookPause)
 	defer cancel()
-	_ = conn.Close(ctx) // it is no longer used, whatever the result
+	_ = conn.Close(ctx) // the connection is not used again, whatever Close answers
 }
 
 // move starts an era with a server.
-func (v *server) move(to standing) {
-	v.mu.Lock()
-	v.endEra()
-	v.era, v.endEra = context.WithCancel(v.life)
-	v.at, v.timeline = to.host, max(v.timeline, to.timeline)
-	begin := v.begin
-	v.mu.Unlock()
+func (s *server) move(to standing) {
+	s.mu.Lock()
+	s.endEra()
+	s.era, s.endEra = context.WithCancel(s.life)
+	s.at, s.timeline = to.host, max(s.timeline, to.timeline)
+	begin := s.begin
+	s.mu.Unlock()
 	begin()
 }
 
 // leave gives the server up: everything that waits for it ends, and new calls are refused until a primary
 // is found.
-func (v *server) leave() {
-	v.mu.Lock()
-	v.at = -1
-	v.endEra()
-	v.mu.Unlock()
+func (s *server) leave() {
+	s.mu.Lock()
+	s.at = -1
+	s.endEra()
+	s.mu.Unlock()
 }
 
 // watch checks the server every second, and finds another when it no longer answers as the primary.
-func (v *server) watch(conn *pgconn.PgConn) {
+func (s *server) watch(conn *pgconn.PgConn) {
 	defer func() { hangUp(conn) }()
-	for beats := 1; v.rest(beatEvery); beats++ {
-		cause := v.beat(conn)
-		if cause == nil && (len(v.hosts) == 1 || beats%othersEvery != 0) {
+	for beats := 1; s.rest(beatEvery); beats++ {
+		cause := s.beat(conn)
+		if cause == nil && (len(s.hosts) == 1 || beats%othersEvery != 0) {
 			continue
 		}
-		best := v.find(v.life)
+		best := s.find(s.life)
 		switch {
-		case v.life.Err() != nil:
+		case s.life.Err() != nil:
 			hangUp(best.conn)
 			return
 		case best.err != nil && cause == nil:
@@ -307,57 +307,57 @@ func (v *server) watch(conn *pgconn.PgConn) {
 		}
 		for first := true; best.err != nil; first = false {
 			if first {
-				v.log.Error("the database server is given up; all hosts are asked", "cause", cause, "found", best.err)
-				v.leave()
+				s.log.Error("the database server is given up; all hosts are asked", "cause", cause, "found", best.err)
+				s.leave()
 			}
-			if !v.rest(lookPause) {
+			if !s.rest(lookPause) {
 				return
 			}
-			best = v.find(v.life)
+			best = s.find(s.life)
 		}
 		hangUp(conn)
 		conn = best.conn
-		v.settle(best)
+		s.settle(best)
 	}
 }
 
 // settle continues with the best host; nothing changes if that is the one in use.
-func (v *server) settle(best standing) {
-	v.mu.Lock()
-	same := v.at == best.host && v.timeline == best.timeline
-	v.mu.Unlock()
+func (s *server) settle(best standing) {
+	s.mu.Lock()
+	same := s.at == best.host && s.timeline == best.timeline
+	s.mu.Unlock()
 	if same {
 		return
 	}
-	v.log.Warn("the database server is another one, or was promoted", "host", v.hosts[best.host].Host, "timeline", best.timeline)
-	v.move(best)
+	s.log.Warn("the database server is another one, or was promoted", "host", s.hosts[best.host].Host, "timeline", best.timeline)
+	s.move(best)
 }
 
 // beat asks the server in use whether it is still the known primary.
-func (v *server) beat(conn *pgconn.PgConn) error {
-	ctx, cancel := context.WithTimeout(v.life, beatTimeout)
+func (s *server) beat(conn *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(s.life, beatTimeout)
 	defer cancel()
 	timeline, err := role(ctx, conn)
 	if err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if timeline != v.timeline {
-		return fmt.Errorf("the timeline is %d, it was %d", timeline, v.timeline)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if timeline != s.timeline {
+		return fmt.Errorf("the timeline is %d, it was %d", timeline, s.timeline)
 	}
 	return nil
 }
 
-func (v *server) rest(pause time.Duration) bool {
+func (s *server) rest(pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-v.poke:
+	case <-s.poke:
 		return true
-	case <-v.life.Done():
+	case <-s.life.Done():
 		return false
 	}
 }

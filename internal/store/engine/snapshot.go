@@ -34,11 +34,11 @@ const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCA
 const onlyLookups = `; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
 
 // Snapshot implements DB.
-func (db *Postgres) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
-	pools := db.Connected.Load()
+func (pg *Postgres) Snapshot(ctx context.Context, how Lookups, read func(Asking) error) error {
+	pools := pg.Connected.Load()
 	ctx, done := pools.bound(ctx, queryTimeout)
 	defer done()
-	conn, err := db.acquire(ctx, pools.readers)
+	conn, err := pg.acquire(ctx, pools.readers)
 	if err != nil {
 		return err
 	}
@@ -65,18 +65,18 @@ func pgSnapshot(ctx context.Context, conn *pgxpool.Conn, how Lookups, read func(
 }
 
 // Snapshot implements DB.
-func (db *Lite) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
-	if db.readers == nil { // keeps others off the one connection
-		db.mu.Lock()
-		defer db.mu.Unlock()
+func (l *Lite) Snapshot(ctx context.Context, _ Lookups, read func(Asking) error) error {
+	if l.readers == nil { // keeps others off the one connection
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		return read(func(text string, args []any, each func(Row) error) error {
 			if each == nil {
 				each = func(Row) error { return nil }
 			}
-			return Down(db.write(ctx, Step{Text: text, Args: args, Each: each}))
+			return Down(l.write(ctx, Step{Text: text, Args: args, Each: each}))
 		})
 	}
-	return liteSnapshot(ctx, db.readers, read)
+	return liteSnapshot(ctx, l.readers, read)
 }
 
 // liteSnapshot reads over one connection in one transaction, which begins with its first statement.

@@ -36,7 +36,7 @@ type Lite struct {
 
 const (
 	liteReaders = 4
-	// Tries to open a file, and the pause between them, while somebody else opens it.
+	// Tries to open a file, and the pause between them, while another process opens it.
 	openTries = 200
 	openPause = 50 * time.Millisecond
 )
@@ -91,7 +91,7 @@ func privateFile(path string) error {
 	return file.Close()
 }
 
-// firstConn opens the file. A file that somebody else is opening or closing may be locked, whatever
+// firstConn opens the file. A file that another process is opening or closing may be locked, whatever
 // busy_timeout says: SQLite does not wait while it reads the journal.
 func firstConn(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	for tries := 0; ; tries++ {
@@ -109,25 +109,25 @@ func SQLiteDSN(path string, pragmas ...string) string {
 }
 
 // Dialect implements DB.
-func (db *Lite) Dialect() Dialect { return SQLite }
+func (l *Lite) Dialect() Dialect { return SQLite }
 
 // Ping implements DB.
-func (db *Lite) Ping(ctx context.Context) error {
-	if db.readers == nil {
+func (l *Lite) Ping(ctx context.Context) error {
+	if l.readers == nil {
 		return nil
 	}
-	return db.readers.PingContext(ctx)
+	return l.readers.PingContext(ctx)
 }
 
 // room is about what a batch of changes may need on the disk, in bytes.
 const room = 1 << 20
 
 // HasRoom implements DB: a small commit may fit into what the log has already, a larger one may not.
-func (db *Lite) HasRoom(context.Context) error {
-	if db.readers == nil {
+func (l *Lite) HasRoom(context.Context) error {
+	if l.readers == nil {
 		return nil
 	}
-	name := db.path + ".room"
+	name := l.path + ".room"
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("look for room on the disk: %w", err)
@@ -137,58 +137,58 @@ func (db *Lite) HasRoom(context.Context) error {
 }
 
 // Close implements DB.
-func (db *Lite) Close() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
+func (l *Lite) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	// A connection with open statements does not close, and keeps its files.
-	for _, s := range db.queries {
+	for _, s := range l.queries {
 		s.Close()
 	}
-	for _, s := range db.prepared {
+	for _, s := range l.prepared {
 		s.Close()
 	}
-	if db.readers != nil {
-		db.readers.Close()
+	if l.readers != nil {
+		l.readers.Close()
 	}
-	db.writer.Close()
-	db.writers.Close()
-	if db.lock != nil {
-		db.lock.Close() // this also releases the lock
+	l.writer.Close()
+	l.writers.Close()
+	if l.lock != nil {
+		l.lock.Close() // this also releases the lock
 	}
 }
 
 // Claim locks a file next to the database. The system releases the lock when the process ends, however it
 // ends, so the holder knows that no other process is alive.
-func (db *Lite) Claim() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.lock != nil {
+func (l *Lite) Claim() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lock != nil {
 		return nil
 	}
-	file, err := os.OpenFile(db.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(l.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("lock %s: %w", db.path, err)
+		return fmt.Errorf("lock %s: %w", l.path, err)
 	}
 	switch err := lockFile(file); {
 	case errors.Is(err, errors.ErrUnsupported): // then leases show who is alive
 		return file.Close()
 	case err != nil:
-		return errors.Join(fmt.Errorf("another process serves %s: an SQLite database has one service", db.path), err, file.Close())
+		return errors.Join(fmt.Errorf("another process serves %s: an SQLite database has one service", l.path), err, file.Close())
 	}
-	db.lock = file
-	db.locked.Store(true)
+	l.lock = file
+	l.locked.Store(true)
 	return nil
 }
 
 // Alone implements DB.
-func (db *Lite) Alone() bool { return db.locked.Load() }
+func (l *Lite) Alone() bool { return l.locked.Load() }
 
 // Query implements DB.
-func (db *Lite) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
-	if db.readers == nil {
-		return db.Lease(ctx, text, args, each)
+func (l *Lite) Query(ctx context.Context, text string, args []any, each func(Row) error) error {
+	if l.readers == nil {
+		return l.Lease(ctx, text, args, each)
 	}
-	s, err := db.readStmt(ctx, text)
+	s, err := l.readStmt(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -196,44 +196,44 @@ func (db *Lite) Query(ctx context.Context, text string, args []any, each func(Ro
 }
 
 // Walk implements DB.
-func (db *Lite) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
-	return db.Query(ctx, text, args, each)
+func (l *Lite) Walk(ctx context.Context, text string, args []any, each func(Row) error) error {
+	return l.Query(ctx, text, args, each)
 }
 
-func (db *Lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	db.reading.Lock()
-	defer db.reading.Unlock()
-	if s, ok := db.queries[text]; ok {
+func (l *Lite) readStmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	if s, ok := l.queries[text]; ok {
 		return s, nil
 	}
-	s, err := db.readers.PrepareContext(ctx, text)
+	s, err := l.readers.PrepareContext(ctx, text)
 	if err == nil {
-		db.queries[text] = s
+		l.queries[text] = s
 	}
 	return s, err
 }
 
 // Hold implements DB.
-func (db *Lite) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
-	return db.Lease(ctx, text, args, each)
+func (l *Lite) Hold(ctx context.Context, text string, args []any, each func(Row) error) error {
+	return l.Lease(ctx, text, args, each)
 }
 
 // Lease implements DB.
-func (db *Lite) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return Down(db.write(ctx, Step{Text: text, Args: args, Each: each}))
+func (l *Lite) Lease(ctx context.Context, text string, args []any, each func(Row) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Down(l.write(ctx, Step{Text: text, Args: args, Each: each}))
 }
 
 // write runs one statement on the writer. The caller holds it.
-func (db *Lite) write(ctx context.Context, s Step) error {
-	prepared, ok := db.prepared[s.Text]
+func (l *Lite) write(ctx context.Context, s Step) error {
+	prepared, ok := l.prepared[s.Text]
 	if !ok {
 		var err error
-		if prepared, err = db.writer.PrepareContext(ctx, s.Text); err != nil {
+		if prepared, err = l.writer.PrepareContext(ctx, s.Text); err != nil {
 			return err
 		}
-		db.prepared[s.Text] = prepared
+		l.prepared[s.Text] = prepared
 	}
 	if s.Each == nil {
 		_, err := prepared.ExecContext(ctx, s.Args...)
@@ -264,14 +264,14 @@ func drainRows(result *sql.Rows, each func(Row) error) error {
 }
 
 // Apply needs no look: a rollback here leaves no trace in any log.
-func (db *Lite) Apply(ctx context.Context, _, steps []Step) error {
-	return db.inTransaction(ctx, func() error {
+func (l *Lite) Apply(ctx context.Context, _, steps []Step) error {
+	return l.inTransaction(ctx, func() error {
 		for _, s := range steps {
 			got := 0
 			if s.Want > 0 {
 				s.Each = func(Row) error { got++; return nil }
 			}
-			if err := db.write(ctx, s); err != nil {
+			if err := l.write(ctx, s); err != nil {
 				return err
 			}
 			if got != s.Want {
@@ -283,10 +283,10 @@ func (db *Lite) Apply(ctx context.Context, _, steps []Step) error {
 }
 
 // Transact implements DB.
-func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
-	return db.inTransaction(ctx, func() error {
+func (l *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]Step, error)) error {
+	return l.inTransaction(ctx, func() error {
 		for _, s := range guards {
-			if err := db.write(ctx, s); err != nil {
+			if err := l.write(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -295,7 +295,7 @@ func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]St
 			return err
 		}
 		for _, s := range writes {
-			if err := db.write(ctx, s); err != nil {
+			if err := l.write(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -305,33 +305,33 @@ func (db *Lite) Transact(ctx context.Context, guards []Step, decide func() ([]St
 
 // inTransaction holds the writer and takes SQLite's write lock at once: a transaction that starts with a
 // read could lose it to another process.
-func (db *Lite) inTransaction(ctx context.Context, do func() error) error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
+func (l *Lite) inTransaction(ctx context.Context, do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return Down(err)
 	}
 	// If one of these three were interrupted, the only writer would stay inside a transaction, and nothing
 	// could be written any more. The statements between them may be interrupted.
 	whole := context.WithoutCancel(ctx)
-	if err := db.write(whole, Step{Text: "BEGIN IMMEDIATE"}); err != nil {
+	if err := l.write(whole, Step{Text: "BEGIN IMMEDIATE"}); err != nil {
 		return Down(err)
 	}
 	if err := do(); err != nil {
-		return errors.Join(Down(err), db.write(whole, Step{Text: "ROLLBACK"}))
+		return errors.Join(Down(err), l.write(whole, Step{Text: "ROLLBACK"}))
 	}
-	if err := db.write(whole, Step{Text: "COMMIT"}); err != nil {
+	if err := l.write(whole, Step{Text: "COMMIT"}); err != nil {
 		// After a crash, a failed write's remains in the log may be found there until the next transaction
 		// has overwritten them.
-		_ = db.write(whole, Step{Text: "ROLLBACK"}) // if it has not ended by itself
+		_ = l.write(whole, Step{Text: "ROLLBACK"}) // if it has not ended by itself
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return nil
 }
 
 // Migrate implements DB.
-func (db *Lite) Migrate(ctx context.Context, run func(Migrator) error) error {
-	return db.inTransaction(ctx, func() error { return run(liteMigrator{ctx, db.writer}) })
+func (l *Lite) Migrate(ctx context.Context, run func(Migrator) error) error {
+	return l.inTransaction(ctx, func() error { return run(liteMigrator{ctx, l.writer}) })
 }
 
 type liteMigrator struct {
@@ -372,16 +372,16 @@ func (m liteMigrator) Impatient() error { return nil }
 func (m liteMigrator) Bar(string) error { return nil }
 
 // Ready implements DB: SQLite needs only tables.
-func (db *Lite) Ready(context.Context) error { return nil }
+func (l *Lite) Ready(context.Context) error { return nil }
 
 // Tidy does nothing: SQLite reuses the space of deleted rows at once.
-func (db *Lite) Tidy(context.Context, ...string) error { return nil }
+func (l *Lite) Tidy(context.Context, ...string) error { return nil }
 
 // Prepare implements DB.
-func (db *Lite) Prepare(ctx context.Context, text string) error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	s, err := db.writer.PrepareContext(ctx, text)
+func (l *Lite) Prepare(ctx context.Context, text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, err := l.writer.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}

@@ -313,24 +313,24 @@ func readAlert(p table.Personal, encrypted string, m *mails.Message) error {
 }
 
 // Lease leases due e-mails; nobody else gets them before until.
-func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]mails.Message, error) {
-	return base.Leased(ctx, s.b, Duty, Table.Scan(s.b.Personal), now, until, limit)
+func (m Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]mails.Message, error) {
+	return base.Leased(ctx, m.b, Duty, Table.Scan(m.b.Personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.
-func (s Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
-	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since), of)
+func (m Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
+	return base.One(ctx, m.b, countMails, base.ScanInt, merchant, table.Micros(since), of)
 }
 
 // Sent reports whether an e-mail was ever sent from this database.
-func (s Mails) Sent(ctx context.Context) (bool, error) {
-	n, err := base.One(ctx, s.b, anySentMail, base.ScanInt)
+func (m Mails) Sent(ctx context.Context) (bool, error) {
+	n, err := base.One(ctx, m.b, anySentMail, base.ScanInt)
 	return n > 0, err
 }
 
 // Waiting counts the e-mails that are not finished.
-func (s Mails) Waiting(ctx context.Context) (int64, error) {
-	return base.One(ctx, s.b, waitingMails, base.ScanInt)
+func (m Mails) Waiting(ctx context.Context) (int64, error) {
+	return base.One(ctx, m.b, waitingMails, base.ScanInt)
 }
 
 // Mails are e-mails to merchants and users.

@@ -32,21 +32,21 @@ var (
 )
 
 // Get reads a merchant's test clock. ErrNotFound if it was never moved.
-func (s Clocks) Get(ctx context.Context, merchant string) (merchants.Clock, error) {
-	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
+func (c Clocks) Get(ctx context.Context, merchant string) (merchants.Clock, error) {
+	return base.One(ctx, c.b, selectClock, ClocksTable.Scan(c.b.Personal), merchant)
 }
 
 // List reads the moved test clocks.
-func (s Clocks) List(ctx context.Context) ([]merchants.Clock, error) {
-	return base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
+func (c Clocks) List(ctx context.Context) ([]merchants.Clock, error) {
+	return base.Many(ctx, c.b, selectClocks, ClocksTable.Scan(c.b.Personal))
 }
 
 // Respect sets whether leases look at test clocks. They need not if none was moved.
-func (s Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
+func (c Clocks) Respect(moved bool) { c.b.Clocked.Store(moved) }
 
 // Remembered sets what renews the memory of test clocks before rows that were leased by one are worked on. It is called once,
 // before the first lease.
-func (s Clocks) Remembered(renew func(context.Context) error) { s.b.Reclock = renew }
+func (c Clocks) Remembered(renew func(context.Context) error) { c.b.Reclock = renew }
 
 // Clocks are test clocks.
 type Clocks struct{ b *base.Base }

@@ -135,15 +135,15 @@ var (
 )
 
 // Get reads a merchant by id.
-func (s Merchants) Get(ctx context.Context, id string) (merchants.Merchant, error) {
-	return base.One(ctx, s.b, selectMerchant, Table.Scan(s.b.Personal), id)
+func (m Merchants) Get(ctx context.Context, id string) (merchants.Merchant, error) {
+	return base.One(ctx, m.b, selectMerchant, Table.Scan(m.b.Personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, after one.
-func (s Merchants) List(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
-	return base.Many(ctx, s.b, listMerchants, Table.Scan(s.b.Personal), after, limit)
+func (m Merchants) List(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
+	return base.Many(ctx, m.b, listMerchants, Table.Scan(m.b.Personal), after, limit)
 }
 
 var findMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m
@@ -151,28 +151,28 @@ WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.emai
 
 // Find lists merchants whose name or e-mail address contains a text, newest first, before the one with an id; ""
 // is the beginning. It is for the operator: it reads all merchants, of which there are few.
-func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]merchants.Merchant, error) {
+func (m Merchants) Find(ctx context.Context, text, before string, limit int) ([]merchants.Merchant, error) {
 	if before == "" {
 		before = "~"
 	}
 	if text != "" {
 		text = "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
 	}
-	return base.Many(ctx, s.b, findMerchants, Table.Scan(s.b.Personal), before, text, limit)
+	return base.Many(ctx, m.b, findMerchants, Table.Scan(m.b.Personal), before, text, limit)
 }
 
 var leavingMerchants = engine.Statement(`SELECT ` + Table.ListOf("m") + ` FROM merchants AS m WHERE m.closed_at > 0 AND m.gone_at = 0 AND m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // Leaving lists merchants that are closed and of which something of their own is left, by id, after one.
-func (s Merchants) Leaving(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
-	return base.Many(ctx, s.b, leavingMerchants, Table.Scan(s.b.Personal), after, limit)
+func (m Merchants) Leaving(ctx context.Context, after string, limit int) ([]merchants.Merchant, error) {
+	return base.Many(ctx, m.b, leavingMerchants, Table.Scan(m.b.Personal), after, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // Count counts all merchants.
-func (s Merchants) Count(ctx context.Context) (int64, error) {
-	return base.One(ctx, s.b, countMerchants, base.ScanInt)
+func (m Merchants) Count(ctx context.Context) (int64, error) {
+	return base.One(ctx, m.b, countMerchants, base.ScanInt)
 }
 
 var (
@@ -183,18 +183,18 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's logo.
-func (s Merchants) Logo(ctx context.Context, id string) (merchants.Logo, error) {
-	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
+func (m Merchants) Logo(ctx context.Context, id string) (merchants.Logo, error) {
+	return base.One(ctx, m.b, selectLogo, LogosTable.Scan(m.b.Personal), id)
 }
 
 // Shop reads a shop by id.
-func (s Merchants) Shop(ctx context.Context, id string) (merchants.Shop, error) {
-	return base.One(ctx, s.b, selectShop, ShopsTable.Scan(s.b.Personal), id)
+func (m Merchants) Shop(ctx context.Context, id string) (merchants.Shop, error) {
+	return base.One(ctx, m.b, selectShop, ShopsTable.Scan(m.b.Personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s Merchants) Shops(ctx context.Context, merchant string) ([]merchants.Shop, error) {
-	return base.Many(ctx, s.b, selectShops, ShopsTable.Scan(s.b.Personal), merchant)
+func (m Merchants) Shops(ctx context.Context, merchant string) ([]merchants.Shop, error) {
+	return base.Many(ctx, m.b, selectShops, ShopsTable.Scan(m.b.Personal), merchant)
 }
 
 var (
@@ -205,23 +205,23 @@ var (
 )
 
 // ByHash reads a key by its keyed hash.
-func (s Keys) ByHash(ctx context.Context, hash string) (merchants.Key, error) {
-	return base.One(ctx, s.b, selectKeyByHash, KeysTable.Scan(s.b.Personal), hash)
+func (k Keys) ByHash(ctx context.Context, hash string) (merchants.Key, error) {
+	return base.One(ctx, k.b, selectKeyByHash, KeysTable.Scan(k.b.Personal), hash)
 }
 
 // Get reads a key by id.
-func (s Keys) Get(ctx context.Context, id string) (merchants.Key, error) {
-	return base.One(ctx, s.b, selectKey, KeysTable.Scan(s.b.Personal), id)
+func (k Keys) Get(ctx context.Context, id string) (merchants.Key, error) {
+	return base.One(ctx, k.b, selectKey, KeysTable.Scan(k.b.Personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
-func (s Keys) List(ctx context.Context, merchant string) ([]merchants.Key, error) {
-	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
+func (k Keys) List(ctx context.Context, merchant string) ([]merchants.Key, error) {
+	return base.Many(ctx, k.b, selectKeys, KeysTable.Scan(k.b.Personal), merchant)
 }
 
 // Shown lists the keys with a preview, including revoked ones: ten at most.
-func (s Keys) Shown(ctx context.Context, preview string) ([]merchants.Key, error) {
-	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
+func (k Keys) Shown(ctx context.Context, preview string) ([]merchants.Key, error) {
+	return base.Many(ctx, k.b, selectKeysShown, KeysTable.Scan(k.b.Personal), preview)
 }
 
 var (
@@ -232,27 +232,27 @@ var (
 )
 
 // Login reads a refresh token's login.
-func (s Keys) Login(ctx context.Context, id string) (merchants.Login, error) {
-	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
+func (k Keys) Login(ctx context.Context, id string) (merchants.Login, error) {
+	return base.One(ctx, k.b, selectLogin, LoginsTable.Scan(k.b.Personal), id)
 }
 
 // GoodLogins reads at most limit of a merchant's logins that can be refreshed after now; only one key's if
 // key is set.
-func (s Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]merchants.Login, error) {
-	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
+func (k Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]merchants.Login, error) {
+	return base.Many(ctx, k.b, selectGoodLogins, LoginsTable.Scan(k.b.Personal), merchant, table.Micros(now), key, limit)
 }
 
 // Revoked returns the logins, and the keys by id and hash, that were revoked after since, by the revoking
 // node's clock.
-func (s Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
-	logins, err = base.Many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
+func (k Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
+	logins, err = base.Many(ctx, k.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
 	}, table.Micros(since))
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.b.Query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
+	err = k.b.Query(ctx, selectRevokedKeys, []any{table.Micros(since)}, func(r engine.Row) error {
 		var id, hash string
 		err := r.Scan(&id, &hash)
 		keys = append(keys, id, hash)

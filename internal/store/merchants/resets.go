@@ -61,13 +61,13 @@ var (
 )
 
 // Get reads a merchant's reset: the one that runs, or the last one. ErrNotFound if there was none.
-func (s Resets) Get(ctx context.Context, merchant string) (merchants.Reset, error) {
-	return base.One(ctx, s.b, selectReset, ResetsTable.Scan(s.b.Personal), resetID(merchant))
+func (r Resets) Get(ctx context.Context, merchant string) (merchants.Reset, error) {
+	return base.One(ctx, r.b, selectReset, ResetsTable.Scan(r.b.Personal), resetID(merchant))
 }
 
 // Running lists the resets that run, oldest first.
-func (s Resets) Running(ctx context.Context) ([]merchants.Reset, error) {
-	return base.Many(ctx, s.b, selectRunning, ResetsTable.Scan(s.b.Personal))
+func (r Resets) Running(ctx context.Context) ([]merchants.Reset, error) {
+	return base.Many(ctx, r.b, selectRunning, ResetsTable.Scan(r.b.Personal))
 }
 
 // Resets are resets of sandboxes.

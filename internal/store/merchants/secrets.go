@@ -67,9 +67,9 @@ func (s Secrets) List(ctx context.Context) ([]merchants.Encrypted, error) {
 }
 
 // Uses reads the recorded uses of keys, by id, and counts the addresses from which each key was used.
-func (s Keys) Uses(ctx context.Context, uses []merchants.KeyUse) (known map[string]merchants.KeyUse, addresses map[string]int64, err error) {
+func (k Keys) Uses(ctx context.Context, uses []merchants.KeyUse) (known map[string]merchants.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]merchants.KeyUse{}, map[string]int64{}
-	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
+	ids, keys := engine.NewRows(k.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(k.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
 		ids.Text(u.ID()).Next()
 		if _, asked := addresses[u.Key]; !asked {
@@ -77,14 +77,14 @@ func (s Keys) Uses(ctx context.Context, uses []merchants.KeyUse) (known map[stri
 			keys.Text(u.Key).Next()
 		}
 	}
-	list, err := base.Many(ctx, s.b, selectKeyUses, KeyUsesTable.Scan(s.b.Personal), ids.Args()...)
+	list, err := base.Many(ctx, k.b, selectKeyUses, KeyUsesTable.Scan(k.b.Personal), ids.Args()...)
 	for _, u := range list {
 		known[u.ID()] = u
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.b.Query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
+	err = k.b.Query(ctx, countAddresses, keys.Args(), func(r engine.Row) error {
 		var key string
 		var n int64
 		err := r.Scan(&key, &n)
@@ -101,9 +101,9 @@ type KeyUsage struct {
 }
 
 // Usages returns the usage of a merchant's keys, by id. Unused keys are missing.
-func (s Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
+func (k Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
-	err := s.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
+	err := k.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
 		var key string
 		var last, n int64
 		err := r.Scan(&key, &last, &n)
@@ -114,11 +114,11 @@ func (s Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage,
 }
 
 // UsesOf reads the uses of a key, the last one first. A key has at most a thousand.
-func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]merchants.KeyUse, error) {
+func (k Keys) UsesOf(ctx context.Context, key string, limit int) ([]merchants.KeyUse, error) {
 	if limit == 0 {
 		return nil, nil
 	}
-	return base.Many(ctx, s.b, selectUsesOf, KeyUsesTable.Scan(s.b.Personal), key, limit)
+	return base.Many(ctx, k.b, selectUsesOf, KeyUsesTable.Scan(k.b.Personal), key, limit)
 }
 
 // Keys are API keys, their logins and uses.
@@ -134,11 +134,11 @@ type Secrets struct{ b *base.Base }
 func (o OfMerchants) Secrets() Secrets { return Secrets(o) }
 
 // ForgetUses deletes at most limit uses of keys last used before a time, and returns their number.
-func (s Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.b.DB.Lease(ctx, s.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
+func (k Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := k.b.DB.Lease(ctx, k.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
-	return base.Forget(ctx, s.b, oldKeyUses, table.Micros(before), limit)
+	return base.Forget(ctx, k.b, oldKeyUses, table.Micros(before), limit)
 }
 
 var (

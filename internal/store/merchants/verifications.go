@@ -74,23 +74,23 @@ ORDER BY id DESC LIMIT $4`)
 )
 
 // Get reads a merchant's verification, whichever shop started it.
-func (s Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
-	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
+func (v Verifications) Get(ctx context.Context, scope merchants.Scope, id string) (merchants.Verification, error) {
+	return base.One(ctx, v.b, selectVerification, VerificationsTable.Scan(v.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for the holder of its page's token.
-func (s Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
-	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
+func (v Verifications) Any(ctx context.Context, id string) (merchants.Verification, error) {
+	return base.One(ctx, v.b, selectAnyVerification, VerificationsTable.Scan(v.b.Personal), id)
 }
 
 // Open reads a merchant's unfinished verification.
-func (s Verifications) Open(ctx context.Context, scope merchants.Scope) (merchants.Verification, error) {
-	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+func (v Verifications) Open(ctx context.Context, scope merchants.Scope) (merchants.Verification, error) {
+	return base.One(ctx, v.b, selectOpenVerification, VerificationsTable.Scan(v.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads the levels at which a merchant is verified.
-func (s Verifications) Levels(ctx context.Context, scope merchants.Scope) ([]merchants.KYCLevel, error) {
-	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l merchants.KYCLevel, err error) {
+func (v Verifications) Levels(ctx context.Context, scope merchants.Scope) ([]merchants.KYCLevel, error) {
+	return base.Many(ctx, v.b, selectLevels, func(r engine.Row) (l merchants.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
 	}, scope.Merchant, scope.Live)
@@ -98,13 +98,13 @@ func (s Verifications) Levels(ctx context.Context, scope merchants.Scope) ([]mer
 
 // List lists the newest verifications of all tenants, for the operator. An empty status or merchant selects
 // all.
-func (s Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant, after string, limit int) ([]merchants.Verification, error) {
-	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, base.Before(after), limit)
+func (v Verifications) List(ctx context.Context, status merchants.VerificationStatus, merchant, after string, limit int) ([]merchants.Verification, error) {
+	return base.Many(ctx, v.b, listVerifications, VerificationsTable.Scan(v.b.Personal), string(status), merchant, base.Before(after), limit)
 }
 
 // Lease leases verifications that were not finished in time.
-func (s Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]merchants.Verification, error) {
-	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
+func (v Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]merchants.Verification, error) {
+	return base.Leased(ctx, v.b, VerificationDuty, VerificationsTable.Scan(v.b.Personal), now, until, limit)
 }
 
 // VerificationDuty is the due verifications.

@@ -50,18 +50,18 @@ var (
 )
 
 // List lists all operators by name, including removed ones.
-func (s Operators) List(ctx context.Context) ([]operators.Operator, error) {
-	return base.Many(ctx, s.b, listOperators, Table.Scan(s.b.Personal))
+func (o Operators) List(ctx context.Context) ([]operators.Operator, error) {
+	return base.Many(ctx, o.b, listOperators, Table.Scan(o.b.Personal))
 }
 
 // Get reads an operator by name. ErrNotFound if it never existed.
-func (s Operators) Get(ctx context.Context, name string) (operators.Operator, error) {
-	return base.One(ctx, s.b, selectOperator, Table.Scan(s.b.Personal), name)
+func (o Operators) Get(ctx context.Context, name string) (operators.Operator, error) {
+	return base.One(ctx, o.b, selectOperator, Table.Scan(o.b.Personal), name)
 }
 
 // ByHash finds the operator of a token, by its keyed hash.
-func (s Operators) ByHash(ctx context.Context, hash string) (operators.Operator, error) {
-	return base.One(ctx, s.b, selectOperatorByHash, Table.Scan(s.b.Personal), hash)
+func (o Operators) ByHash(ctx context.Context, hash string) (operators.Operator, error) {
+	return base.One(ctx, o.b, selectOperatorByHash, Table.Scan(o.b.Personal), hash)
 }
 
 // Operators are the people and programs that operate the service.

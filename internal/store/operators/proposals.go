@@ -93,13 +93,13 @@ type DualControls struct{ b *base.Base }
 func (o OfOperators) DualControls() DualControls { return DualControls(o) }
 
 // List lists the rights that were ever changed.
-func (s DualControls) List(ctx context.Context) ([]operators.DualControl, error) {
-	return base.Many(ctx, s.b, listDualControls, DualControlsTable.Scan(s.b.Personal))
+func (d DualControls) List(ctx context.Context) ([]operators.DualControl, error) {
+	return base.Many(ctx, d.b, listDualControls, DualControlsTable.Scan(d.b.Personal))
 }
 
 // Get reads what was set for a right. ErrNotFound if nothing ever was.
-func (s DualControls) Get(ctx context.Context, right operators.Right) (operators.DualControl, error) {
-	return base.One(ctx, s.b, selectDualControl, DualControlsTable.Scan(s.b.Personal), "dual/"+string(right))
+func (d DualControls) Get(ctx context.Context, right operators.Right) (operators.DualControl, error) {
+	return base.One(ctx, d.b, selectDualControl, DualControlsTable.Scan(d.b.Personal), "dual/"+string(right))
 }
 
 // Proposals are what operators proposed.
@@ -109,16 +109,16 @@ type Proposals struct{ b *base.Base }
 func (o OfOperators) Proposals() Proposals { return Proposals(o) }
 
 // List lists proposals, newest first.
-func (s Proposals) List(ctx context.Context, limit int) ([]operators.Proposal, error) {
-	return base.Many(ctx, s.b, listProposals, ProposalsTable.Scan(s.b.Personal), limit)
+func (p Proposals) List(ctx context.Context, limit int) ([]operators.Proposal, error) {
+	return base.Many(ctx, p.b, listProposals, ProposalsTable.Scan(p.b.Personal), limit)
 }
 
 // Open lists proposals that are neither applied nor rejected, newest first. Some may have expired.
-func (s Proposals) Open(ctx context.Context, limit int) ([]operators.Proposal, error) {
-	return base.Many(ctx, s.b, openProposals, ProposalsTable.Scan(s.b.Personal), limit)
+func (p Proposals) Open(ctx context.Context, limit int) ([]operators.Proposal, error) {
+	return base.Many(ctx, p.b, openProposals, ProposalsTable.Scan(p.b.Personal), limit)
 }
 
 // Get reads a proposal. ErrNotFound if there is none.
-func (s Proposals) Get(ctx context.Context, id string) (operators.Proposal, error) {
-	return base.One(ctx, s.b, selectProposal, ProposalsTable.Scan(s.b.Personal), id)
+func (p Proposals) Get(ctx context.Context, id string) (operators.Proposal, error) {
+	return base.One(ctx, p.b, selectProposal, ProposalsTable.Scan(p.b.Personal), id)
 }

@@ -53,9 +53,9 @@ type buffers struct{ short, block, again []byte }
 // mostKept is the size in bytes of the largest buffers that are used again.
 const mostKept = 256 << 10
 
-func (r *buffers) free() {
-	if cap(r.short)+cap(r.block)+cap(r.again) <= mostKept {
-		pool.Put(r)
+func (bu *buffers) free() {
+	if cap(bu.short)+cap(bu.block)+cap(bu.again) <= mostKept {
+		pool.Put(bu)
 	}
 }
 
@@ -100,7 +100,7 @@ func Unpack(stored []byte, known ...string) ([]byte, error) {
 // unpack adds the object that is stored to b.
 //
 // Errors: ErrDamaged.
-func (r *buffers) unpack(b, stored []byte, known []string) ([]byte, error) {
+func (bu *buffers) unpack(b, stored []byte, known []string) ([]byte, error) {
 	switch {
 	case stored[0] == 0 || int(stored[0]) > len(dictionaries):
 		return nil, fmt.Errorf("%w: this program has no dictionary %d", ErrDamaged, stored[0])
@@ -112,8 +112,8 @@ func (r *buffers) unpack(b, stored []byte, known []string) ([]byte, error) {
 	if err != nil || size > Most {
 		return nil, fmt.Errorf("%w: a block of %d bytes says that it has %d", ErrDamaged, len(block), size)
 	}
-	r.block = slices.Grow(r.block[:0], size)
-	short, err := dictionaries[stored[0]-1].Decode(r.block[:size], block)
+	bu.block = slices.Grow(bu.block[:0], size)
+	short, err := dictionaries[stored[0]-1].Decode(bu.block[:size], block)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

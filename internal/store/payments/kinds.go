@@ -23,8 +23,8 @@ ORDER BY 1, 2, 4, 5, 3`)
 
 // Kinds counts the payments that were created from one day on and before another, by day, kind and present
 // status. It reads counters, and the few payments in flight, which have none. Days are UTC.
-func (s Payments) Kinds(ctx context.Context, scope merchants.Scope, from, to time.Time) ([]lists.KindCount, error) {
-	return base.Many(ctx, s.b, countKinds, func(r engine.Row) (c lists.KindCount, err error) {
+func (pa Payments) Kinds(ctx context.Context, scope merchants.Scope, from, to time.Time) ([]lists.KindCount, error) {
+	return base.Many(ctx, pa.b, countKinds, func(r engine.Row) (c lists.KindCount, err error) {
 		var day int64
 		err = r.Scan(&day, &c.Rail, &c.Method, &c.Country, &c.Status, &c.N)
 		c.Day = time.UnixMicro(day * base.DayMicros).UTC()

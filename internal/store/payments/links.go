@@ -127,43 +127,43 @@ type PaymentLinks struct{ b *base.Base }
 func (o OfPayments) PaymentLinks() PaymentLinks { return PaymentLinks{o.b} }
 
 // Get reads a shop's payment link. ErrNotFound also for another shop's.
-func (s PaymentLinks) Get(ctx context.Context, scope merchants.Scope, id string) (pay.PaymentLink, error) {
-	return base.One(ctx, s.b, selectLink, LinksTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+func (pl PaymentLinks) Get(ctx context.Context, scope merchants.Scope, id string) (pay.PaymentLink, error) {
+	return base.One(ctx, pl.b, selectLink, LinksTable.Scan(pl.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads the payment link of an address, whose id is the credential.
-func (s PaymentLinks) Any(ctx context.Context, id string) (pay.PaymentLink, error) {
-	return base.One(ctx, s.b, selectAnyLink, LinksTable.Scan(s.b.Personal), id)
+func (pl PaymentLinks) Any(ctx context.Context, id string) (pay.PaymentLink, error) {
+	return base.One(ctx, pl.b, selectAnyLink, LinksTable.Scan(pl.b.Personal), id)
 }
 
 // List lists a shop's payment links, newest first, and counts them. An empty status selects all; now says which of them have ended.
-func (s PaymentLinks) List(ctx context.Context, scope merchants.Scope, status pay.LinkStatus, now time.Time, page lists.Page) ([]pay.PaymentLink, int64, error) {
-	total, err := base.One(ctx, s.b, countLinks, base.ScanInt, scope.Shop, scope.Live, string(status), table.Micros(now))
+func (pl PaymentLinks) List(ctx context.Context, scope merchants.Scope, status pay.LinkStatus, now time.Time, page lists.Page) ([]pay.PaymentLink, int64, error) {
+	total, err := base.One(ctx, pl.b, countLinks, base.ScanInt, scope.Shop, scope.Live, string(status), table.Micros(now))
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, SelectLinks, LinksTable.Scan(s.b.Personal), scope.Shop, scope.Live, string(status), table.Micros(now), base.Before(page.After), page.Limit, page.Offset)
+	list, err := base.Many(ctx, pl.b, SelectLinks, LinksTable.Scan(pl.b.Personal), scope.Shop, scope.Live, string(status), table.Micros(now), base.Before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
 // Held counts the payments of a link that hold one of its uses: they are paid, or may still be.
-func (s PaymentLinks) Held(ctx context.Context, link string) (int, error) {
-	n, err := base.One(ctx, s.b, countHeld, base.ScanInt, link)
+func (pl PaymentLinks) Held(ctx context.Context, link string) (int, error) {
+	n, err := base.One(ctx, pl.b, countHeld, base.ScanInt, link)
 	return int(n), err
 }
 
 // LastUses lists uses of a link, whatever became of them, the newest first.
-func (s PaymentLinks) LastUses(ctx context.Context, link string, limit int) ([]pay.LinkUse, error) {
-	return base.Many(ctx, s.b, selectLastUses, UsesTable.Scan(s.b.Personal), link, limit)
+func (pl PaymentLinks) LastUses(ctx context.Context, link string, limit int) ([]pay.LinkUse, error) {
+	return base.Many(ctx, pl.b, selectLastUses, UsesTable.Scan(pl.b.Personal), link, limit)
 }
 
 // Holders is the newest payment of each link of which one holds a use.
-func (s PaymentLinks) Holders(ctx context.Context, links []string) (map[string]string, error) {
+func (pl PaymentLinks) Holders(ctx context.Context, links []string) (map[string]string, error) {
 	of := map[string]string{}
 	if len(links) == 0 {
 		return of, nil
 	}
-	err := s.b.Query(ctx, selectHolders, s.b.IDs(links), func(r engine.Row) error {
+	err := pl.b.Query(ctx, selectHolders, pl.b.IDs(links), func(r engine.Row) error {
 		var link, payment string
 		err := r.Scan(&link, &payment)
 		of[link] = payment
@@ -173,18 +173,18 @@ func (s PaymentLinks) Holders(ctx context.Context, links []string) (map[string]s
 }
 
 // Use reads a use of a payment link.
-func (s PaymentLinks) Use(ctx context.Context, id string) (pay.LinkUse, error) {
-	return base.One(ctx, s.b, selectUse, UsesTable.Scan(s.b.Personal), id)
+func (pl PaymentLinks) Use(ctx context.Context, id string) (pay.LinkUse, error) {
+	return base.One(ctx, pl.b, selectUse, UsesTable.Scan(pl.b.Personal), id)
 }
 
 // Lease leases links whose time is over.
-func (s PaymentLinks) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.PaymentLink, error) {
-	return base.Leased(ctx, s.b, LinkDuty, LinksTable.Scan(s.b.Personal), now, until, limit)
+func (pl PaymentLinks) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.PaymentLink, error) {
+	return base.Leased(ctx, pl.b, LinkDuty, LinksTable.Scan(pl.b.Personal), now, until, limit)
 }
 
 // LeaseUses leases paid uses that their links have not counted.
-func (s PaymentLinks) LeaseUses(ctx context.Context, now, until time.Time, limit int) ([]pay.LinkUse, error) {
-	return base.Leased(ctx, s.b, UseDuty, UsesTable.Scan(s.b.Personal), now, until, limit)
+func (pl PaymentLinks) LeaseUses(ctx context.Context, now, until time.Time, limit int) ([]pay.LinkUse, error) {
+	return base.Leased(ctx, pl.b, UseDuty, UsesTable.Scan(pl.b.Personal), now, until, limit)
 }
 
 // UsesWork is the kind of work of counting paid payments of payment links.

@@ -217,24 +217,24 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 // List lists a shop's payments, newest first.
-func (s Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
+func (pa Payments) List(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	from, below := paymentIDs(f)
 	switch {
 	case f.OrderID != "":
-		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, Table.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
+		return base.AtMost(ctx, pa.b, f.Limit, listPaymentsByOrder, Table.Reader(pa.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
 	case f.Capped():
-		text, args := s.search(scope, f, searches{
+		text, args := pa.search(scope, f, searches{
 			email:    ListByEmail,
 			document: ListByDocument,
 			usd:      ListByAmount,
 			other:    ListByOtherAmount,
 		}, f.Limit, f.Offset)
-		return base.AtMost(ctx, s.b, f.Limit, text, Table.Reader(s.b.Personal), args...)
+		return base.AtMost(ctx, pa.b, f.Limit, text, Table.Reader(pa.b.Personal), args...)
 	case f.Rail != "" || f.Method != "" || f.Country != "":
-		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, Table.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
-			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, s.b.Young())
+		return base.AtMost(ctx, pa.b, f.Limit, listPaymentsOfKind, Table.Reader(pa.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+			f.Rail, f.Method, f.Country, f.Limit+f.Offset, f.Limit, f.Offset, pa.b.Young())
 	}
-	return base.AtMost(ctx, s.b, f.Limit, listPayments, Table.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
+	return base.AtMost(ctx, pa.b, f.Limit, listPayments, Table.Reader(pa.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
 		f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
@@ -249,9 +249,9 @@ func ofOrder(scope merchants.Scope, f lists.PaymentFilter) []any {
 type searches struct{ email, document, usd, other string }
 
 // search picks the statement of a filter, with its arguments.
-func (s Payments) search(scope merchants.Scope, f lists.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
+func (pa Payments) search(scope merchants.Scope, f lists.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
 	from, below := paymentIDs(f)
-	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
+	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, pa.b.Young()}
 	amounts := amountArgs(f.Amount)
 	switch {
 	case f.Email != "":
@@ -267,30 +267,30 @@ func (s Payments) search(scope merchants.Scope, f lists.PaymentFilter, texts sea
 // Count counts the filter's matches, ignoring After, Limit and Offset. It sums counters. It scans at most
 // half a day at each end of a span that does not begin and end at midnight UTC, the payments of one order,
 // and lists.MostCounted of each kind for an e-mail, a document or an amount.
-func (s Payments) Count(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) (int64, error) {
+func (pa Payments) Count(ctx context.Context, scope merchants.Scope, f lists.PaymentFilter) (int64, error) {
 	f.After = ""
 	from, below := paymentIDs(f)
 	status := string(f.Status)
 	switch {
 	case f.OrderID != "":
-		return base.One(ctx, s.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
+		return base.One(ctx, pa.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
 	case f.Capped():
-		text, args := s.search(scope, f, searches{
+		text, args := pa.search(scope, f, searches{
 			email:    CountByEmail,
 			document: CountByDocument,
 			usd:      CountByAmount,
 			other:    CountByOtherAmount,
 		}, lists.MostCounted, 0)
-		return base.One(ctx, s.b, text, base.ScanInt, args...)
+		return base.One(ctx, pa.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
-		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())
+		return base.One(ctx, pa.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, pa.b.Young())
 	}
 	first, last, ends := wholeDays(f.Span)
 	args := []any{scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, from, below, first, last}
 	for _, e := range ends {
 		args = append(args, e.days, e.day, e.rows, id.From(pay.PaymentPrefix, e.from), id.From(pay.PaymentPrefix, e.to))
 	}
-	return base.One(ctx, s.b, countTime, base.ScanInt, args...)
+	return base.One(ctx, pa.b, countTime, base.ScanInt, args...)
 }
 
 // end is the difference between a span's end and whole days.

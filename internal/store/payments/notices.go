@@ -58,29 +58,29 @@ func listedNotice(b *base.Base) func(engine.Row) (pay.KeptNotice, error) {
 }
 
 // Get reads a notice. Errors: ErrNotFound.
-func (s Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
-	return base.One(ctx, s.b, selectNotice, NoticesTable.Scan(s.b.Personal), id)
+func (nt Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
+	return base.One(ctx, nt.b, selectNotice, NoticesTable.Scan(nt.b.Personal), id)
 }
 
 // Of reads a payment's notices in order of arrival.
-func (s Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
-	return base.Many(ctx, s.b, selectNoticesOf, listedNotice(s.b), payment)
+func (nt Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, nt.b, selectNoticesOf, listedNotice(nt.b), payment)
 }
 
 // Unknown reads notices about objects that the books do not have, newest first.
-func (s Notices) Unknown(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
-	return base.Many(ctx, s.b, selectUnknown, listedNotice(s.b), after, limit)
+func (nt Notices) Unknown(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, nt.b, selectUnknown, listedNotice(nt.b), after, limit)
 }
 
 // UnknownWaits reports whether a notice about an object that the books do not have waits for the operator, of an account.
-func (s Notices) UnknownWaits(ctx context.Context, account string) (bool, error) {
-	n, err := base.One(ctx, s.b, countUnknown, base.ScanInt, account)
+func (nt Notices) UnknownWaits(ctx context.Context, account string) (bool, error) {
+	n, err := base.One(ctx, nt.b, countUnknown, base.ScanInt, account)
 	return n > 0, err
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
-func (s Notices) Unclosed(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
-	return base.Many(ctx, s.b, selectUnclosed, listedNotice(s.b), after, limit)
+func (nt Notices) Unclosed(ctx context.Context, after string, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, nt.b, selectUnclosed, listedNotice(nt.b), after, limit)
 }
 
 // Notices that wait for the operator have a row in misfits, so that neither a merchant's balance nor the
@@ -102,8 +102,8 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's mismatched confirmations that wait for the operator.
-func (s Notices) Mismatched(ctx context.Context, scope merchants.Scope) (Mismatched, error) {
-	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
+func (nt Notices) Mismatched(ctx context.Context, scope merchants.Scope) (Mismatched, error) {
+	return base.One(ctx, nt.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
 		m.Since = table.FromMicros(since)
@@ -119,8 +119,8 @@ func (o OfPayments) Notices() Notices { return Notices{o.b} }
 
 // Forget empties the bodies of at most limit notifications that came before a time, and returns their
 // number.
-func (s Notices) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
-	return base.Forget(ctx, s.b, oldNotices, table.Micros(before), limit)
+func (nt Notices) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
+	return base.Forget(ctx, nt.b, oldNotices, table.Micros(before), limit)
 }
 
 // Ids begin with their time. It skips rows that another node is deleting: two that wait for each other's

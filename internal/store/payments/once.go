@@ -42,17 +42,17 @@ var (
 // last key that it looked at, "" at the end. Keys for once-in-a-lifetime work have no hash and are kept for
 // good. It reads keys in their own order: an index by time would cost each payment more than this costs in
 // a day.
-func (s Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
-	last, err = base.One(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
+func (i Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+	last, err = base.One(ctx, i.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
 	}
-	return last, s.b.DB.Lease(ctx, s.b.Text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
+	return last, i.b.DB.Lease(ctx, i.b.Text(purgeOnce), []any{after, last, table.Micros(before)}, func(engine.Row) error { return nil })
 }
 
 // Get reads a used key.
-func (s Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
-	return base.One(ctx, s.b, selectOnce, OnceTable.Scan(s.b.Personal), key)
+func (i Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
+	return base.One(ctx, i.b, selectOnce, OnceTable.Scan(i.b.Personal), key)
 }
 
 // Idempotency is the once-keys.

@@ -274,8 +274,8 @@ UNION ALL
 SELECT ` + Table.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads a shop's payment. ErrNotFound also for another shop's.
-func (s Payments) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
-	return base.One(ctx, s.b, selectPayment, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+func (pa Payments) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Payment, error) {
+	return base.One(ctx, pa.b, selectPayment, Table.Scan(pa.b.Personal), id, scope.Shop, scope.Live)
 }
 
 var selectAnyPayment = engine.Statement(`
@@ -284,8 +284,8 @@ UNION ALL
 SELECT ` + Table.List + ` FROM processing WHERE id = $1`)
 
 // Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's request.
-func (s Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
-	return base.One(ctx, s.b, selectAnyPayment, Table.Scan(s.b.Personal), id)
+func (pa Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
+	return base.One(ctx, pa.b, selectAnyPayment, Table.Scan(pa.b.Personal), id)
 }
 
 var (
@@ -294,11 +294,11 @@ var (
 )
 
 // Versions returns the versions of payments of any tenant. Unknown ids are missing.
-func (s Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
+func (pa Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
 	// Reads processing first: a payment that leaves it meanwhile is then found in payments.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
-		err := s.b.Query(ctx, text, s.b.IDs(ids), func(r engine.Row) error {
+		err := pa.b.Query(ctx, text, pa.b.IDs(ids), func(r engine.Row) error {
 			var id string
 			var version int64
 			err := r.Scan(&id, &version)
@@ -315,10 +315,10 @@ func (s Payments) Versions(ctx context.Context, ids []string) (map[string]int64,
 // Lease leases due payments, at most limit of each kind: pending, processing, and unpaid ones that are
 // queried again after their end. Nobody else gets them before until. A lease does not raise the version: a
 // concurrent decision is not stale.
-func (s Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+func (pa Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []base.Duty{ProcessingDuty, PendingDuty, EndedDuty} {
-		due, err := base.Leased(ctx, s.b, duty, Table.Scan(s.b.Personal), now, until, limit)
+		due, err := base.Leased(ctx, pa.b, duty, Table.Scan(pa.b.Personal), now, until, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -338,8 +338,8 @@ SELECT ` + Table.List + ` FROM (
 ORDER BY id LIMIT $4`)
 
 // Between reads the next payments of all merchants, after an id and before another, by id and so by time, for the operator.
-func (s Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
-	return base.Many(ctx, s.b, selectBetween, Table.Scan(s.b.Personal), after, before, live, limit)
+func (pa Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+	return base.Many(ctx, pa.b, selectBetween, Table.Scan(pa.b.Personal), after, before, live, limit)
 }
 
 // The kinds of due work of payments: by status, and so by index.
@@ -365,8 +365,8 @@ type Payments struct{ b *base.Base }
 func (o OfPayments) Payments() Payments { return Payments{o.b} }
 
 // Unsure reads payments with an unknown outcome, of all tenants, oldest first.
-func (s Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return base.Many(ctx, s.b, selectUnsure, Table.Scan(s.b.Personal), limit)
+func (pa Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+	return base.Many(ctx, pa.b, selectUnsure, Table.Scan(pa.b.Personal), limit)
 }
 
 // Each table uses its own index before the two are merged.
@@ -379,9 +379,9 @@ SELECT ` + Table.List + ` FROM (
 ORDER BY unsure_at LIMIT $1`)
 
 // ByID reads payments of any tenant, for the operator. Unknown ids are missing.
-func (s Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+func (pa Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
-		found, err := base.Many(ctx, s.b, text, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
+		found, err := base.Many(ctx, pa.b, text, Table.Scan(pa.b.Personal), pa.b.IDs(ids)...)
 		if err != nil {
 			return nil, err
 		}
@@ -400,9 +400,9 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 }()
 
 // Each calls each with all of a merchant's payments, in both environments. An unreadable row does not stop it: unread has the ids of such rows.
-func (s Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+func (pa Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first, so that a payment that leaves it meanwhile is not missed
-		some, err := eachOf(ctx, s.b, text, merchant, Table.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
+		some, err := eachOf(ctx, pa.b, text, merchant, Table.Scan(pa.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
 			return unread, err
 		}
@@ -447,8 +447,8 @@ func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, sca
 }
 
 // Old lists the payments of all merchants with ids between two, by id, without erased ones.
-func (s Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
-	return base.Many(ctx, s.b, selectOldPayments, base.ScanID, after, below, limit)
+func (pa Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+	return base.Many(ctx, pa.b, selectOldPayments, base.ScanID, after, below, limit)
 }
 
 // It does not look into documents, so an unreadable one hides no other row.

@@ -86,7 +86,7 @@ const (
 
 var (
 	selectFacts = engine.Statement(`SELECT at, id, doc FROM facts WHERE (at, id) > ($2, $3) ORDER BY at, id LIMIT $1`)
-	takeFacts   = engine.Standalone(`
+	deleteFacts = engine.Standalone(`
 DELETE FROM facts
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
 RETURNING id`)
@@ -207,8 +207,8 @@ func newAdded(next string) added {
 }
 
 // of returns the total of a class.
-func (s *added) of(class string) (*classTotal, error) {
-	if t, known := s.classes[class]; known {
+func (a *added) of(class string) (*classTotal, error) {
+	if t, known := a.classes[class]; known {
 		return t, nil
 	}
 	c, err := analytics.ParseClass(class)
@@ -216,13 +216,13 @@ func (s *added) of(class string) (*classTotal, error) {
 		return nil, err
 	}
 	t := &classTotal{Class: c}
-	s.classes[class] = t
+	a.classes[class] = t
 	return t, nil
 }
 
 // count adds one fact.
-func (s *added) count(f analytics.Fact) error {
-	t, err := s.of(string(f.AppendText(nil)))
+func (a *added) count(f analytics.Fact) error {
+	t, err := a.of(string(f.AppendText(nil)))
 	if err == nil {
 		t.Total = t.Plus(analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
 	}
@@ -230,9 +230,9 @@ func (s *added) count(f analytics.Fact) error {
 }
 
 // totals adds everything up along each dimension.
-func (s *added) totals() analytics.Totals {
+func (a *added) totals() analytics.Totals {
 	totals := analytics.Totals{}
-	for _, t := range s.classes {
+	for _, t := range a.classes {
 		if t.N > 0 {
 			totals.Add(t.Class, t.Total)
 		}
@@ -278,18 +278,18 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 }
 
 // addRows counts facts, except of payments that the recount counts. It returns the rows that it could read.
-func (s *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
+func (a *added) addRows(rows []factRow, unread func(factRow, error)) (read []factRow) {
 	var facts []factLine
 	for _, row := range rows {
 		var err error
-		if facts, err = s.read(facts[:0], row.doc); err != nil {
+		if facts, err = a.read(facts[:0], row.doc); err != nil {
 			unread(row, err)
 			continue
 		}
 		read = append(read, row)
 		for _, f := range facts {
 			payment := f.of.Outcome != "" || f.of.Step == analytics.Bought
-			if id, _, _ := strings.Cut(f.id, "/"); payment && (id < s.next || s.known[id]) {
+			if id, _, _ := strings.Cut(f.id, "/"); payment && (id < a.next || a.known[id]) {
 				continue
 			}
 			f.of.Total = f.of.Plus(f.one)
@@ -306,7 +306,7 @@ type factLine struct {
 }
 
 // read appends the facts of a row.
-func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
+func (a *added) read(facts []factLine, doc string) ([]factLine, error) {
 	for line := range strings.SplitSeq(doc, "\n") {
 		id, rest, _ := strings.Cut(line, " ")
 		amount, rest, _ := strings.Cut(rest, " ")
@@ -319,7 +319,7 @@ func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
 		if f.one.Fees, err = strconv.ParseInt(fees, 10, 64); err != nil {
 			return nil, fmt.Errorf("fees of %q: %w", line, err)
 		}
-		if f.of, err = s.of(class); err != nil {
+		if f.of, err = a.of(class); err != nil {
 			return nil, err
 		}
 		facts = append(facts, f)
@@ -331,11 +331,11 @@ func (r *Rollups) write(ctx context.Context, at recount, s added, rows []factRow
 	d := r.b.DB.Dialect()
 	steps := []engine.Step{{Text: r.b.Text(moveRecount), Args: []any{at.version, s.next}, Want: 1}}
 	if len(rows) > 0 {
-		taken := engine.NewRows(d, factColumns, len(rows))
+		counted := engine.NewRows(d, factColumns, len(rows))
 		for _, row := range rows {
-			taken.Number(row.at).Text(row.id).Next()
+			counted.Number(row.at).Text(row.id).Next()
 		}
-		steps = append(steps, engine.Step{Text: r.b.Text(takeFacts), Args: taken.Args(), Want: len(rows)})
+		steps = append(steps, engine.Step{Text: r.b.Text(deleteFacts), Args: counted.Args(), Want: len(rows)})
 	}
 	if sums := s.totals(); len(sums) > 0 {
 		totals := engine.NewRows(d, rollupColumns, len(sums))

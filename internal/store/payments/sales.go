@@ -16,8 +16,8 @@ WHERE shop = $1 AND live = $2 AND day >= $3 AND day < $4 GROUP BY day, status OR
 
 // Days counts the payments that were created from one day on and before another, by day and present status.
 // It reads only counters: payments with an unknown outcome have none. Days are UTC.
-func (s Payments) Days(ctx context.Context, scope merchants.Scope, from, to time.Time) ([]lists.DayCount, error) {
-	return base.Many(ctx, s.b, countDays, func(r engine.Row) (c lists.DayCount, err error) {
+func (pa Payments) Days(ctx context.Context, scope merchants.Scope, from, to time.Time) ([]lists.DayCount, error) {
+	return base.Many(ctx, pa.b, countDays, func(r engine.Row) (c lists.DayCount, err error) {
 		var day int64
 		err = r.Scan(&day, &c.Status, &c.N)
 		c.Day = time.UnixMicro(day * base.DayMicros).UTC()

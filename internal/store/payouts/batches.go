@@ -57,35 +57,35 @@ SELECT ` + Table.List + ` FROM withdrawals WHERE provider = $1 AND status = 'pro
 )
 
 // Get reads a batch of payouts with its file. Errors: ErrNotFound.
-func (s Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
-	return base.One(ctx, s.b, selectBatch, BatchesTable.Scan(s.b.Personal), id)
+func (b Batches) Get(ctx context.Context, id string) (pay.Batch, error) {
+	return base.One(ctx, b.b, selectBatch, BatchesTable.Scan(b.b.Personal), id)
 }
 
 // After reads the batch with the next id. Errors: ErrNotFound.
-func (s Batches) After(ctx context.Context, id string) (pay.Batch, error) {
-	return base.One(ctx, s.b, selectBatchAfter, BatchesTable.Scan(s.b.Personal), id)
+func (b Batches) After(ctx context.Context, id string) (pay.Batch, error) {
+	return base.One(ctx, b.b, selectBatchAfter, BatchesTable.Scan(b.b.Personal), id)
 }
 
 // Last is the number of an account's newest batch, 0 for none.
-func (s Batches) Last(ctx context.Context, account string) (int, error) {
-	n, err := base.One(ctx, s.b, selectLastBatch, base.ScanInt, account)
+func (b Batches) Last(ctx context.Context, account string) (int, error) {
+	n, err := base.One(ctx, b.b, selectLastBatch, base.ScanInt, account)
 	return int(n), err
 }
 
 // List lists batches without their files, of one account or of all, newest first, after the one with an id.
-func (s Batches) List(ctx context.Context, account, after string, limit int) ([]pay.Batch, error) {
-	return base.Many(ctx, s.b, listBatches, BatchesTable.Scan(s.b.Personal), account, after, limit)
+func (b Batches) List(ctx context.Context, account, after string, limit int) ([]pay.Batch, error) {
+	return base.Many(ctx, b.b, listBatches, BatchesTable.Scan(b.b.Personal), account, after, limit)
 }
 
 // Batchable lists withdrawals that wait for an account's next batch, with ids after one. It leaves out those of a sandbox
 // that is being emptied: they are about to go, and a batch with one of them would be dissolved.
-func (s Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBatchable, Table.Scan(s.b.Personal), account, after, limit)
+func (b Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, b.b, selectBatchable, Table.Scan(b.b.Personal), account, after, limit)
 }
 
 // Batched lists the withdrawals of a batch in line order.
-func (s Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBatched, Table.Scan(s.b.Personal), batch)
+func (b Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, b.b, selectBatched, Table.Scan(b.b.Personal), batch)
 }
 
 // Batches are payout files for banks.

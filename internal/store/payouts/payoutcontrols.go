@@ -39,11 +39,11 @@ var (
 
 // Controls reads the controls that apply to a merchant's withdrawals: the merchant's own and the global
 // one, where they exist.
-func (s Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
-	return base.Many(ctx, s.b, selectControls, ControlsTable.Scan(s.b.Personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
+func (wi Withdrawals) Controls(ctx context.Context, merchant string, live bool) ([]pay.PayoutControl, error) {
+	return base.Many(ctx, wi.b, selectControls, ControlsTable.Scan(wi.b.Personal), pay.PayoutControlID("", live), pay.PayoutControlID(merchant, live))
 }
 
 // AllControls reads every control.
-func (s Withdrawals) AllControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return base.Many(ctx, s.b, selectAllControls, ControlsTable.Scan(s.b.Personal))
+func (wi Withdrawals) AllControls(ctx context.Context) ([]pay.PayoutControl, error) {
+	return base.Many(ctx, wi.b, selectAllControls, ControlsTable.Scan(wi.b.Personal))
 }

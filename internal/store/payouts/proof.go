@@ -26,11 +26,11 @@ var (
 // that the caller has, and that amount, fee, rate and destination are those of the sealed transfer.
 //
 // Errors: ErrNotProved with the reason; ErrStale if one of the rows has moved on.
-func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
+func (wi Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
 	// The transfers are read first. A commit that adds one raises the withdrawal's version, so if that is still the caller's
-	// afterwards, these are its transfers: a withdrawal that is canceled meanwhile is stale, and not changed by somebody.
+	// afterwards, these are its transfers: a withdrawal that is canceled meanwhile is stale, and not changed from outside.
 	first, after := w.Transfers()
-	booked, err := base.Many(ctx, s.b, selectBookedOf, books.TransfersTable.Scan(table.Personal{}), first, after)
+	booked, err := base.Many(ctx, wi.b, selectBookedOf, books.TransfersTable.Scan(table.Personal{}), first, after)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 		{hashedWithdrawal, w.ID, w.Version, Table.Hashing()},
 		{hashedWallet, to.ID, to.Version, WalletsTable.Hashing()},
 	} {
-		found, err := base.One(ctx, s.b, row.text, row.of.Reader(s.b.Personal.RowKey), row.id)
+		found, err := base.One(ctx, wi.b, row.text, row.of.Reader(wi.b.Personal.RowKey), row.id)
 		switch {
 		case err != nil:
 			return err
@@ -52,7 +52,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 			return base.ErrStale
 		}
 	}
-	read, err := s.Any(ctx, w.ID)
+	read, err := wi.Any(ctx, w.ID)
 	if err == nil && read.Version != w.Version {
 		err = base.ErrStale
 	}
@@ -68,6 +68,6 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 }
 
 // SetAside keeps a withdrawal that is not proved from being paid: it is checked again in an hour. The row stays as it is.
-func (s Withdrawals) SetAside(ctx context.Context, id, why string, now time.Time) error {
-	return s.b.SetAside(ctx, WithdrawalDuty, id, why, now)
+func (wi Withdrawals) SetAside(ctx context.Context, id, why string, now time.Time) error {
+	return wi.b.SetAside(ctx, WithdrawalDuty, id, why, now)
 }

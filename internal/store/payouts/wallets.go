@@ -88,40 +88,40 @@ ORDER BY id DESC LIMIT $5 OFFSET $6`)
 )
 
 // Get reads a shop's wallet, also a disabled one. ErrNotFound also for another shop's.
-func (s Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
-	return base.One(ctx, s.b, selectWallet, WalletsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+func (wa Wallets) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Wallet, error) {
+	return base.One(ctx, wa.b, selectWallet, WalletsTable.Scan(wa.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Default reads the wallet for a shop's withdrawals that name none.
-func (s Wallets) Default(ctx context.Context, scope merchants.Scope) (pay.Wallet, error) {
-	return base.One(ctx, s.b, selectDefaultWallet, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live)
+func (wa Wallets) Default(ctx context.Context, scope merchants.Scope) (pay.Wallet, error) {
+	return base.One(ctx, wa.b, selectDefaultWallet, WalletsTable.Scan(wa.b.Personal), scope.Shop, scope.Live)
 }
 
 // For reads the shop's wallet with a destination, unless it is disabled.
-func (s Wallets) For(ctx context.Context, scope merchants.Scope, fingerprint string) (pay.Wallet, error) {
-	return base.One(ctx, s.b, selectWalletFor, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, fingerprint)
+func (wa Wallets) For(ctx context.Context, scope merchants.Scope, fingerprint string) (pay.Wallet, error) {
+	return base.One(ctx, wa.b, selectWalletFor, WalletsTable.Scan(wa.b.Personal), scope.Shop, scope.Live, fingerprint)
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty status selects all.
-func (s Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
-	total, err := base.One(ctx, s.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
+func (wa Wallets) List(ctx context.Context, scope merchants.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
+	total, err := base.One(ctx, wa.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listWallets, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, string(status), base.Before(page.After), page.Limit, page.Offset)
+	list, err := base.Many(ctx, wa.b, listWallets, WalletsTable.Scan(wa.b.Personal), scope.Shop, scope.Live, string(status), base.Before(page.After), page.Limit, page.Offset)
 	return list, total, err
 }
 
 // Lease leases wallets whose cool-down is over.
-func (s Wallets) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
-	return base.Leased(ctx, s.b, WalletDuty, WalletsTable.Scan(s.b.Personal), now, until, limit)
+func (wa Wallets) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Wallet, error) {
+	return base.Leased(ctx, wa.b, WalletDuty, WalletsTable.Scan(wa.b.Personal), now, until, limit)
 }
 
 var selectWalletsAfter = engine.Statement(`SELECT ` + WalletsTable.List + ` FROM wallets WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads wallets of all tenants by id, from one on, also deleted ones.
-func (s Wallets) After(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
-	return base.Many(ctx, s.b, selectWalletsAfter, WalletsTable.Scan(s.b.Personal), id, limit)
+func (wa Wallets) After(ctx context.Context, id string, limit int) ([]pay.Wallet, error) {
+	return base.Many(ctx, wa.b, selectWalletsAfter, WalletsTable.Scan(wa.b.Personal), id, limit)
 }
 
 // WalletDuty is the due wallets.

@@ -164,36 +164,36 @@ var (
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.
-func (s Withdrawals) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectWithdrawal, Table.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+func (wi Withdrawals) Get(ctx context.Context, scope merchants.Scope, id string) (pay.Withdrawal, error) {
+	return base.One(ctx, wi.b, selectWithdrawal, Table.Scan(wi.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Nameless reports whether a payout is under way at an account whose own reference is not known yet.
-func (s Withdrawals) Nameless(ctx context.Context, account string) (bool, error) {
-	n, err := base.One(ctx, s.b, countNameless, base.ScanInt, account)
+func (wi Withdrawals) Nameless(ctx context.Context, account string) (bool, error) {
+	n, err := base.One(ctx, wi.b, countNameless, base.ScanInt, account)
 	return n > 0, err
 }
 
 // At reads the withdrawal with a payout account's own reference, of any tenant. Errors: ErrNotFound.
-func (s Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectWithdrawalAt, Table.Scan(s.b.Personal), account, ref)
+func (wi Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+	return base.One(ctx, wi.b, selectWithdrawalAt, Table.Scan(wi.b.Personal), account, ref)
 }
 
 // List lists a shop's withdrawals, newest first, and counts the filter's matches.
-func (s Withdrawals) List(ctx context.Context, scope merchants.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (wi Withdrawals) List(ctx context.Context, scope merchants.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
-	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
+	total, err := base.One(ctx, wi.b, countWithdrawals, base.ScanInt, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listWithdrawals, Table.Scan(s.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
+	list, err := base.Many(ctx, wi.b, listWithdrawals, Table.Scan(wi.b.Personal), append(args, base.Before(f.After), f.Limit, f.Offset)...)
 	return list, total, err
 }
 
 // Lease leases withdrawals to send or to query.
-func (s Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
-	return base.Leased(ctx, s.b, WithdrawalDuty, Table.Scan(s.b.Personal), now, until, limit)
+func (wi Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
+	return base.Leased(ctx, wi.b, WithdrawalDuty, Table.Scan(wi.b.Personal), now, until, limit)
 }
 
 // WithdrawalDuty is the due withdrawals.
@@ -206,19 +206,19 @@ type Withdrawals struct{ b *base.Base }
 func (o OfPayouts) Withdrawals() Withdrawals { return Withdrawals(o) }
 
 // Any reads a withdrawal of any tenant, for the operator; never for a merchant's request.
-func (s Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
-	return base.One(ctx, s.b, selectAnyWithdrawal, Table.Scan(s.b.Personal), id)
+func (wi Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
+	return base.One(ctx, wi.b, selectAnyWithdrawal, Table.Scan(wi.b.Personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may have, oldest first.
-func (s Withdrawals) Sent(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectSentWithdrawals, Table.Scan(s.b.Personal), after, limit)
+func (wi Withdrawals) Sent(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectSentWithdrawals, Table.Scan(wi.b.Personal), after, limit)
 }
 
 // Waiting lists withdrawals that are not sent, or not sent again, and wait for something, and those that were set aside, of all
 // tenants, oldest first.
-func (s Withdrawals) Waiting(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, Table, func(w *pay.Withdrawal, aside int64) {
+func (wi Withdrawals) Waiting(ctx context.Context, after string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectWaitingWithdrawals, table.ScanAnd(wi.b.Personal, Table, func(w *pay.Withdrawal, aside int64) {
 		if aside > 0 {
 			w.Waiting = string(pay.WaitsProof)
 		}
@@ -249,32 +249,32 @@ WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = $2 
 
 // Uncovering reads a merchant's withdrawals that cover less or more of its settlements than they pay, oldest first. Those that are
 // open are among them.
-func (s Withdrawals) Uncovering(ctx context.Context, scope merchants.Scope) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectUncovering, Table.Scan(s.b.Personal), scope.Merchant, scope.Live)
+func (wi Withdrawals) Uncovering(ctx context.Context, scope merchants.Scope) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectUncovering, Table.Scan(wi.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Canceled reads a merchant's withdrawals that were canceled since a time, or failed because the merchant deleted their wallet.
-func (s Withdrawals) Canceled(ctx context.Context, scope merchants.Scope, since time.Time) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectCanceled, Table.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
+func (wi Withdrawals) Canceled(ctx context.Context, scope merchants.Scope, since time.Time) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectCanceled, Table.Scan(wi.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
 }
 
 // Bound lists withdrawals of a merchant's sandbox that hold a part of a float or are in a batch.
-func (s Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectBound, Table.Scan(s.b.Personal), merchant, limit)
+func (wi Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectBound, Table.Scan(wi.b.Personal), merchant, limit)
 }
 
 // ByID reads withdrawals of any tenant, for the operator. Unknown ids are missing.
-func (s Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectWithdrawalsByID, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
+func (wi Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, wi.b, selectWithdrawalsByID, Table.Scan(wi.b.Personal), wi.b.IDs(ids)...)
 }
 
 // AtEach reads the withdrawals with a payout account's own references.
-func (s Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
-	r := engine.NewRows(s.b.DB.Dialect(), atColumns, len(references))
+func (wi Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+	r := engine.NewRows(wi.b.DB.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()
 	}
-	return base.Many(ctx, s.b, selectWithdrawalsAt, Table.Scan(s.b.Personal), r.Args()...)
+	return base.Many(ctx, wi.b, selectWithdrawalsAt, Table.Scan(wi.b.Personal), r.Args()...)
 }
 
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")

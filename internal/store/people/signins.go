@@ -120,29 +120,29 @@ RETURNING id`)
 )
 
 // ByHash reads the link of a token, by the token's keyed hash.
-func (s Links) ByHash(ctx context.Context, hash string) (people.Link, error) {
-	return base.One(ctx, s.b, selectLinkByHash, LinksTable.Scan(s.b.Personal), hash)
+func (l Links) ByHash(ctx context.Context, hash string) (people.Link, error) {
+	return base.One(ctx, l.b, selectLinkByHash, LinksTable.Scan(l.b.Personal), hash)
 }
 
 // Invitations lists the invitations to a merchant that can be accepted, oldest first; "" is the operator's
 // console.
-func (s Links) Invitations(ctx context.Context, merchant string, now time.Time) ([]people.Link, error) {
-	return base.Many(ctx, s.b, listInvitations, LinksTable.Scan(s.b.Personal), merchant, table.Micros(now))
+func (l Links) Invitations(ctx context.Context, merchant string, now time.Time) ([]people.Link, error) {
+	return base.Many(ctx, l.b, listInvitations, LinksTable.Scan(l.b.Personal), merchant, table.Micros(now))
 }
 
 // To lists the invitations of an e-mail address that can be accepted, to all merchants and to the console, oldest first.
-func (s Links) To(ctx context.Context, email string, now time.Time) ([]people.Link, error) {
-	return base.Many(ctx, s.b, listLinksTo, LinksTable.Scan(s.b.Personal), email, table.Micros(now))
+func (l Links) To(ctx context.Context, email string, now time.Time) ([]people.Link, error) {
+	return base.Many(ctx, l.b, listLinksTo, LinksTable.Scan(l.b.Personal), email, table.Micros(now))
 }
 
 // Of lists the links of a user that were not used.
-func (s Links) Of(ctx context.Context, user string) ([]people.Link, error) {
-	return base.Many(ctx, s.b, listLinksOf, LinksTable.Scan(s.b.Personal), user)
+func (l Links) Of(ctx context.Context, user string) ([]people.Link, error) {
+	return base.Many(ctx, l.b, listLinksOf, LinksTable.Scan(l.b.Personal), user)
 }
 
 // Purge is SignIns.Purge for links.
-func (s Links) Purge(ctx context.Context, below string, limit int) (int, error) {
-	return purge(ctx, s.b, purgeLinks, below, limit)
+func (l Links) Purge(ctx context.Context, below string, limit int) (int, error) {
+	return purge(ctx, l.b, purgeLinks, below, limit)
 }
 
 // Links are one-time links.

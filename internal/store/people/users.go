@@ -162,23 +162,23 @@ WHERE m.merchant = $1 AND m.role <> '' AND u.removed_at = 0 ORDER BY m.id`)
 )
 
 // Get reads a user.
-func (s Users) Get(ctx context.Context, id string) (people.User, error) {
-	return base.One(ctx, s.b, selectUser, UsersTable.Scan(s.b.Personal), id)
+func (u Users) Get(ctx context.Context, id string) (people.User, error) {
+	return base.One(ctx, u.b, selectUser, UsersTable.Scan(u.b.Personal), id)
 }
 
 // ByEmail reads the user with an e-mail address, in lower case.
-func (s Users) ByEmail(ctx context.Context, email string) (people.User, error) {
-	return base.One(ctx, s.b, selectUserByEmail, UsersTable.Scan(s.b.Personal), email)
+func (u Users) ByEmail(ctx context.Context, email string) (people.User, error) {
+	return base.One(ctx, u.b, selectUserByEmail, UsersTable.Scan(u.b.Personal), email)
 }
 
 // BySubject reads the user of a subject at the identity provider, by its keyed hash.
-func (s Users) BySubject(ctx context.Context, hash string) (people.User, error) {
-	return base.One(ctx, s.b, selectUserBySubject, UsersTable.Scan(s.b.Personal), hash)
+func (u Users) BySubject(ctx context.Context, hash string) (people.User, error) {
+	return base.One(ctx, u.b, selectUserBySubject, UsersTable.Scan(u.b.Personal), hash)
 }
 
 // Operators lists the users of the operator's console, oldest first.
-func (s Users) Operators(ctx context.Context) ([]people.User, error) {
-	return base.Many(ctx, s.b, listOperatorUsers, UsersTable.Scan(s.b.Personal))
+func (u Users) Operators(ctx context.Context) ([]people.User, error) {
+	return base.Many(ctx, u.b, listOperatorUsers, UsersTable.Scan(u.b.Personal))
 }
 
 // Member is a user with the role at a merchant.
@@ -190,9 +190,9 @@ type Member struct {
 }
 
 // Members lists the users of a merchant, oldest first.
-func (s Users) Members(ctx context.Context, merchant string) ([]Member, error) {
-	scan := UsersTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, listMembers, func(r engine.Row) (m Member, err error) {
+func (u Users) Members(ctx context.Context, merchant string) ([]Member, error) {
+	scan := UsersTable.Scan(u.b.Personal)
+	return base.Many(ctx, u.b, listMembers, func(r engine.Row) (m Member, err error) {
 		var since, seen int64
 		m.User, err = scan(table.With(table.With(table.With(r, &seen), &since), &m.Role))
 		m.Since, m.SeenAt = table.FromMicros(since), table.FromMicros(seen)
@@ -238,18 +238,18 @@ WHERE m.user_id = $1 AND m.role <> '' ORDER BY t.name, t.id LIMIT 200`)
 )
 
 // Get reads the membership of a user at a merchant, also a former one.
-func (s Memberships) Get(ctx context.Context, user, merchant string) (people.Membership, error) {
-	return base.One(ctx, s.b, selectMembership, MembershipsTable.Scan(s.b.Personal), people.MembershipID(user, merchant))
+func (m Memberships) Get(ctx context.Context, user, merchant string) (people.Membership, error) {
+	return base.One(ctx, m.b, selectMembership, MembershipsTable.Scan(m.b.Personal), people.MembershipID(user, merchant))
 }
 
 // Of lists the memberships of a user, oldest first, without former ones.
-func (s Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
-	return base.Many(ctx, s.b, listMemberships, MembershipsTable.Scan(s.b.Personal), user)
+func (m Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
+	return base.Many(ctx, m.b, listMemberships, MembershipsTable.Scan(m.b.Personal), user)
 }
 
 // Ever is Of, with the merchants from which the user was removed.
-func (s Memberships) Ever(ctx context.Context, user string) ([]people.Membership, error) {
-	return base.Many(ctx, s.b, everMemberships, MembershipsTable.Scan(s.b.Personal), user)
+func (m Memberships) Ever(ctx context.Context, user string) ([]people.Membership, error) {
+	return base.Many(ctx, m.b, everMemberships, MembershipsTable.Scan(m.b.Personal), user)
 }
 
 // Tenancy is a merchant at which a user has a role.
@@ -260,8 +260,8 @@ type Tenancy struct {
 }
 
 // Tenancies lists the merchants of a user by name, at most 200.
-func (s Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, error) {
-	return base.Many(ctx, s.b, listTenancies, func(r engine.Row) (t Tenancy, err error) {
+func (m Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, error) {
+	return base.Many(ctx, m.b, listTenancies, func(r engine.Row) (t Tenancy, err error) {
 		err = r.Scan(&t.Role, &t.Merchant.ID, &t.Merchant.Name, &t.Shop.ID, &t.Shop.Name)
 		t.Shop.Merchant = t.Merchant.ID
 		return t, err
@@ -269,8 +269,8 @@ func (s Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, err
 }
 
 // Owners counts the owners of a merchant.
-func (s Memberships) Owners(ctx context.Context, merchant string) (int64, error) {
-	return base.One(ctx, s.b, countOwners, base.ScanInt, merchant)
+func (m Memberships) Owners(ctx context.Context, merchant string) (int64, error) {
+	return base.One(ctx, m.b, countOwners, base.ScanInt, merchant)
 }
 
 // Memberships are the roles of users at merchants.

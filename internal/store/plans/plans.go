@@ -54,11 +54,11 @@ var (
 )
 
 // Count is the number of versions of all plans. It grows with each change.
-func (s Plans) Count(ctx context.Context) (int64, error) {
-	return base.One(ctx, s.b, countPlans, base.ScanInt)
+func (p Plans) Count(ctx context.Context) (int64, error) {
+	return base.One(ctx, p.b, countPlans, base.ScanInt)
 }
 
 // All reads the versions of all plans, by name and version.
-func (s Plans) All(ctx context.Context) ([]plans.Version, error) {
-	return base.Many(ctx, s.b, selectPlans, Table.Scan(s.b.Personal))
+func (p Plans) All(ctx context.Context) ([]plans.Version, error) {
+	return base.Many(ctx, p.b, selectPlans, Table.Scan(p.b.Personal))
 }

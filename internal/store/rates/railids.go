@@ -20,13 +20,13 @@ WHERE TRUE ON CONFLICT DO NOTHING`)
 )
 
 // RailIDs returns each rail's paymentMethodId, and assigns one where it is missing (CAT-3).
-func (s Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
+func (ra Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
-		ids, err := railIDs(ctx, s.b)
+		ids, err := railIDs(ctx, ra.b)
 		if err != nil {
 			return nil, err
 		}
-		missing := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
+		missing := engine.NewRows(ra.b.DB.Dialect(), engine.ParseColumns("rail TEXT, n BIGINT"), 0)
 		for _, rail := range rails {
 			if _, known := ids[rail]; !known {
 				missing.Text(rail).Number(int64(missing.N + 1)).Next()
@@ -35,7 +35,7 @@ func (s Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, e
 		if missing.N == 0 {
 			return ids, nil
 		}
-		if err := s.b.DB.Lease(ctx, s.b.Text(insertRailIDs), missing.Args(), nil); err != nil {
+		if err := ra.b.DB.Lease(ctx, ra.b.Text(insertRailIDs), missing.Args(), nil); err != nil {
 			return nil, fmt.Errorf("give rails their ids: %w", err)
 		}
 	}

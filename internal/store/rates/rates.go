@@ -62,9 +62,9 @@ var selectRates = engine.Statement(`
 SELECT ` + Table.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
-func (s Rates) List(ctx context.Context) ([]rates.KnownRate, error) {
-	scan := Table.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (rates.KnownRate, error) {
+func (ra Rates) List(ctx context.Context) ([]rates.KnownRate, error) {
+	scan := Table.Scan(ra.b.Personal)
+	return base.Many(ctx, ra.b, selectRates, func(r engine.Row) (rates.KnownRate, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
@@ -83,9 +83,9 @@ type PastReading struct {
 }
 
 // History lists a currency's readings, newest first.
-func (s Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
-	scan := HistoryTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
+func (ra Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+	scan := HistoryTable.Scan(ra.b.Personal)
+	return base.Many(ctx, ra.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
 		return PastReading{Reading: q.Last, Verdict: q.Verdict, By: q.By, DecidedAt: q.UpdatedAt}, err
 	}, string(c), limit)
@@ -100,11 +100,11 @@ type RailUse struct{ Rail, Country string }
 
 // RailsUsed lists the rails on which a merchant has accepted payments, from the counters: it scans no
 // payments.
-func (s Rates) RailsUsed(ctx context.Context, scope merchants.Scope) ([]RailUse, error) {
-	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
+func (ra Rates) RailsUsed(ctx context.Context, scope merchants.Scope) ([]RailUse, error) {
+	return base.Many(ctx, ra.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
-	}, scope.Merchant, scope.Live, s.b.Young())
+	}, scope.Merchant, scope.Live, ra.b.Young())
 }
 
 var (
@@ -117,8 +117,8 @@ RETURNING id`)
 
 // LeaseFeed reports whether the rate feed is due and leased to this node until a time. A feed that was
 // never read is due.
-func (s Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
-	err = s.b.DB.Lease(ctx, s.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
+func (ra Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
+	err = ra.b.DB.Lease(ctx, ra.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
 	})
@@ -129,8 +129,8 @@ func (s Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time)
 }
 
 // SettleFeed sets when the feed is due again.
-func (s Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
-	if err := s.b.DB.Lease(ctx, s.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
+func (ra Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
+	if err := ra.b.DB.Lease(ctx, ra.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
 	return nil

@@ -75,8 +75,8 @@ var (
 )
 
 // Get reads the state of a restore; the zero value if there never was one.
-func (s Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
-	v, err := base.One(ctx, s.b, selectRecovery, RecoveriesTable.Scan(s.b.Personal))
+func (r Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
+	v, err := base.One(ctx, r.b, selectRecovery, RecoveriesTable.Scan(r.b.Personal))
 	if errors.Is(err, base.ErrNotFound) {
 		err = nil
 	}
@@ -84,18 +84,18 @@ func (s Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 }
 
 // FoundAt reads what was found at an account under our reference. Errors: ErrNotFound.
-func (s Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
-	return base.One(ctx, s.b, selectFound, FoundTable.Scan(s.b.Personal), id)
+func (r Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
+	return base.One(ctx, r.b, selectFound, FoundTable.Scan(r.b.Personal), id)
 }
 
 // FoundBy lists what was found for a request, by the mark of its ids.
-func (s Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
-	return base.Many(ctx, s.b, selectFoundMark, FoundTable.Scan(s.b.Personal), mark, string(kind))
+func (r Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
+	return base.Many(ctx, r.b, selectFoundMark, FoundTable.Scan(r.b.Personal), mark, string(kind))
 }
 
 // ListFound lists open findings, or all.
-func (s Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
-	return base.Many(ctx, s.b, listFound, FoundTable.Scan(s.b.Personal), all, limit)
+func (r Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
+	return base.Many(ctx, r.b, listFound, FoundTable.Scan(r.b.Personal), all, limit)
 }
 
 // RetentionTable is the table retention.
@@ -118,8 +118,8 @@ var RetentionTable = table.Describe(table.Table[pay.Retained]{
 var selectRetained = engine.Statement(`SELECT ` + RetentionTable.List + ` FROM retention WHERE id = $1`)
 
 // Retained reads how far data of a kind was searched; the zero value if never.
-func (s Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
-	v, err := base.One(ctx, s.b, selectRetained, RetentionTable.Scan(s.b.Personal), kind)
+func (r Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
+	v, err := base.One(ctx, r.b, selectRetained, RetentionTable.Scan(r.b.Personal), kind)
 	if errors.Is(err, base.ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
 	}

@@ -40,18 +40,18 @@ var (
 )
 
 // Mark is the newest version of the routing rules, 0 for none.
-func (s Rules) Mark(ctx context.Context) (int64, error) {
-	return base.One(ctx, s.b, selectRulesMark, base.ScanInt)
+func (r Rules) Mark(ctx context.Context) (int64, error) {
+	return base.One(ctx, r.b, selectRulesMark, base.ScanInt)
 }
 
 // Get reads a version of the routing rules. Errors: ErrNotFound.
-func (s Rules) Get(ctx context.Context, version int64) (accounts.RoutingRules, error) {
-	return base.One(ctx, s.b, selectRules, RulesTable.Scan(s.b.Personal), version)
+func (r Rules) Get(ctx context.Context, version int64) (accounts.RoutingRules, error) {
+	return base.One(ctx, r.b, selectRules, RulesTable.Scan(r.b.Personal), version)
 }
 
 // List reads the newest versions, newest first.
-func (s Rules) List(ctx context.Context, limit int) ([]accounts.RoutingRules, error) {
-	return base.Many(ctx, s.b, selectRulesList, RulesTable.Scan(s.b.Personal), limit)
+func (r Rules) List(ctx context.Context, limit int) ([]accounts.RoutingRules, error) {
+	return base.Many(ctx, r.b, selectRulesList, RulesTable.Scan(r.b.Personal), limit)
 }
 
 // Rules are the versions of the routing rules.

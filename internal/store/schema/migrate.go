@@ -76,8 +76,8 @@ func readVersions(query engine.QueryFunc) (versions, error) {
 }
 
 // known refuses a database with a contract migration that the program does not know.
-func (done versions) known(newest int, query engine.QueryFunc) error {
-	if len(done) == 0 {
+func (v versions) known(newest int, query engine.QueryFunc) error {
+	if len(v) == 0 {
 		return nil
 	}
 	floor := 0
@@ -91,9 +91,9 @@ func (done versions) known(newest int, query engine.QueryFunc) error {
 }
 
 // missing lists the migrations not done yet.
-func (done versions) missing(known Known) (left []migration) {
+func (v versions) missing(known Known) (left []migration) {
 	for _, m := range known {
-		if !done[m.version] {
+		if !v[m.version] {
 			left = append(left, m)
 		}
 	}

@@ -54,17 +54,17 @@ type Adjustments struct{ b *base.Base }
 func (o OfSettlements) Adjustments() Adjustments { return Adjustments(o) }
 
 // Any reads an adjustment of any merchant. Errors: ErrNotFound.
-func (s Adjustments) Any(ctx context.Context, id string) (pay.Adjustment, error) {
-	return base.One(ctx, s.b, selectAdjustment, AdjustmentsTable.Scan(s.b.Personal), id)
+func (ad Adjustments) Any(ctx context.Context, id string) (pay.Adjustment, error) {
+	return base.One(ctx, ad.b, selectAdjustment, AdjustmentsTable.Scan(ad.b.Personal), id)
 }
 
 // ByID reads adjustments by id. Those without a row are missing.
-func (s Adjustments) ByID(ctx context.Context, ids []string) (map[string]pay.Adjustment, error) {
-	wanted := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
+func (ad Adjustments) ByID(ctx context.Context, ids []string) (map[string]pay.Adjustment, error) {
+	wanted := engine.NewRows(ad.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
 	}
-	list, err := base.Many(ctx, s.b, selectAdjustments, AdjustmentsTable.Scan(s.b.Personal), wanted.Args()...)
+	list, err := base.Many(ctx, ad.b, selectAdjustments, AdjustmentsTable.Scan(ad.b.Personal), wanted.Args()...)
 	found := make(map[string]pay.Adjustment, len(list))
 	for _, a := range list {
 		found[a.ID] = a
@@ -73,6 +73,6 @@ func (s Adjustments) ByID(ctx context.Context, ids []string) (map[string]pay.Adj
 }
 
 // All lists adjustments of every merchant or of one, of every status or of one, newest first, after the one with an id.
-func (s Adjustments) All(ctx context.Context, merchant string, status pay.AdjustmentStatus, after string, limit int) ([]pay.Adjustment, error) {
-	return base.Many(ctx, s.b, listAdjustments, AdjustmentsTable.Scan(s.b.Personal), merchant, string(status), after, limit)
+func (ad Adjustments) All(ctx context.Context, merchant string, status pay.AdjustmentStatus, after string, limit int) ([]pay.Adjustment, error) {
+	return base.Many(ctx, ad.b, listAdjustments, AdjustmentsTable.Scan(ad.b.Personal), merchant, string(status), after, limit)
 }

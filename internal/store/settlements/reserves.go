@@ -41,8 +41,8 @@ var ReservesTable = table.Describe(table.Table[pay.Reserve]{
 var ReserveDuty = base.NewDuty("reserve releases", "reserves", "d.due_at > 0", ReservesTable.List)
 
 // Lease leases days whose reserve is due for release.
-func (s Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
-	return base.Leased(ctx, s.b, ReserveDuty, ReservesTable.Scan(s.b.Personal), now, until, limit)
+func (re Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
+	return base.Leased(ctx, re.b, ReserveDuty, ReservesTable.Scan(re.b.Personal), now, until, limit)
 }
 
 var (
@@ -53,12 +53,12 @@ SELECT ` + ReservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $
 )
 
 // ByID reads the reserves of days by id. Days without a row are missing.
-func (s Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
-	wanted := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
+func (re Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
+	wanted := engine.NewRows(re.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
 	}
-	list, err := base.Many(ctx, s.b, selectReserves, ReservesTable.Scan(s.b.Personal), wanted.Args()...)
+	list, err := base.Many(ctx, re.b, selectReserves, ReservesTable.Scan(re.b.Personal), wanted.Args()...)
 	found := make(map[string]pay.Reserve, len(list))
 	for _, v := range list {
 		found[v.ID] = v
@@ -67,14 +67,14 @@ func (s Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserv
 }
 
 // Last is when the last of a merchant's reserves that are held is released; zero if none is held.
-func (s Reserves) Last(ctx context.Context, scope merchants.Scope) (time.Time, error) {
-	at, err := base.One(ctx, s.b, lastReserve, base.ScanInt, scope.Merchant, scope.Live)
+func (re Reserves) Last(ctx context.Context, scope merchants.Scope) (time.Time, error) {
+	at, err := base.One(ctx, re.b, lastReserve, base.ScanInt, scope.Merchant, scope.Live)
 	return table.FromMicros(at), err
 }
 
 // Next lists the merchant's days with a held reserve, next release first.
-func (s Reserves) Next(ctx context.Context, scope merchants.Scope, limit int) ([]pay.Reserve, error) {
-	return base.Many(ctx, s.b, listReserves, ReservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
+func (re Reserves) Next(ctx context.Context, scope merchants.Scope, limit int) ([]pay.Reserve, error) {
+	return base.Many(ctx, re.b, listReserves, ReservesTable.Scan(re.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
 // LaterKinds are the kinds that settlements collect, without captures, as SQL.
@@ -90,31 +90,31 @@ var LaterKinds = func() string {
 var (
 	unsettledCaptures = engine.Statement(`
 SELECT ` + strings.ReplaceAll(ReserveDay, "c.", "t.") + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT) FROM transfers AS t
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = 'capture' AND t.at >= $3 AND NOT ` + Collected + `
 GROUP BY 1`)
 	unsettledReserve = engine.Statement(`
 SELECT ` + ReserveDay + `, CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Collected + `
 GROUP BY 1`)
 	givenBack = engine.Statement(`
 SELECT CAST(coalesce(sum(CAST({json t.postings reserve} AS BIGINT)), 0) AS BIGINT)
 FROM transfers AS t JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.payment <> '' AND t.at >= $3 AND NOT ` + Collected + `
   AND ` + ReserveDay + ` = $4`)
 )
 
 // Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:
 // USD cents by day, negative where refunds gave back settled money. Without captures it looks only at what
 // came after them.
-func (s Reserves) Unsettled(ctx context.Context, scope merchants.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (re Reserves) Unsettled(ctx context.Context, scope merchants.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {
 		queries = append(queries, unsettledCaptures)
 	}
 	for _, text := range queries {
-		err := s.b.Query(ctx, text, []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
+		err := re.b.Query(ctx, text, []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 			var day, amount int64
 			err := r.Scan(&day, &amount)
 			days[table.FromMicros(day)] += amount
@@ -128,8 +128,8 @@ func (s Reserves) Unsettled(ctx context.Context, scope merchants.Scope, since ti
 }
 
 // GivenBack returns what uncollected transfers gave back of a day's reserve, in USD cents. Its payments were captured since a time.
-func (s Reserves) GivenBack(ctx context.Context, v pay.Reserve, since time.Time) (int64, error) {
-	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(since), table.Micros(v.Day))
+func (re Reserves) GivenBack(ctx context.Context, v pay.Reserve, since time.Time) (int64, error) {
+	sum, err := base.One(ctx, re.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(since), table.Micros(v.Day))
 	return -sum, err
 }
 

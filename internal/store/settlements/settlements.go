@@ -164,8 +164,8 @@ var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 	},
 })
 
-// DocumentsTable is the table documents.
-var DocumentsTable = table.Describe(table.Table[pay.Document]{
+// ReceiptsTable is the table documents.
+var ReceiptsTable = table.Describe(table.Table[pay.Document]{
 	Name:   "documents",
 	Hashed: true,
 	Lock:   440,
@@ -203,8 +203,8 @@ func (s Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error
 	}, limit)
 }
 
-// Claimed is true if a settlement has collected t.
-const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
+// Collected is true if a settlement has collected t.
+const Collected = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 
 // captureOf joins the capture of a transfer's payment, whose id pay.CaptureID makes, as c. A capture names the time at which
 // its payment settles (SVC-18).
@@ -217,7 +217,7 @@ var ReserveDay = fmt.Sprintf(`c.at - c.at %% %[1]d - (%[2]d - CASE WHEN c.memo =
 // firstDue finds the uncollected transfer that is due first: a capture when its payment settles, any other the merchant's
 // delay after its time, and not before its payment.
 var firstDue = engine.Statement(func() string {
-	of := `WHERE t.merchant = $1 AND t.live = $2 AND t.kind = '%s' AND t.at >= $3 AND NOT ` + Claimed
+	of := `WHERE t.merchant = $1 AND t.live = $2 AND t.kind = '%s' AND t.at >= $3 AND NOT ` + Collected
 	var parts []string
 	for _, kind := range pay.SettledKinds() {
 		if kind == ledger.Capture {
@@ -245,12 +245,12 @@ func (s Settlements) FirstDue(ctx context.Context, scope merchants.Scope, since 
 var (
 	selectUnsettledCaptures = engine.Statement(`
 SELECT ` + books.TransfersTable.ListOf("t") + `, ` + strings.ReplaceAll(ReserveDay, "c.", "t.") + ` FROM transfers AS t
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND t.settles_at <= $5 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND t.settles_at <= $5 AND NOT ` + Collected + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
 SELECT ` + books.TransfersTable.ListOf("t") + `, coalesce(` + ReserveDay + `, 0)
 FROM transfers AS t ` + captureOf + `
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.settles_at, 0) <= $5 AND NOT ` + Claimed + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.settles_at, 0) <= $5 AND NOT ` + Collected + `
 ORDER BY t.at LIMIT $6`)
 )
 
@@ -474,11 +474,11 @@ func (s Settlements) ByID(ctx context.Context, ids []string) ([]pay.Settlement, 
 	return base.Many(ctx, s.b, selectSettlementsByID, Table.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
-var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
+var selectReceipt = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Receipt reads a merchant's document.
 func (s Settlements) Receipt(ctx context.Context, scope merchants.Scope, id string) (pay.Document, error) {
-	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
+	return base.One(ctx, s.b, selectReceipt, ReceiptsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Settlements have lines and documents.

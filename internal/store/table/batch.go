@@ -36,8 +36,8 @@ var kinds []Kind // in lock order
 // Register makes Commit write a kind. Describe calls it for a table. Call it for a kind that is more than one table. It panics
 // if another kind has the same place in the lock order: the program does not start.
 func Register(k Kind) Kind {
-	at, taken := slices.BinarySearchFunc(kinds, k.LockOrder(), func(other Kind, order int) int { return cmp.Compare(other.LockOrder(), order) })
-	if taken {
+	at, known := slices.BinarySearchFunc(kinds, k.LockOrder(), func(other Kind, order int) int { return cmp.Compare(other.LockOrder(), order) })
+	if known {
 		panic(fmt.Sprintf("store: %s and %s have the same place in the lock order, %d", kinds[at], k, k.LockOrder()))
 	}
 	if len(kinds) == MostKinds {

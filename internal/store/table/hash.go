@@ -54,8 +54,8 @@ func registerHashed[T any](t *Table[T]) {
 }
 
 // Covers reports whether the hash covers a column.
-func (s *Hashing) Covers(column string) bool {
-	return slices.ContainsFunc(s.order, func(i int) bool { return s.Columns[i].Name == column })
+func (h *Hashing) Covers(column string) bool {
+	return slices.ContainsFunc(h.order, func(i int) bool { return h.Columns[i].Name == column })
 }
 
 // HashState is what a row's hash says about it.
@@ -64,9 +64,9 @@ type HashState int
 const (
 	// HashFits: the service wrote the row as it is.
 	HashFits HashState = iota
-	// Unhashed: the row has no hash, so somebody else wrote it.
+	// Unhashed: the row has no hash, so the service did not write it.
 	Unhashed
-	// HashBroken: somebody else changed the row.
+	// HashBroken: the row was changed from outside of the service.
 	HashBroken
 )
 
@@ -79,9 +79,9 @@ type HashedRow struct {
 }
 
 // List is the columns that Reader reads, of an alias.
-func (s *Hashing) List(alias string) string {
+func (h *Hashing) List(alias string) string {
 	list := ""
-	for _, c := range s.Columns {
+	for _, c := range h.Columns {
 		list += alias + "." + c.Name + ", "
 	}
 	return list + alias + "." + HashColumn
@@ -89,14 +89,14 @@ func (s *Hashing) List(alias string) string {
 
 // Reader returns a reader of rows with the columns of List, which compares each row as it is stored with its hash. It is for one
 // goroutine, and holds one row at a time.
-func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
-	r := newRowHash(s, key)
-	values := make([]rowValue, len(s.Columns))
+func (h *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
+	r := newRowHash(h, key)
+	values := make([]rowValue, len(h.Columns))
 	var hash string
-	blobs := make([][]byte, len(s.Columns))
-	into := make([]any, 0, len(s.Columns)+1)
+	blobs := make([][]byte, len(h.Columns))
+	into := make([]any, 0, len(h.Columns)+1)
 	for i := range values {
-		switch v := &values[i]; s.Columns[i].Kind {
+		switch v := &values[i]; h.Columns[i].Kind {
 		case "TEXT":
 			into = append(into, &v.text)
 		case "BIGINT":
@@ -113,13 +113,13 @@ func (s *Hashing) Reader(key []byte) func(engine.Row) (HashedRow, error) {
 			return of, err
 		}
 		for i, blob := range blobs {
-			if s.Columns[i].Kind == "BYTES" {
+			if h.Columns[i].Kind == "BYTES" {
 				values[i].text = string(blob)
 			}
 		}
-		of.ID = values[s.ID].text
-		if s.Version >= 0 {
-			of.Version = values[s.Version].number
+		of.ID = values[h.ID].text
+		if h.Version >= 0 {
+			of.Version = values[h.Version].number
 		}
 		r.values = append(r.values[:0], values...)
 		of.Want = r.sum()
@@ -164,7 +164,7 @@ func newRowHash(s *Hashing, key []byte) *rowHash {
 // free keeps it for others. Nobody may use it any more. nil is ignored.
 func (r *rowHash) free() {
 	if r != nil {
-		clear(r.values[:cap(r.values)]) // it holds no row
+		clear(r.values[:cap(r.values)]) // so that the buffer keeps no row in memory
 		r.s.free.Put(r)
 	}
 }

@@ -102,18 +102,18 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
-func (s Deliveries) Any(ctx context.Context, id string) (webhooks.Delivery, error) {
-	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
+func (de Deliveries) Any(ctx context.Context, id string) (webhooks.Delivery, error) {
+	return base.One(ctx, de.b, selectAnyDelivery, DeliveriesTable.Scan(de.b.Personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with its payload. ErrNotFound also for another shop's.
-func (s Deliveries) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (Dispatch, error) {
-	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+func (de Deliveries) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (Dispatch, error) {
+	return base.One(ctx, de.b, selectDelivery, scanDispatch(de.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Lease leases due deliveries; nobody else gets them before until.
-func (s Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
-	return base.Leased(ctx, s.b, DeliveryDuty, scanDispatch(s.b), now, until, limit)
+func (de Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+	return base.Leased(ctx, de.b, DeliveryDuty, scanDispatch(de.b), now, until, limit)
 }
 
 var (
@@ -140,12 +140,12 @@ type Parking struct {
 
 // Park makes deliveries wait for their endpoint: they do not come due. Like a lease, it raises no version;
 // a delivery that moved meanwhile stays as it is.
-func (s Deliveries) Park(ctx context.Context, list []Parking) error {
-	rows := engine.NewRows(s.b.DB.Dialect(), parkRows, len(list))
+func (de Deliveries) Park(ctx context.Context, list []Parking) error {
+	rows := engine.NewRows(de.b.DB.Dialect(), parkRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(p.Version).Next()
 	}
-	return s.b.DB.Lease(ctx, s.b.Text(parkDeliveries), rows.Args(), nil)
+	return de.b.DB.Lease(ctx, de.b.Text(parkDeliveries), rows.Args(), nil)
 }
 
 var parkRows = engine.ParseColumns("id TEXT, version BIGINT")
@@ -158,12 +158,12 @@ type Postponement struct {
 }
 
 // Postpone releases deliveries until a time, if their leases are unchanged.
-func (s Deliveries) Postpone(ctx context.Context, list []Postponement) error {
-	rows := engine.NewRows(s.b.DB.Dialect(), postponeRows, len(list))
+func (de Deliveries) Postpone(ctx context.Context, list []Postponement) error {
+	rows := engine.NewRows(de.b.DB.Dialect(), postponeRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(table.Micros(p.Leased), table.Micros(p.Until)).Next()
 	}
-	return s.b.DB.Lease(ctx, s.b.Text(postponeDeliveries), rows.Args(), nil)
+	return de.b.DB.Lease(ctx, de.b.Text(postponeDeliveries), rows.Args(), nil)
 }
 
 var postponeRows = engine.ParseColumns("id TEXT, leased BIGINT, until BIGINT")
@@ -175,7 +175,7 @@ WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND att
 
 // Ahead reads, of at most webhooks.MostBefore deliveries, those with no try yet or with a second try ahead.
 // Parked deliveries are left out.
-func (s Deliveries) Ahead(ctx context.Context, ids []string) ([]webhooks.Delivery, error) {
+func (de Deliveries) Ahead(ctx context.Context, ids []string) ([]webhooks.Delivery, error) {
 	args := make([]any, webhooks.MostBefore)
 	for i := range args {
 		args[i] = ""
@@ -183,14 +183,14 @@ func (s Deliveries) Ahead(ctx context.Context, ids []string) ([]webhooks.Deliver
 			args[i] = ids[i]
 		}
 	}
-	return base.Many(ctx, s.b, selectAhead, DeliveriesTable.Scan(s.b.Personal), args...)
+	return base.Many(ctx, de.b, selectAhead, DeliveriesTable.Scan(de.b.Personal), args...)
 }
 
 // Unpark leases parked deliveries of one endpoint, earliest due first; nobody else gets them before until.
-func (s Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
+func (de Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
-	scan := scanDispatch(s.b)
-	err := s.b.DB.Lease(ctx, s.b.Text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
+	scan := scanDispatch(de.b)
+	err := de.b.DB.Lease(ctx, de.b.Text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
 		d, err := scan(r)
 		list = append(list, d)
 		return err
@@ -235,7 +235,7 @@ func newestOfKinds(kinds []string, also string) string {
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
-func (s Deliveries) List(ctx context.Context, scope merchants.Scope, subscription string, f lists.DeliveryFilter, after webhooks.Delivery) ([]webhooks.Delivery, error) {
+func (de Deliveries) List(ctx context.Context, scope merchants.Scope, subscription string, f lists.DeliveryFilter, after webhooks.Delivery) ([]webhooks.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
 	if !after.CreatedAt.IsZero() {
@@ -243,14 +243,14 @@ func (s Deliveries) List(ctx context.Context, scope merchants.Scope, subscriptio
 		to = min(to, at+1)
 	}
 	args := []any{subscription, scope.Shop, scope.Live, from, to, at, after.ID, f.Limit, f.Offset}
-	scan := DeliveriesTable.Scan(s.b.Personal)
+	scan := DeliveriesTable.Scan(de.b.Personal)
 	switch {
 	case f.Type != "":
-		return base.Many(ctx, s.b, listDeliveriesOfType, scan, append(args, f.Limit+f.Offset, string(f.Type), string(f.Status))...)
+		return base.Many(ctx, de.b, listDeliveriesOfType, scan, append(args, f.Limit+f.Offset, string(f.Type), string(f.Status))...)
 	case f.Status != "":
-		return base.Many(ctx, s.b, listDeliveriesOfStatus, scan, append(args, f.Limit+f.Offset, string(f.Status))...)
+		return base.Many(ctx, de.b, listDeliveriesOfStatus, scan, append(args, f.Limit+f.Offset, string(f.Status))...)
 	}
-	return base.Many(ctx, s.b, ListDeliveries, scan, args...)
+	return base.Many(ctx, de.b, ListDeliveries, scan, args...)
 }
 
 // kinds lists all events, so that a count by status can use the index.
@@ -282,15 +282,15 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // Count counts the filter's matches, ignoring Limit and Offset. Without a time span it sums counters, and
 // counts pending deliveries.
-func (s Deliveries) Count(ctx context.Context, subscription string, f lists.DeliveryFilter) (int64, error) {
+func (de Deliveries) Count(ctx context.Context, subscription string, f lists.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := base.Bounds(f.Span)
-		return base.One(ctx, s.b, countDeliveryRange, base.ScanInt, subscription, status, kind, from, to)
+		return base.One(ctx, de.b, countDeliveryRange, base.ScanInt, subscription, status, kind, from, to)
 	}
 	total := int64(0)
 	for _, count := range []string{countDeliveries, countPendingDeliveries} {
-		n, err := base.One(ctx, s.b, count, base.ScanInt, subscription, status, kind)
+		n, err := base.One(ctx, de.b, count, base.ScanInt, subscription, status, kind)
 		if err != nil {
 			return 0, err
 		}
@@ -319,13 +319,13 @@ WHERE {named id wd_ $1} AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
 )
 
 // Of reads the deliveries of an object's events.
-func (s Deliveries) Of(ctx context.Context, object string) ([]webhooks.Delivery, error) {
-	return base.Many(ctx, s.b, deliveriesOf, DeliveriesTable.Scan(s.b.Personal), object)
+func (de Deliveries) Of(ctx context.Context, object string) ([]webhooks.Delivery, error) {
+	return base.Many(ctx, de.b, deliveriesOf, DeliveriesTable.Scan(de.b.Personal), object)
 }
 
 // About reads the deliveries of a shop's events about one of its objects, such as a payment.
-func (s Deliveries) About(ctx context.Context, scope merchants.Scope, object string, limit int) ([]webhooks.Delivery, error) {
-	return base.Many(ctx, s.b, deliveriesAbout, DeliveriesTable.Scan(s.b.Personal), object, scope.Shop, scope.Live, limit)
+func (de Deliveries) About(ctx context.Context, scope merchants.Scope, object string, limit int) ([]webhooks.Delivery, error) {
+	return base.Many(ctx, de.b, deliveriesAbout, DeliveriesTable.Scan(de.b.Personal), object, scope.Shop, scope.Live, limit)
 }
 
 // Dispatch is a delivery in progress, with its payload.

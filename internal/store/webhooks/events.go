@@ -133,16 +133,16 @@ func typesText(types []webhooks.EventType) string {
 }
 
 // Get reads a shop's event. ErrNotFound also for another shop's.
-func (s Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
-	return base.One(ctx, s.b, selectEvent, scanEvent(s.b, scope), id, scope.Merchant, scope.Shop, scope.Live)
+func (ev Events) Get(ctx context.Context, scope merchants.Scope, id string) (pay.ToldEvent, error) {
+	return base.One(ctx, ev.b, selectEvent, scanEvent(ev.b, scope), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound if no event has the id After.
-func (s Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
+func (ev Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	from, to := base.Bounds(f.Span)
 	at, id := int64(base.Beyond), ""
 	if f.After != "" {
-		after, err := s.Get(ctx, scope, f.After)
+		after, err := ev.Get(ctx, scope, f.After)
 		if err != nil {
 			return nil, err
 		}
@@ -152,24 +152,24 @@ func (s Events) List(ctx context.Context, scope merchants.Scope, f lists.EventFi
 		at, id = to, ""
 	}
 	if f.Object != "" {
-		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b, scope), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
+		return base.Many(ctx, ev.b, listObjectEvents, scanEvent(ev.b, scope), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
 	}
-	return base.Many(ctx, s.b, listEvents, scanEvent(s.b, scope), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
+	return base.Many(ctx, ev.b, listEvents, scanEvent(ev.b, scope), scope.Shop, scope.Live, typesText(f.Types), from, to, at, id, f.Limit+f.Offset, f.Limit, f.Offset)
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset.
-func (s Events) Count(ctx context.Context, scope merchants.Scope, f lists.EventFilter) (int64, error) {
+func (ev Events) Count(ctx context.Context, scope merchants.Scope, f lists.EventFilter) (int64, error) {
 	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
-		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
+		return base.One(ctx, ev.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
 	}
-	return base.One(ctx, s.b, countEvents, base.ScanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
+	return base.One(ctx, ev.b, countEvents, base.ScanInt, scope.Shop, scope.Live, typesText(f.Types), from, to)
 }
 
 // After reads a shop's events of some types, oldest first, after a given event and time and before to,
 // without payloads.
-func (s Events) After(ctx context.Context, scope merchants.Scope, types []webhooks.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
-	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
+func (ev Events) After(ctx context.Context, scope merchants.Scope, types []webhooks.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+	return base.Many(ctx, ev.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string
 		err = r.Scan(&e.ID, &e.Type, &at, &none)
@@ -185,17 +185,17 @@ type Events struct{ b *base.Base }
 func (o OfWebhooks) Events() Events { return Events(o) }
 
 // Of reads an object's events, without their snapshots. A payload that cannot be read is nil.
-func (s Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
+func (ev Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	scan := EventsTable.Scan(table.Personal{})
-	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (pay.Event, error) {
+	return base.Many(ctx, ev.b, selectObjectEvents, func(r engine.Row) (pay.Event, error) {
 		var stored []byte
 		e, err := scan(table.With(r, &stored))
 		if err != nil {
 			return e, err
 		}
-		e.Payload, err = openPayload(s.b.Personal, e.Scope, e.ID, stored)
+		e.Payload, err = openPayload(ev.b.Personal, e.Scope, e.ID, stored)
 		if errors.Is(err, table.ErrShut) {
-			s.b.Log.Error("an event cannot be opened", "error", err)
+			ev.b.Log.Error("an event cannot be opened", "error", err)
 			err = nil
 		}
 		return e, err

@@ -64,25 +64,25 @@ func scanFanOut(b *base.Base) func(engine.Row) (webhooks.FanOut, error) {
 
 // LeaseFanOuts leases events whose deliveries must be made, in write order; nobody else gets them before
 // until.
-func (s Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]webhooks.FanOut, error) {
-	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
+func (de Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]webhooks.FanOut, error) {
+	list, err := base.Leased(ctx, de.b, FanOutDuty, scanFanOut(de.b), now, until, limit)
 	slices.SortFunc(list, func(a, b webhooks.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
 // InCompany reports whether several merchants were writing a moment ago, as seen by this process.
-func (s Deliveries) InCompany() bool { return s.b.InCompany.Load() }
+func (de Deliveries) InCompany() bool { return de.b.InCompany.Load() }
 
 // NextStep returns a fan-out's next step, for a commit.
-func (s Deliveries) NextStep(ctx context.Context, f webhooks.FanOut) (webhooks.FanOut, error) {
+func (de Deliveries) NextStep(ctx context.Context, f webhooks.FanOut) (webhooks.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}
 	step := aloneStep
-	if s.InCompany() {
+	if de.InCompany() {
 		step = fanOutStep
 	}
-	ids, err := base.Many(ctx, s.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
+	ids, err := base.Many(ctx, de.b, selectEndpoints, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) },
 		f.Shop, f.Live, f.Merchant, string(f.Type), f.After, step+1)
 	if err != nil {
 		return f, err

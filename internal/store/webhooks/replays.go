@@ -102,25 +102,25 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s Replays) List(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
+func (re Replays) List(ctx context.Context, scope merchants.Scope, subscription string, page lists.Page) ([]webhooks.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
-	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
+	total, err := base.One(ctx, re.b, countReplays, base.ScanInt, of...)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := base.Many(ctx, s.b, listReplays, ReplaysTable.Scan(s.b.Personal), append(of, base.Before(page.After), page.Limit, page.Offset)...)
+	list, err := base.Many(ctx, re.b, listReplays, ReplaysTable.Scan(re.b.Personal), append(of, base.Before(page.After), page.Limit, page.Offset)...)
 	return list, total, err
 }
 
 // Untaken is the time of the oldest event that a replay has processed and its endpoint has not accepted;
 // zero if it has accepted all.
-func (s Replays) Untaken(ctx context.Context, r webhooks.Replay) (time.Time, error) {
-	return oldest(ctx, s.b, selectUntaken, r)
+func (re Replays) Untaken(ctx context.Context, r webhooks.Replay) (time.Time, error) {
+	return oldest(ctx, re.b, selectUntaken, r)
 }
 
 // Untried is Untaken for events that were not sent to the endpoint yet.
-func (s Replays) Untried(ctx context.Context, r webhooks.Replay) (time.Time, error) {
-	return oldest(ctx, s.b, selectUntried, r)
+func (re Replays) Untried(ctx context.Context, r webhooks.Replay) (time.Time, error) {
+	return oldest(ctx, re.b, selectUntried, r)
 }
 
 func oldest(ctx context.Context, b *base.Base, text string, r webhooks.Replay) (time.Time, error) {
@@ -129,34 +129,34 @@ func oldest(ctx context.Context, b *base.Base, text string, r webhooks.Replay) (
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also for another shop's.
-func (s Replays) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (webhooks.Replay, error) {
-	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
+func (re Replays) Get(ctx context.Context, scope merchants.Scope, subscription, id string) (webhooks.Replay, error) {
+	return base.One(ctx, re.b, selectReplay, ReplaysTable.Scan(re.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay in progress to an endpoint. Errors: ErrNotFound.
-func (s Replays) Running(ctx context.Context, subscription string) (webhooks.Replay, error) {
-	return base.One(ctx, s.b, selectRunningReplay, ReplaysTable.Scan(s.b.Personal), subscription)
+func (re Replays) Running(ctx context.Context, subscription string) (webhooks.Replay, error) {
+	return base.One(ctx, re.b, selectRunningReplay, ReplaysTable.Scan(re.b.Personal), subscription)
 }
 
 // Lease leases replays whose next step is due.
-func (s Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]webhooks.Replay, error) {
-	return base.Leased(ctx, s.b, ReplayDuty, ReplaysTable.Scan(s.b.Personal), now, until, limit)
+func (re Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]webhooks.Replay, error) {
+	return base.Leased(ctx, re.b, ReplayDuty, ReplaysTable.Scan(re.b.Personal), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were requested again.
-func (s Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
-	return base.One(ctx, s.b, countUntried, base.ScanInt, subscription)
+func (re Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
+	return base.One(ctx, re.b, countUntried, base.ScanInt, subscription)
 }
 
 // Named reads deliveries by id. Unknown ids are missing.
-func (s Deliveries) Named(ctx context.Context, ids []string) (map[string]webhooks.Delivery, error) {
+func (de Deliveries) Named(ctx context.Context, ids []string) (map[string]webhooks.Delivery, error) {
 	found := make(map[string]webhooks.Delivery, len(ids))
-	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
+	rows := engine.NewRows(de.b.DB.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
 		rows.Text(id).Next()
 	}
-	scan := DeliveriesTable.Scan(s.b.Personal)
-	err := s.b.Query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
+	scan := DeliveriesTable.Scan(de.b.Personal)
+	err := de.b.Query(ctx, selectNamedDeliveries, rows.Args(), func(r engine.Row) error {
 		d, err := scan(r)
 		found[d.ID] = d
 		return err

@@ -50,9 +50,9 @@ func Reference() (Table, error) {
 }
 
 // With returns the table with other known rates.
-func (t Table) With(quotes []rates.KnownRate) Table {
-	t.known = make(map[money.Currency]rates.KnownRate, len(quotes))
-	for _, q := range quotes {
+func (t Table) With(known []rates.KnownRate) Table {
+	t.known = make(map[money.Currency]rates.KnownRate, len(known))
+	for _, q := range known {
 		t.known[q.Currency] = q
 	}
 	return t

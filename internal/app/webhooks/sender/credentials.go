@@ -148,10 +148,10 @@ func (c Credentials) Check() (list []Mistake) {
 	case strings.Contains(c.Username, ":"):
 		add("username", userWithColon)
 	case !plain(c.Username, LongestCredential, unicode.MaxRune):
-		add("username", userUnreadable)
+		add("username", userUnreadable.With(LongestCredential))
 	}
 	if !plain(c.Password, LongestCredential, unicode.MaxRune) {
-		add("password", passwordUnreadable)
+		add("password", passwordUnreadable.With(LongestCredential))
 	}
 	if why := usedFor(c.Header); !why.None() {
 		add("header", why)
@@ -159,7 +159,7 @@ func (c Credentials) Check() (list []Mistake) {
 		add("header", headerMalformed)
 	}
 	if !plain(c.Value, LongestValue, unicode.MaxASCII) {
-		add("value", valueUnreadable)
+		add("value", valueUnreadable.With(LongestValue))
 	}
 	return list
 }

@@ -103,7 +103,7 @@ func read(key, value *yaml.Node, known []string) (s Setting, problem string) {
 		return s, unknown(s.Key, known)
 	}
 	bad := ""
-	take := func(n *yaml.Node) string {
+	textOf := func(n *yaml.Node) string {
 		switch {
 		case n.Kind != yaml.ScalarNode:
 			bad = "want a value, words in [a, b] or words by name in {a: b}, nothing deeper and no aliases"
@@ -116,15 +116,15 @@ func read(key, value *yaml.Node, known []string) (s Setting, problem string) {
 	case yaml.SequenceNode:
 		s.IsList = true
 		for _, n := range value.Content {
-			s.List = append(s.List, take(n))
+			s.List = append(s.List, textOf(n))
 		}
 	case yaml.MappingNode:
 		s.IsList = true
 		for i := 0; i+1 < len(value.Content); i += 2 {
-			s.Pairs = append(s.Pairs, [2]string{take(value.Content[i]), take(value.Content[i+1])})
+			s.Pairs = append(s.Pairs, [2]string{textOf(value.Content[i]), textOf(value.Content[i+1])})
 		}
 	default:
-		s.Word = take(value)
+		s.Word = textOf(value)
 	}
 	return s, bad
 }

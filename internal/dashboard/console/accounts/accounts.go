@@ -71,11 +71,11 @@ type score struct {
 }
 
 // byAccount gathers the health of all accounts.
-func (a *pages) byAccount() map[string]health {
-	now := a.Uses.Now()
+func (p *pages) byAccount() map[string]health {
+	now := p.Uses.Now()
 	all := map[string]health{}
 	worst := map[routing.State]int{routing.StateClosed: 1, routing.StateTrial: 2, routing.StateOpen: 3}
-	for _, r := range a.Uses.Providers.Health() {
+	for _, r := range p.Uses.Providers.Health() {
 		h := all[r.Account]
 		failed, calls := r.Circuit.Late(now)
 		until, _ := r.Circuit.Open(now)
@@ -107,14 +107,14 @@ type listView struct {
 	Adapters []frame.Option
 }
 
-func (a *pages) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := a.Uses.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
+func (p *pages) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, err := p.Uses.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
 	if err != nil {
 		return err
 	}
-	view := listView{Any: len(list) > 0, Names: a.Names(r.Context())}
-	of := a.byAccount()
-	records, err := a.Uses.Accounts.Records(r.Context())
+	view := listView{Any: len(list) > 0, Names: p.Names(r.Context())}
+	of := p.byAccount()
+	records, err := p.Uses.Accounts.Records(r.Context())
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *pages) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	for _, name := range slices.Sorted(maps.Keys(adapters)) {
 		view.Adapters = append(view.Adapters, frame.Option{Value: name, Label: name})
 	}
-	return a.Room.Show(w, r, v, "list", view)
+	return p.Room.Show(w, r, v, "list", view)
 }
 
 type accountView struct {
@@ -148,34 +148,34 @@ type accountView struct {
 	Said   string
 }
 
-func (a *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.page(w, r, v, http.StatusOK, accountView{})
+func (p *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.page(w, r, v, http.StatusOK, accountView{})
 }
 
 // page shows an account, with what view has besides.
-func (a *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
-	s, err := a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
+func (p *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
+	s, err := p.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	view.AccountStatus, view.Health, view.Days = s, a.byAccount()[s.ID], accounts.RecordDays
-	if view.Record, err = a.Uses.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
+	view.AccountStatus, view.Health, view.Days = s, p.byAccount()[s.ID], accounts.RecordDays
+	if view.Record, err = p.Uses.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
 		return err
 	}
-	return a.Room.ShowStatus(w, r, v, status, "account", view)
+	return p.Room.ShowStatus(w, r, v, status, "account", view)
 }
 
 // check asks the provider. If the credentials do not work, that is a result, not an error.
-func (a *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	proof, said, err := a.Uses.Accounts.Prove(r.Context(), r.PathValue("id"))
+func (p *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	proof, said, err := p.Uses.Accounts.Prove(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return a.refused(w, r, v, err)
+		return p.refused(w, r, v, err)
 	}
-	return a.page(w, r, v, http.StatusOK, accountView{Proof: proof, Said: said})
+	return p.page(w, r, v, http.StatusOK, accountView{Proof: proof, Said: said})
 }
 
 // refused shows the account with what an action was refused for.
-func (a *pages) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+func (p *pages) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	var view accountView
 	status, fault := view.Refused(v, err)
 	if fault != nil {
@@ -184,34 +184,34 @@ func (a *pages) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, 
 	if view.Error == "" {
 		view.Error = desk.Under(view.Wrong, "")
 	}
-	return a.page(w, r, v, status, view)
+	return p.page(w, r, v, status, view)
 }
 
-func (a *pages) enable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.turn(w, r, v, true, "account_enabled")
+func (p *pages) enable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.turn(w, r, v, true, "account_enabled")
 }
 
-func (a *pages) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.turn(w, r, v, false, "account_disabled")
+func (p *pages) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.turn(w, r, v, false, "account_disabled")
 }
 
-func (a *pages) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
-	account, err := a.Uses.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
+func (p *pages) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
+	account, err := p.Uses.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
 	if err != nil {
-		return a.refused(w, r, v, err)
+		return p.refused(w, r, v, err)
 	}
-	return a.Done(w, r, "accounts/"+account.ID, said, "account", account.ID)
+	return p.Done(w, r, "accounts/"+account.ID, said, "account", account.ID)
 }
 
 // remove requires that the id is typed, because it cannot be undone.
-func (a *pages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	if r.FormValue("confirm") != id {
-		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", typeTheAccountsID.With(id)))
+		return p.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", typeTheAccountsID.With(id)))
 	}
-	account, err := a.Uses.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
+	account, err := p.Uses.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
 	if err != nil {
-		return a.refused(w, r, v, err)
+		return p.refused(w, r, v, err)
 	}
-	return a.Done(w, r, "accounts", "account_removed", "account", account.ID)
+	return p.Done(w, r, "accounts", "account_removed", "account", account.ID)
 }

@@ -36,8 +36,8 @@ type formView struct {
 }
 
 // adapter finds an adapter by its name.
-func (a *pages) adapter(name string) (provider.Adapter, bool) {
-	list := a.Uses.Adapters
+func (p *pages) adapter(name string) (provider.Adapter, bool) {
+	list := p.Uses.Adapters
 	if i := slices.IndexFunc(list, func(of provider.Adapter) bool { return of.Name == name }); i >= 0 {
 		return list[i], true
 	}
@@ -45,15 +45,15 @@ func (a *pages) adapter(name string) (provider.Adapter, bool) {
 }
 
 // adapters lists them by name.
-func (a *pages) adapters() []provider.Adapter {
-	return slices.SortedFunc(slices.Values(a.Uses.Adapters), func(x, y provider.Adapter) int { return strings.Compare(x.Name, y.Name) })
+func (p *pages) adapters() []provider.Adapter {
+	return slices.SortedFunc(slices.Values(p.Uses.Adapters), func(x, y provider.Adapter) int { return strings.Compare(x.Name, y.Name) })
 }
 
 // blank is the page that opens an account: first its provider is chosen.
-func (a *pages) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := formView{Adapters: a.adapters(), All: true}
+func (p *pages) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := formView{Adapters: p.adapters(), All: true}
 	if name := r.FormValue("adapter"); name != "" {
-		adapter, known := a.adapter(name)
+		adapter, known := p.adapter(name)
 		if !known {
 			return problem.New(problem.NotFound, noProvider)
 		}
@@ -61,7 +61,7 @@ func (a *pages) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		view.Rails = rows(adapter, accounts.Account{})
 		view.Values = map[string]string{"environment": string(merchants.Production), "priority": strconv.Itoa(accounts.DefaultPriority), "enabled": "true"}
 	}
-	return a.Room.Show(w, r, v, "new", view)
+	return p.Room.Show(w, r, v, "new", view)
 }
 
 // rows are the table of rails for an account: each rail of the adapter, and any other rail that the account has
@@ -167,12 +167,12 @@ func typed(r *http.Request, adapter provider.Adapter) map[string]string {
 }
 
 // open opens an account.
-func (a *pages) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	adapter, known := a.adapter(r.FormValue("adapter"))
+func (p *pages) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	adapter, known := p.adapter(r.FormValue("adapter"))
 	if !known {
 		return problem.Field(problem.InvalidRequest, "adapter", chooseProvider)
 	}
-	view := formView{Form: desk.Typed(r, "id", "environment", "merchant", "priority", "baseUrl", "enabled"), Adapters: a.adapters(), Adapter: adapter, All: r.FormValue("all") != "some"}
+	view := formView{Form: desk.Typed(r, "id", "environment", "merchant", "priority", "baseUrl", "enabled"), Adapters: p.adapters(), Adapter: adapter, All: r.FormValue("all") != "some"}
 	for _, f := range adapter.Fields {
 		if f.Public { // a secret is not sent back
 			view.Values["credentials."+f.Name] = r.PostFormValue("credentials." + f.Name)
@@ -180,19 +180,19 @@ func (a *pages) open(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	}
 	list, terms, at := typedRows(r)
 	view.Rails = list
-	account, err := a.add(r, v, view, terms)
+	account, err := p.add(r, v, view, terms)
 	if err == nil {
-		return a.Done(w, r, "accounts/"+account.ID, "account_opened", "account", account.ID)
+		return p.Done(w, r, "accounts/"+account.ID, "account_opened", "account", account.ID)
 	}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
 	blame(view.Wrong, view.Rails, at)
-	return a.Room.ShowStatus(w, r, v, status, "new", view)
+	return p.Room.ShowStatus(w, r, v, status, "new", view)
 }
 
-func (a *pages) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
+func (p *pages) add(r *http.Request, v *frame.Visit, view formView, terms []shape.Terms) (accounts.Account, error) {
 	n := appaccounts.NewAccount{
 		ID: view.Value("id"), Adapter: view.Adapter.Name, Live: view.Value("environment") == string(merchants.Production), Merchant: view.Value("merchant"),
 		BaseURL: view.Value("baseUrl"), Credentials: typed(r, view.Adapter), Disabled: view.Value("enabled") == "",
@@ -207,31 +207,31 @@ func (a *pages) add(r *http.Request, v *frame.Visit, view formView, terms []shap
 	if n.Rails, _, err = chosenRails(r, view.Rails); err != nil {
 		return accounts.Account{}, err
 	}
-	return a.Uses.Accounts.Add(r.Context(), v.Actor(), n)
+	return p.Uses.Accounts.Add(r.Context(), v.Actor(), n)
 }
 
 // edit is the page that changes an account's settings.
-func (a *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, adapter, err := a.present(r)
+func (p *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, adapter, err := p.present(r)
 	if err != nil {
 		return err
 	}
 	view := formView{Adapter: adapter, Account: s.Account, All: len(s.Account.Rails) == 0, Rails: rows(adapter, s.Account)}
 	view.Values = map[string]string{"priority": strconv.Itoa(s.Priority), "version": strconv.FormatInt(s.Version, 10)}
-	return a.Room.Show(w, r, v, "edit", view)
+	return p.Room.Show(w, r, v, "edit", view)
 }
 
 // present reads the account of a page, with its adapter.
 //
 // Errors: conflict_state if the account was removed.
-func (a *pages) present(r *http.Request) (s appaccounts.AccountStatus, adapter provider.Adapter, err error) {
-	if s, err = a.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
+func (p *pages) present(r *http.Request) (s appaccounts.AccountStatus, adapter provider.Adapter, err error) {
+	if s, err = p.Uses.Providers.ProviderAccount(r.Context(), r.PathValue("id")); err != nil {
 		return s, adapter, err
 	}
 	if err = s.Present(); err != nil {
 		return s, adapter, err
 	}
-	adapter, known := a.adapter(s.Adapter)
+	adapter, known := p.adapter(s.Adapter)
 	if !known {
 		adapter = provider.Adapter{Name: s.Adapter}
 	}
@@ -239,27 +239,27 @@ func (a *pages) present(r *http.Request) (s appaccounts.AccountStatus, adapter p
 }
 
 // change changes an account's settings, if nobody has changed it since the form was shown.
-func (a *pages) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, adapter, err := a.present(r)
+func (p *pages) change(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, adapter, err := p.present(r)
 	if err != nil {
 		return err
 	}
 	view := formView{Form: desk.Typed(r, "priority", "version"), Adapter: adapter, Account: s.Account, All: r.FormValue("all") != "some"}
 	list, terms, at := typedRows(r)
 	view.Rails = list
-	account, err := a.save(r, v, view, terms)
+	account, err := p.save(r, v, view, terms)
 	if err == nil {
-		return a.Done(w, r, "accounts/"+account.ID, "account_saved", "account", account.ID)
+		return p.Done(w, r, "accounts/"+account.ID, "account_saved", "account", account.ID)
 	}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
 	blame(view.Wrong, view.Rails, at)
-	return a.Room.ShowStatus(w, r, v, status, "edit", view)
+	return p.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
-func (a *pages) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
+func (p *pages) save(r *http.Request, v *frame.Visit, view formView, typed []shape.Terms) (accounts.Account, error) {
 	version, err := strconv.ParseInt(view.Value("version"), 10, 64)
 	if err != nil {
 		return accounts.Account{}, problem.New(problem.InvalidRequest, accountVersionMissing)
@@ -276,7 +276,7 @@ func (a *pages) save(r *http.Request, v *frame.Visit, view formView, typed []sha
 	if err != nil {
 		return accounts.Account{}, err
 	}
-	return a.Uses.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account accounts.Account) (accounts.Account, error) {
+	return p.Uses.Accounts.Edit(r.Context(), v.Actor(), view.Account.ID, func(account accounts.Account) (accounts.Account, error) {
 		if err := account.Unchanged(version); err != nil {
 			return account, err
 		}
@@ -289,16 +289,16 @@ func (a *pages) save(r *http.Request, v *frame.Visit, view formView, typed []sha
 }
 
 // credentials is the page that replaces credentials.
-func (a *pages) credentials(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, adapter, err := a.present(r)
+func (p *pages) credentials(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, adapter, err := p.present(r)
 	if err != nil {
 		return err
 	}
-	return a.Room.Show(w, r, v, "credentials", formView{Adapter: adapter, Account: s.Account, Held: s.Fields})
+	return p.Room.Show(w, r, v, "credentials", formView{Adapter: adapter, Account: s.Account, Held: s.Fields})
 }
 
-func (a *pages) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, adapter, err := a.present(r)
+func (p *pages) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, adapter, err := p.present(r)
 	if err != nil {
 		return err
 	}
@@ -308,9 +308,9 @@ func (a *pages) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 			given[f.Name] = ""
 		}
 	}
-	account, err := a.Uses.Accounts.Rotate(r.Context(), v.Actor(), s.ID, given)
+	account, err := p.Uses.Accounts.Rotate(r.Context(), v.Actor(), s.ID, given)
 	if err == nil {
-		return a.Done(w, r, "accounts/"+account.ID, "account_rotated", "account", account.ID)
+		return p.Done(w, r, "accounts/"+account.ID, "account_rotated", "account", account.ID)
 	}
 	view := formView{Adapter: adapter, Account: s.Account, Held: s.Fields}
 	status, fault := view.Refused(v, err)
@@ -320,5 +320,5 @@ func (a *pages) rotate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if text := view.Wrong["credentials"]; text != "" {
 		view.Error = text
 	}
-	return a.Room.ShowStatus(w, r, v, status, "credentials", view)
+	return p.Room.ShowStatus(w, r, v, status, "credentials", view)
 }

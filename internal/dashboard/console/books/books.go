@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/operators"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/rates"
+	"github.com/cascadapay/cascada/internal/pay/reconcile"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -57,7 +58,7 @@ func Register(site *frame.Site, uses Uses) error {
 }
 
 // maxFile bounds a file that is handed in, in bytes.
-const maxFile = 32 << 20
+const maxFile = reconcile.MaxReport
 
 // fileWithin is how long a file may take to arrive.
 const fileWithin = 2 * time.Minute
@@ -68,16 +69,16 @@ type ratesView struct {
 	Jumps bool // the file may be sent again, although rates jump
 }
 
-func (b *pages) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return b.showRates(w, r, v, http.StatusOK, ratesView{})
+func (pg *pages) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return pg.showRates(w, r, v, http.StatusOK, ratesView{})
 }
 
-func (b *pages) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
+func (pg *pages) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
 	var err error
-	if view.Rates, err = b.Uses.Rates.RateList(r.Context()); err != nil {
+	if view.Rates, err = pg.Uses.Rates.RateList(r.Context()); err != nil {
 		return err
 	}
-	return b.Room.ShowStatus(w, r, v, status, "rates", view)
+	return pg.Room.ShowStatus(w, r, v, status, "rates", view)
 }
 
 // jumped puts an error about rates into words for a form.
@@ -90,12 +91,12 @@ func jumped(err error, field string) (told error, jumps bool) {
 }
 
 // importRates sets the rates of a file, all or none.
-func (b *pages) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	name, content, err := file(r, "file")
 	var view ratesView
 	var changes []apprates.RateChange
 	if err == nil {
-		changes, err = b.Uses.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
+		changes, err = pg.Uses.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "file")
 	}
 	if err == nil {
@@ -105,13 +106,13 @@ func (b *pages) importRates(w http.ResponseWriter, r *http.Request, v *frame.Vis
 				set++
 			}
 		}
-		return b.Done(w, r, "rates", "rates_imported", "n", set, "all", len(changes))
+		return pg.Done(w, r, "rates", "rates_imported", "n", set, "all", len(changes))
 	}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
-	return b.showRates(w, r, v, status, view)
+	return pg.showRates(w, r, v, status, view)
 }
 
 // file reads a file that was handed in.
@@ -135,12 +136,12 @@ type rateView struct {
 	Jumps   bool
 }
 
-func (b *pages) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return b.showRate(w, r, v, http.StatusOK, rateView{})
+func (pg *pages) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return pg.showRate(w, r, v, http.StatusOK, rateView{})
 }
 
-func (b *pages) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
-	list, err := b.Uses.Rates.RateList(r.Context())
+func (pg *pages) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
+	list, err := pg.Uses.Rates.RateList(r.Context())
 	if err != nil {
 		return err
 	}
@@ -149,11 +150,11 @@ func (b *pages) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 		return problem.New(problem.NotFound, noCurrency)
 	}
 	view.RateStatus = list[i]
-	if view.History, err = b.Uses.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
+	if view.History, err = pg.Uses.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
 		return err
 	}
-	view.Chart = charted(view.History, b.Room.Text(v, "rate_of", "currency", list[i].Currency))
-	return b.Room.ShowStatus(w, r, v, status, "rate", view)
+	view.Chart = charted(view.History, pg.Room.Text(v, "rate_of", "currency", list[i].Currency))
+	return pg.Room.ShowStatus(w, r, v, status, "rate", view)
 }
 
 // charted draws the readings that were used.
@@ -177,7 +178,7 @@ func charted(history []store.PastReading, name string) frame.Chart {
 }
 
 // setRate sets the rate of a currency.
-func (b *pages) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := rateView{Form: desk.Typed(r, "rate", "source")}
 	currency, err := money.ParseCurrency(r.PathValue("currency"))
 	if err != nil {
@@ -187,17 +188,17 @@ func (b *pages) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if err != nil {
 		err = problem.Field(problem.InvalidRequest, "rate", rateUnreadable)
 	} else {
-		_, err = b.Uses.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.Uses.Now()}}, r.FormValue("force") != "")
+		_, err = pg.Uses.Rates.SetRates(r.Context(), v.Actor(), []rates.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: pg.Uses.Now()}}, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "rate")
 	}
 	if err == nil {
-		return b.Done(w, r, "rates/"+string(currency), "rate_set", "currency", currency, "rate", rate.Decimal())
+		return pg.Done(w, r, "rates/"+string(currency), "rate_set", "currency", currency, "rate", rate.Decimal())
 	}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
-	return b.showRate(w, r, v, status, view)
+	return pg.showRate(w, r, v, status, view)
 }
 
 type healthView struct {
@@ -222,21 +223,21 @@ type pool struct {
 }
 
 // health shows the state of this node and its database.
-func (b *pages) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := healthView{Open: b.Uses.Providers.OpenCircuits(), Engine: b.Uses.Engine()}
+func (pg *pages) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := healthView{Open: pg.Uses.Providers.OpenCircuits(), Engine: pg.Uses.Engine()}
 	var err error
-	if view.Mails, err = b.Uses.Mails.WaitingMails(r.Context()); err != nil {
+	if view.Mails, err = pg.Uses.Mails.WaitingMails(r.Context()); err != nil {
 		return err
 	}
-	for kind, n := range b.Uses.SilentAccounts() {
+	for kind, n := range pg.Uses.SilentAccounts() {
 		view.Silent = append(view.Silent, silent{kind, n})
 	}
 	slices.SortFunc(view.Silent, func(x, y silent) int { return cmp.Compare(x.Kind, y.Kind) })
-	for _, p := range b.Uses.Pools() {
+	for _, p := range pg.Uses.Pools() {
 		view.Pools = append(view.Pools, pool{p.Name, p.InUse, p.Idle, p.Most, p.Waits, p.Waited.Round(time.Millisecond)})
 	}
-	for _, n := range b.Uses.DeadLetters() {
+	for _, n := range pg.Uses.DeadLetters() {
 		view.Dead += n
 	}
-	return b.Room.Show(w, r, v, "health", view)
+	return pg.Room.Show(w, r, v, "health", view)
 }

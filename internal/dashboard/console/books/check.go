@@ -50,8 +50,8 @@ type pastCheck struct {
 }
 
 // checking is what the check does on this node now.
-func (b *pages) checking(ctx context.Context) (checkView, error) {
-	s := b.Uses.Checks.State()
+func (pg *pages) checking(ctx context.Context) (checkView, error) {
+	s := pg.Uses.Checks.State()
 	view := checkView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	by := s.By
 	switch {
@@ -77,25 +77,25 @@ func (b *pages) checking(ctx context.Context) (checkView, error) {
 		view.Broken = view.Broken[:shownBroken]
 	}
 	var err error
-	view.By, err = b.Who(ctx, map[string]string{}, by.ID)
+	view.By, err = pg.Who(ctx, map[string]string{}, by.ID)
 	return view, err
 }
 
 // check is the page of the check. The last results are of all nodes.
-func (b *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := b.checking(r.Context())
+func (pg *pages) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := pg.checking(r.Context())
 	if err != nil {
 		return err
 	}
-	if view.Past, err = b.past(r.Context()); err != nil {
+	if view.Past, err = pg.past(r.Context()); err != nil {
 		return err
 	}
-	return b.Room.Show(w, r, v, "check", view)
+	return pg.Room.Show(w, r, v, "check", view)
 }
 
 // past lists the last checks of all nodes.
-func (b *pages) past(ctx context.Context) (list []pastCheck, err error) {
-	past, err := b.Uses.Checks.Past(ctx, pastChecks)
+func (pg *pages) past(ctx context.Context) (list []pastCheck, err error) {
+	past, err := pg.Uses.Checks.Past(ctx, pastChecks)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (b *pages) past(ctx context.Context) (list []pastCheck, err error) {
 	for _, e := range past {
 		one := pastCheck{At: e.At, What: e.Details["what"], Result: e.Details["result"], Took: e.Details["took"]}
 		one.Broken, _ = strconv.Atoi(e.Details["broken"]) // the service wrote a number
-		if one.By, err = b.Who(ctx, names, e.By.ID); err != nil {
+		if one.By, err = pg.Who(ctx, names, e.By.ID); err != nil {
 			return nil, err
 		}
 		list = append(list, one)
@@ -112,31 +112,31 @@ func (b *pages) past(ctx context.Context) (list []pastCheck, err error) {
 }
 
 // checkLive sends how far the check is.
-func (b *pages) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return b.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
-		view, err := b.checking(ctx)
+func (pg *pages) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return pg.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
+		view, err := pg.checking(ctx)
 		return view.Mark, func() (string, error) {
-			if view.Past, err = b.past(ctx); err != nil {
+			if view.Past, err = pg.past(ctx); err != nil {
 				return "", err
 			}
-			return b.Room.Block(r, v, "check", "state", view)
+			return pg.Room.Block(r, v, "check", "state", view)
 		}, err
 	})
 }
 
 // startCheck starts a check on this node.
-func (b *pages) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.Uses.Checks.Start(v.Actor(), appbooks.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
+func (pg *pages) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := pg.Uses.Checks.Start(v.Actor(), appbooks.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
 		return err
 	}
-	return b.Done(w, r, "check", "check_started")
+	return pg.Done(w, r, "check", "check_started")
 }
 
-func (b *pages) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	if !b.Uses.Checks.Stop() {
+func (pg *pages) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	if !pg.Uses.Checks.Stop() {
 		return problem.New(problem.ConflictState, noCheckRuns)
 	}
-	return b.Done(w, r, "check", "check_stopping")
+	return pg.Done(w, r, "check", "check_stopping")
 }
 
 // sealsView is the page of the seals.
@@ -160,15 +160,15 @@ type chain struct {
 // shownChains is how many chains the page lists; the file of heads has all.
 const shownChains = 100
 
-func (b *pages) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, v); err != nil {
+func (pg *pages) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := pg.ReadMuch(w, v); err != nil {
 		return err
 	}
-	return b.showSeals(w, r, v, http.StatusOK, sealsView{})
+	return pg.showSeals(w, r, v, http.StatusOK, sealsView{})
 }
 
-func (b *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
-	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
+func (pg *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
+	err := pg.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		if view.Count++; view.Count <= shownChains {
 			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, merchants.MerchantPrefix)})
 		}
@@ -181,49 +181,49 @@ func (b *pages) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	due, err := b.Uses.OldestDue(r.Context())
+	due, err := pg.Uses.OldestDue(r.Context())
 	if err != nil {
 		return err
 	}
 	view.Waiting = due["seals"]
-	return b.Room.ShowStatus(w, r, v, status, "seals", view)
+	return pg.Room.ShowStatus(w, r, v, status, "seals", view)
 }
 
 // heads is the file of the newest blocks, as cascada seal head prints it.
-func (b *pages) heads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, v); err != nil {
+func (pg *pages) heads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := pg.ReadMuch(w, v); err != nil {
 		return err
 	}
 	var file strings.Builder
-	err := b.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
+	err := pg.Uses.Checks.Heads(r.Context(), func(n store.Newest) error {
 		fmt.Fprintln(&file, n.String())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	frame.Foreign(w, "heads-"+b.Uses.Now().UTC().Format("20060102-150405")+".txt", "text/plain; charset=utf-8", []byte(file.String()), false)
+	frame.Foreign(w, "heads-"+pg.Uses.Now().UTC().Format("20060102-150405")+".txt", "text/plain; charset=utf-8", []byte(file.String()), false)
 	return nil
 }
 
 // compareHeads proves that the chains continue from a file of heads, as cascada check --heads does.
-func (b *pages) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := b.ReadMuch(w, v); err != nil {
+func (pg *pages) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := pg.ReadMuch(w, v); err != nil {
 		return err
 	}
 	_, content, err := file(r, "heads")
 	var view sealsView
 	if err == nil {
-		view.Broken, view.Compared, err = b.Uses.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
+		view.Broken, view.Compared, err = pg.Uses.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
 		err = desk.Shown(err, "heads")
 	}
 	if err == nil {
-		return b.showSeals(w, r, v, http.StatusOK, view)
+		return pg.showSeals(w, r, v, http.StatusOK, view)
 	}
 	view = sealsView{}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
-	return b.showSeals(w, r, v, status, view)
+	return pg.showSeals(w, r, v, status, view)
 }

@@ -55,47 +55,47 @@ type kind struct {
 	N       int
 }
 
-func (b *pages) comparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return b.showComparisons(w, r, v, http.StatusOK, compareView{Form: desk.Typed(r, "account")})
+func (pg *pages) comparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return pg.showComparisons(w, r, v, http.StatusOK, compareView{Form: desk.Typed(r, "account")})
 }
 
-func (b *pages) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view compareView) error {
-	list, err := b.Uses.Providers.Accounts(r.Context(), false)
+func (pg *pages) showComparisons(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view compareView) error {
+	list, err := pg.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
 		view.Accounts = append(view.Accounts, frame.Option{Value: s.ID, Label: s.ID})
 	}
-	if view.Past, err = b.Uses.Reconciliation.Reconciliations(r.Context(), "", past); err != nil {
+	if view.Past, err = pg.Uses.Reconciliation.Reconciliations(r.Context(), "", past); err != nil {
 		return err
 	}
-	return b.Room.ShowStatus(w, r, v, status, "reconciliation", view)
+	return pg.Room.ShowStatus(w, r, v, status, "reconciliation", view)
 }
 
 // compare compares a report with the books.
-func (b *pages) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (pg *pages) compare(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	web.Allow(w, compareTime)
 	view := compareView{Form: desk.Typed(r, "account", "from", "to", "shared", "dry")}
-	done, err := b.reconcile(w, r, v, view.Form)
+	done, err := pg.reconcile(w, r, v, view.Form)
 	if err == nil {
 		view.Done = done
-		return b.showComparisons(w, r, v, http.StatusOK, view)
+		return pg.showComparisons(w, r, v, http.StatusOK, view)
 	}
 	status, fault := view.Refused(v, err)
 	if fault != nil {
 		return fault
 	}
-	return b.showComparisons(w, r, v, status, view)
+	return pg.showComparisons(w, r, v, status, view)
 }
 
-func (b *pages) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form) (*compared, error) {
+func (pg *pages) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form) (*compared, error) {
 	name, content, err := file(r, "report")
 	if err != nil {
 		return nil, err
 	}
 	account := typed.Value("account")
-	format, err := b.Uses.Reconciliation.ReportFormat(r.Context(), account)
+	format, err := pg.Uses.Reconciliation.ReportFormat(r.Context(), account)
 	if err != nil {
 		return nil, problem.Field(problem.InvalidRequest, "account", chooseReportAccount)
 	}
@@ -114,7 +114,7 @@ func (b *pages) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		return nil, err
 	}
 	c.From, c.To = period.From, period.To
-	if told.Compared, err = b.Uses.Reconciliation.Reconcile(r.Context(), c); err != nil {
+	if told.Compared, err = pg.Uses.Reconciliation.Reconcile(r.Context(), c); err != nil {
 		return nil, desk.Shown(err, "report")
 	}
 	told.Charged, told.Refunded = amounts(told.Compared.Charged), amounts(told.Compared.Refunded)

@@ -41,33 +41,33 @@ type adjustmentsView struct {
 }
 
 // adjustments lists what operators booked by hand, of every merchant or of one. Those that wait come first.
-func (u *pages) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) adjustments(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx, merchant := r.Context(), strings.TrimSpace(r.FormValue("merchant"))
 	var list []pay.Adjustment
 	var err error
 	if status := pay.AdjustmentStatus(r.FormValue("status")); slices.Contains(pay.AdjustmentStatuses(), status) {
-		list, err = u.Uses.Adjustments.List(ctx, merchant, status, desk.Most)
+		list, err = p.Uses.Adjustments.List(ctx, merchant, status, desk.Most)
 	} else {
-		list, err = u.waitingFirst(ctx, merchant)
+		list, err = p.waitingFirst(ctx, merchant)
 	}
 	if err != nil {
 		return err
 	}
-	view := adjustmentsView{adjustedTable: adjustedTable{Names: u.Names(ctx)}, Most: desk.Most}
+	view := adjustmentsView{adjustedTable: adjustedTable{Names: p.Names(ctx)}, Most: desk.Most}
 	view.add(list)
 	for _, status := range pay.AdjustmentStatuses() {
-		view.Statuses = append(view.Statuses, frame.Option{Value: string(status), Label: u.Room.Text(v, "status_"+string(status))})
+		view.Statuses = append(view.Statuses, frame.Option{Value: string(status), Label: p.Room.Text(v, "status_"+string(status))})
 	}
-	return u.Room.Show(w, r, v, "adjustments", view)
+	return p.Room.Show(w, r, v, "adjustments", view)
 }
 
 // waitingFirst lists adjustments that wait for a second operator, and then the others, newest first.
-func (u *pages) waitingFirst(ctx context.Context, merchant string) ([]pay.Adjustment, error) {
-	list, err := u.Uses.Adjustments.List(ctx, merchant, pay.AdjustmentPending, desk.Most)
+func (p *pages) waitingFirst(ctx context.Context, merchant string) ([]pay.Adjustment, error) {
+	list, err := p.Uses.Adjustments.List(ctx, merchant, pay.AdjustmentPending, desk.Most)
 	if err != nil {
 		return nil, err
 	}
-	all, err := u.Uses.Adjustments.List(ctx, merchant, "", desk.Most+len(list))
+	all, err := p.Uses.Adjustments.List(ctx, merchant, "", desk.Most+len(list))
 	for _, a := range all {
 		if !slices.ContainsFunc(list, func(first pay.Adjustment) bool { return first.ID == a.ID }) {
 			list = append(list, a)
@@ -82,12 +82,12 @@ type newAdjustmentView struct {
 }
 
 // newAdjustment shows the form. Its address may fill fields in.
-func (u *pages) newAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) newAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := typedAdjustment(r)
 	if typed.Values["environment"] == "" {
 		typed.Values["environment"] = string(merchants.Production)
 	}
-	return u.showNewAdjustment(w, r, v, http.StatusOK, typed)
+	return p.showNewAdjustment(w, r, v, http.StatusOK, typed)
 }
 
 func typedAdjustment(r *http.Request) desk.Form {
@@ -99,33 +99,33 @@ func typedAdjustment(r *http.Request) desk.Form {
 // lines is a text of a form with the line ends of the API.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-func (u *pages) showNewAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (p *pages) showNewAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	view := newAdjustmentView{Form: typed}
 	for _, reason := range pay.AdjustmentReasons() {
-		view.Reasons = append(view.Reasons, frame.Option{Value: string(reason), Label: u.Room.Text(v, "adjust_"+string(reason))})
+		view.Reasons = append(view.Reasons, frame.Option{Value: string(reason), Label: p.Room.Text(v, "adjust_"+string(reason))})
 	}
-	return u.Room.ShowStatus(w, r, v, status, "newadjustment", view)
+	return p.Room.ShowStatus(w, r, v, status, "newadjustment", view)
 }
 
 // createAdjustment books an adjustment, or keeps it for a second operator. The form sent twice leads to the same one: its
 // reference is booked once.
-func (u *pages) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/new") { // the merchant may withdraw it (DASH-6)
+func (p *pages) createAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !p.Confirmed(w, r, v, frame.Base+"/console/adjustments/new") { // the merchant may withdraw it (DASH-6)
 		return nil
 	}
 	typed := typedAdjustment(r)
-	made, err := u.orderAdjustment(r.Context(), v, typed)
+	made, err := p.orderAdjustment(r.Context(), v, typed)
 	if err == nil {
-		return u.Done(w, r, "adjustments/"+made.ID, "adjustment_"+string(made.Status)+"_done")
+		return p.Done(w, r, "adjustments/"+made.ID, "adjustment_"+string(made.Status)+"_done")
 	}
 	status, fault := typed.Refused(v, beside(err, problem.MerchantNotFound, "merchant"))
 	if fault != nil {
 		return fault
 	}
-	return u.showNewAdjustment(w, r, v, status, typed)
+	return p.showNewAdjustment(w, r, v, status, typed)
 }
 
-func (u *pages) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
+func (p *pages) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.Form) (made pay.Adjustment, err error) {
 	environment := merchants.Environment(typed.Value("environment"))
 	if environment != merchants.Production && environment != merchants.Sandbox {
 		return made, problem.Field(problem.InvalidRequest, "environment", chooseEnvironment)
@@ -137,7 +137,7 @@ func (u *pages) orderAdjustment(ctx context.Context, v *frame.Visit, typed desk.
 	if err != nil {
 		return made, err
 	}
-	return u.Uses.Adjustments.Make(ctx, v.Actor(), settlements.NewAdjustment{
+	return p.Uses.Adjustments.Make(ctx, v.Actor(), settlements.NewAdjustment{
 		Merchant: typed.Value("merchant"), Live: environment == merchants.Production, Amount: amount, Reason: pay.AdjustmentReason(typed.Value("reason")),
 		Note: typed.Value("note"), About: typed.Value("about"), Reference: typed.Value("reference"), Negative: typed.Value("allowNegative") != "",
 	})
@@ -184,30 +184,30 @@ type adjustmentView struct {
 	At             string // the page of what it is about, "" if the console has none
 }
 
-func (u *pages) adjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showAdjustment(w, r, v, http.StatusOK, desk.Form{})
+func (p *pages) adjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showAdjustment(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *pages) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (p *pages) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
-	a, err := u.Uses.Adjustments.Any(ctx, r.PathValue("id"))
+	a, err := p.Uses.Adjustments.Any(ctx, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	view := adjustmentView{Form: typed, adjusted: adjusted{a, money.New(a.Amount, money.USD)}, Own: a.MadeBy == v.User.ID, At: pageOf(a.About)}
 	names := map[string]string{}
-	if view.Maker, err = u.Who(ctx, names, a.MadeBy); err != nil {
+	if view.Maker, err = p.Who(ctx, names, a.MadeBy); err != nil {
 		return err
 	}
-	if view.Decider, err = u.Who(ctx, names, a.DecidedBy); err != nil {
+	if view.Decider, err = p.Who(ctx, names, a.DecidedBy); err != nil {
 		return err
 	}
-	if view.Reversal, err = u.Uses.Adjustments.Reversal(ctx, a); err != nil {
+	if view.Reversal, err = p.Uses.Adjustments.Reversal(ctx, a); err != nil {
 		return err
 	}
 	_, never := a.Reversal("", v.User.ID, false, 0)
 	view.Reversible = never == nil && view.Reversal.ID == ""
-	return u.Room.ShowStatus(w, r, v, status, "adjustment", view)
+	return p.Room.ShowStatus(w, r, v, status, "adjustment", view)
 }
 
 // pageOf is the console's page of what an adjustment is about. Settlements have none.
@@ -222,9 +222,9 @@ func pageOf(about string) string {
 
 // adjustmentDone leads on to an adjustment, or shows what was wrong. An error about a field that its forms do not have is shown
 // above them.
-func (u *pages) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, id, done string, err error) error {
+func (p *pages) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, id, done string, err error) error {
 	if err == nil {
-		return u.Done(w, r, "adjustments/"+id, done)
+		return p.Done(w, r, "adjustments/"+id, done)
 	}
 	typed := desk.Typed(r, "note", "allowNegative")
 	status, fault := typed.Refused(v, err)
@@ -236,39 +236,39 @@ func (u *pages) adjustmentDone(w http.ResponseWriter, r *http.Request, v *frame.
 			typed.Error = text
 		}
 	}
-	return u.showAdjustment(w, r, v, status, typed)
+	return p.showAdjustment(w, r, v, status, typed)
 }
 
 // approveAdjustment moves the money of an adjustment that waits for a second operator.
-func (u *pages) approveAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) approveAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
+	if !p.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
 		return nil
 	}
-	_, err := u.Uses.Adjustments.Approve(r.Context(), v.Actor(), id)
-	return u.adjustmentDone(w, r, v, id, "adjustment_applied_done", err)
+	_, err := p.Uses.Adjustments.Approve(r.Context(), v.Actor(), id)
+	return p.adjustmentDone(w, r, v, id, "adjustment_applied_done", err)
 }
 
 // rejectAdjustment ends an adjustment that waits for a second operator. The audit log keeps the note.
-func (u *pages) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) rejectAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, note := r.PathValue("id"), typedAdjustment(r)
 	err := short(note)
 	if err == nil {
-		_, err = u.Uses.Adjustments.Reject(r.Context(), v.Actor(), id, note.Value("note"))
+		_, err = p.Uses.Adjustments.Reject(r.Context(), v.Actor(), id, note.Value("note"))
 	}
-	return u.adjustmentDone(w, r, v, id, "adjustment_rejected_done", err)
+	return p.adjustmentDone(w, r, v, id, "adjustment_rejected_done", err)
 }
 
 // reverseAdjustment takes an adjustment back, by another one, and leads on to that.
-func (u *pages) reverseAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) reverseAdjustment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), typedAdjustment(r)
-	if !u.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
+	if !p.Confirmed(w, r, v, frame.Base+"/console/adjustments/"+id) { // the merchant may withdraw it (DASH-6)
 		return nil
 	}
 	err := short(typed)
 	if err != nil {
-		return u.adjustmentDone(w, r, v, id, "", err)
+		return p.adjustmentDone(w, r, v, id, "", err)
 	}
-	made, err := u.Uses.Adjustments.Reverse(r.Context(), v.Actor(), id, typed.Value("note"), typed.Value("allowNegative") != "")
-	return u.adjustmentDone(w, r, v, made.ID, "adjustment_"+string(made.Status)+"_done", beside(err, problem.BalanceInsufficient, "allowNegative"))
+	made, err := p.Uses.Adjustments.Reverse(r.Context(), v.Actor(), id, typed.Value("note"), typed.Value("allowNegative") != "")
+	return p.adjustmentDone(w, r, v, made.ID, "adjustment_"+string(made.Status)+"_done", beside(err, problem.BalanceInsufficient, "allowNegative"))
 }

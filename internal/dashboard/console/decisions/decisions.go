@@ -92,40 +92,40 @@ func dollars(list []pay.Withdrawal) (rows []inUSD) {
 }
 
 // decisions lists what waits for an operator: one kind at a time.
-func (u *pages) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Names: u.Names(r.Context()), Most: desk.Most}
+func (p *pages) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Names: p.Names(r.Context()), Most: desk.Most}
 	var err error
 	switch view.Kind {
 	case "payments":
-		view.Payments, err = u.Uses.Payments.Unsure(ctx, desk.Most)
+		view.Payments, err = p.Uses.Payments.Unsure(ctx, desk.Most)
 	case "notices":
-		view.Notices, err = u.Uses.Notices.Notifications(ctx, "", desk.Most)
+		view.Notices, err = p.Uses.Notices.Notifications(ctx, "", desk.Most)
 	case "adjustments":
 		var list []pay.Adjustment
-		list, err = u.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, desk.Most)
+		list, err = p.Uses.Adjustments.List(ctx, "", pay.AdjustmentPending, desk.Most)
 		view.Adjustments.Names = view.Names
 		view.Adjustments.add(list)
 	case "verifications":
-		view.Verifications, err = u.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
+		view.Verifications, err = p.Uses.Verifications.List(ctx, merchants.KYCProcessing, "", desk.Most)
 	case "claims":
-		view.Claims, err = u.Uses.Claims.AnyList(ctx, pay.ClaimUnderReview, "", desk.Most)
+		view.Claims, err = p.Uses.Claims.AnyList(ctx, pay.ClaimUnderReview, "", desk.Most)
 		if err == nil {
 			var late []pay.Claim
-			late, err = u.Uses.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
+			late, err = p.Uses.Claims.AnyList(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
 			view.Claims = append(view.Claims, late...)
 		}
 	default:
 		view.Kind = "withdrawals"
 		var held, sent []pay.Withdrawal
-		if held, err = u.Uses.Payouts.WaitingWithdrawals(ctx, desk.Most); err == nil {
-			sent, err = u.Uses.Payouts.Unpaid(ctx, desk.Most)
+		if held, err = p.Uses.Payouts.WaitingWithdrawals(ctx, desk.Most); err == nil {
+			sent, err = p.Uses.Payouts.Unpaid(ctx, desk.Most)
 		}
 		view.Held, view.Sent = dollars(held), dollars(sent)
 	}
 	if err != nil {
 		return err
 	}
-	return u.Room.Show(w, r, v, "decisions", view)
+	return p.Room.Show(w, r, v, "decisions", view)
 }
 
 // refused puts an error into the form of a decision. If a provider says otherwise, the form may force it.
@@ -144,24 +144,24 @@ type verificationView struct {
 	Of   merchants.Merchant
 }
 
-func (u *pages) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showVerification(w, r, v, http.StatusOK, desk.Form{})
+func (p *pages) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showVerification(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *pages) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	read, err := u.Uses.Verifications.Any(r.Context(), r.PathValue("id"))
+func (p *pages) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	read, err := p.Uses.Verifications.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	m, err := u.Uses.AnyMerchant(r.Context(), read.Merchant)
+	m, err := p.Uses.AnyMerchant(r.Context(), read.Merchant)
 	if err != nil {
 		return err
 	}
-	return u.Room.ShowStatus(w, r, v, status, "verification", verificationView{typed, read, read.Open(), m})
+	return p.Room.ShowStatus(w, r, v, status, "verification", verificationView{typed, read, read.Open(), m})
 }
 
 // decide verifies a merchant, or rejects what it handed in with a reason that the merchant reads.
-func (u *pages) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "outcome", "code", "message")
 	to := merchants.VerificationStatus(typed.Value("outcome"))
 	var err error
@@ -175,16 +175,16 @@ func (u *pages) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		if to == merchants.KYCVerified {
 			code, message = "", ""
 		}
-		err = u.Uses.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
+		err = p.Uses.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
 	}
 	if err == nil {
-		return u.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
+		return p.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
 	}
 	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}
-	return u.showVerification(w, r, v, status, typed)
+	return p.showVerification(w, r, v, status, typed)
 }
 
 type noticeView struct {
@@ -195,35 +195,35 @@ type noticeView struct {
 	Pages      *desk.Accounts
 }
 
-func (u *pages) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showNotice(w, r, v, http.StatusOK, desk.Form{})
+func (p *pages) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showNotice(w, r, v, http.StatusOK, desk.Form{})
 }
 
-func (u *pages) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	n, err := u.Uses.Notices.Notification(r.Context(), r.FormValue("id"))
+func (p *pages) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	n, err := p.Uses.Notices.Notification(r.Context(), r.FormValue("id"))
 	if err != nil {
 		return err
 	}
-	waits, err := u.Uses.Notices.Waits(r.Context(), n)
+	waits, err := p.Uses.Notices.Waits(r.Context(), n)
 	if err != nil {
 		return err
 	}
-	view := noticeView{typed, n, waits, strings.HasPrefix(n.Payment, pay.WithdrawalPrefix), desk.NewAccounts(r.Context(), u.Uses.Providers)}
-	return u.Room.ShowStatus(w, r, v, status, "notice", view)
+	view := noticeView{typed, n, waits, strings.HasPrefix(n.Payment, pay.WithdrawalPrefix), desk.NewAccounts(r.Context(), p.Uses.Providers)}
+	return p.Room.ShowStatus(w, r, v, status, "notice", view)
 }
 
-func (u *pages) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "note")
 	note, err := desk.ReadNote(r)
 	if err == nil {
-		err = desk.Shown(u.Uses.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
+		err = desk.Shown(p.Uses.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
 	}
 	if err == nil {
-		return u.Done(w, r, "decisions?kind=notices", "notice_closed")
+		return p.Done(w, r, "decisions?kind=notices", "notice_closed")
 	}
 	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}
-	return u.showNotice(w, r, v, status, typed)
+	return p.showNotice(w, r, v, status, typed)
 }

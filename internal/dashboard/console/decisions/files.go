@@ -22,20 +22,20 @@ func outcome(e audit.Entry) string {
 }
 
 // decidedFile is what people decided as a file, newest first: when, who, what, and why.
-func (u *pages) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	said := func(key string) string { return u.Room.Text(v, key) }
-	file, err := u.NewCSV(w, r, v, "decisions", "id", said("decided_at"), said("who"), said("decision"), said("object"), said("outcome"), said("why"), said("merchant"), said("environment"))
+func (p *pages) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	said := func(key string) string { return p.Room.Text(v, key) }
+	file, err := p.NewCSV(w, r, v, "decisions", "id", said("decided_at"), said("who"), said("decision"), said("object"), said("outcome"), said("why"), said("merchant"), said("environment"))
 	if err != nil {
 		return err
 	}
 	names := map[string]string{}
 	for before := ""; ; {
-		list, next, err := u.Uses.Decisions(r.Context(), before, frame.FileRows)
+		list, next, err := p.Uses.Decisions(r.Context(), before, frame.FileRows)
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			who, err := u.Who(r.Context(), names, e.By.ID)
+			who, err := p.Who(r.Context(), names, e.By.ID)
 			if err != nil {
 				return err
 			}

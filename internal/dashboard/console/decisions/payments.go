@@ -34,22 +34,22 @@ type attempt struct {
 	Took int64 // milliseconds; -1: not known
 }
 
-func (u *pages) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showPayment(w, r, v, http.StatusOK, desk.Form{})
+func (p *pages) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showPayment(w, r, v, http.StatusOK, desk.Form{})
 }
 
 // showPayment shows the story of a payment, with providers' names.
-func (u *pages) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+func (p *pages) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	if !base.Storable(id) {
 		return problem.New(problem.NotFound, base.NoPayment)
 	}
-	e, err := u.Uses.Rules.Explain(ctx, id)
+	e, err := p.Uses.Rules.Explain(ctx, id)
 	if err != nil {
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Pages: desk.NewAccounts(ctx, u.Uses.Providers), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Rules: told.Rules, Unsure: !e.Payment.Times.Unsure.IsZero(), Resolvable: resolvable(e.Payment)}
+	view := paymentView{Form: typed, Pages: desk.NewAccounts(ctx, p.Uses.Providers), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Rules: told.Rules, Unsure: !e.Payment.Times.Unsure.IsZero(), Resolvable: resolvable(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}
@@ -58,13 +58,13 @@ func (u *pages) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Vis
 		}
 		view.Attempts = append(view.Attempts, one)
 	}
-	if view.Notices, err = u.Uses.Notices.Notifications(ctx, id, desk.Most); err != nil {
+	if view.Notices, err = p.Uses.Notices.Notifications(ctx, id, desk.Most); err != nil {
 		return err
 	}
-	if view.Story, err = u.Uses.Story(ctx, id); err != nil {
+	if view.Story, err = p.Uses.Story(ctx, id); err != nil {
 		return err
 	}
-	return u.Room.ShowStatus(w, r, v, status, "payment", view)
+	return p.Room.ShowStatus(w, r, v, status, "payment", view)
 }
 
 // resolvable reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
@@ -74,20 +74,20 @@ func resolvable(p pay.Payment) bool {
 }
 
 // resolvePayment resolves a payment whose provider does not report how it ended.
-func (u *pages) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), desk.Typed(r, "outcome", "note")
-	err := u.tryPayment(r, v, id, typed)
+	err := p.tryPayment(r, v, id, typed)
 	if err == nil {
-		return u.Done(w, r, "payments/"+id, "payment_resolved")
+		return p.Done(w, r, "payments/"+id, "payment_resolved")
 	}
 	status, fault := refused(v, &typed, err)
 	if fault != nil {
 		return fault
 	}
-	return u.showPayment(w, r, v, status, typed)
+	return p.showPayment(w, r, v, status, typed)
 }
 
-func (u *pages) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk.Form) error {
+func (p *pages) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk.Form) error {
 	note, err := desk.ReadNote(r)
 	if err != nil {
 		return err
@@ -96,6 +96,6 @@ func (u *pages) tryPayment(r *http.Request, v *frame.Visit, id string, typed des
 	if word != pay.WordPaid && word != pay.WordNotCharged {
 		return problem.Field(problem.InvalidRequest, "outcome", choosePaymentEnd)
 	}
-	_, _, err = u.Uses.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
+	_, _, err = p.Uses.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
 	return err
 }

@@ -30,12 +30,12 @@ type withdrawalView struct {
 	Shown      *payouts.ToPay // with its destination, which was asked for
 }
 
-func (u *pages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{})
+func (p *pages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{})
 }
 
-func (u *pages) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
-	e, err := u.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+func (p *pages) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
+	e, err := p.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (u *pages) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.
 	} else if text := view.Wrong["amount"]; text != "" { // the form has no such field
 		view.Error = text
 	}
-	view.Pages = desk.NewAccounts(r.Context(), u.Uses.Providers)
+	view.Pages = desk.NewAccounts(r.Context(), p.Uses.Providers)
 	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
 	for _, word := range []struct {
 		word pay.Word
@@ -60,35 +60,35 @@ func (u *pages) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.
 		{pay.WordReturned, "word_returned", of.Status == pay.WithdrawalDone},
 	} {
 		if word.fits {
-			view.Ends = append(view.Ends, frame.Option{Value: string(word.word), Label: u.Room.Text(v, word.text)})
+			view.Ends = append(view.Ends, frame.Option{Value: string(word.word), Label: p.Room.Text(v, word.text)})
 		}
 	}
-	return u.Room.ShowStatus(w, r, v, status, "withdrawal", view)
+	return p.Room.ShowStatus(w, r, v, status, "withdrawal", view)
 }
 
-func (u *pages) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+func (p *pages) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
 	view := withdrawalView{Form: desk.Typed(r, "outcome", "amount", "note", "reference")}
 	status, fault := refused(v, &view.Form, err)
 	if fault != nil {
 		return fault
 	}
-	return u.showWithdrawal(w, r, v, status, view)
+	return p.showWithdrawal(w, r, v, status, view)
 }
 
 // approve lets a withdrawal pass the limits.
-func (u *pages) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.ReadNote(r)
 	if err == nil {
-		_, err = u.Uses.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
+		_, err = p.Uses.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
 	}
 	if err != nil {
-		return u.withdrawalRefused(w, r, v, err)
+		return p.withdrawalRefused(w, r, v, err)
 	}
-	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "withdrawal_approved")
+	return p.Done(w, r, "withdrawals/"+r.PathValue("id"), "withdrawal_approved")
 }
 
 // resolveWithdrawal resolves a withdrawal whose payout provider does not report how it ended.
-func (u *pages) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.ReadNote(r)
 	word := pay.Word(r.FormValue("outcome"))
 	switch {
@@ -96,21 +96,21 @@ func (u *pages) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *fra
 	case word != pay.WordPaid && word != pay.WordNotPaid && word != pay.WordReturned:
 		err = problem.Field(problem.InvalidRequest, "outcome", chooseWithdrawalEnd)
 	default:
-		err = u.endWithdrawal(r, v, word, note)
+		err = p.endWithdrawal(r, v, word, note)
 	}
 	if err != nil {
-		return u.withdrawalRefused(w, r, v, err)
+		return p.withdrawalRefused(w, r, v, err)
 	}
-	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "decided")
+	return p.Done(w, r, "withdrawals/"+r.PathValue("id"), "decided")
 }
 
 // endWithdrawal records how a withdrawal ended, and which part of it came back.
-func (u *pages) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, note string) error {
-	part, err := u.part(r, v)
+func (p *pages) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, note string) error {
+	part, err := p.part(r, v)
 	if err != nil {
 		return err
 	}
-	_, _, err = u.Uses.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note,
+	_, _, err = p.Uses.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note,
 		Force: r.FormValue("force") != "", Reference: r.FormValue("reference"), Amount: part})
 	return err
 }
@@ -118,12 +118,12 @@ func (u *pages) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, no
 // part reads the part of a payout that came back, as people of the visitor's language write it; "" is all that is left.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (u *pages) part(r *http.Request, v *frame.Visit) (string, error) {
+func (p *pages) part(r *http.Request, v *frame.Visit) (string, error) {
 	text := strings.TrimSpace(r.FormValue("amount"))
 	if text == "" {
 		return "", nil
 	}
-	e, err := u.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+	e, err := p.Uses.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return "", err
 	}
@@ -136,10 +136,10 @@ func (u *pages) part(r *http.Request, v *frame.Visit) (string, error) {
 }
 
 // reveal shows the destination, to pay it by hand. The audit log has that the operator saw it.
-func (u *pages) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	shown, err := u.Uses.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
+func (p *pages) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	shown, err := p.Uses.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return u.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{Shown: &shown})
+	return p.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{Shown: &shown})
 }

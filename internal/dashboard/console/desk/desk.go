@@ -43,14 +43,14 @@ func New(site *frame.Site, files fs.FS) (*Pages, error) {
 }
 
 // Page is the address of a page of the console: "accounts/stripe-mx".
-func (d *Pages) Page(path string) string {
-	return strings.TrimSuffix(d.At("/console/"+path), "/")
+func (pg *Pages) Page(path string) string {
+	return strings.TrimSuffix(pg.At("/console/"+path), "/")
 }
 
 // Done leads on to a page of the console, which shows a message.
-func (d *Pages) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
-	d.Flash(w, key, args...)
-	d.Site.Go(w, r, d.Page(path))
+func (pg *Pages) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
+	pg.Flash(w, key, args...)
+	pg.Site.Go(w, r, pg.Page(path))
 	return nil
 }
 
@@ -58,11 +58,11 @@ func (d *Pages) Done(w http.ResponseWriter, r *http.Request, path, key string, a
 // what was typed is not lost.
 //
 // Errors: forbidden.
-func (d *Pages) Late(v *frame.Visit) error {
-	if !v.User.HasFactor() || v.SignIn.Fresh(d.Uses.Now()) {
+func (pg *Pages) Late(v *frame.Visit) error {
+	if !v.User.HasFactor() || v.SignIn.Fresh(pg.Uses.Now()) {
 		return nil
 	}
-	return problem.New(problem.Forbidden, secondFactorOld.With(d.At("/again")))
+	return problem.New(problem.Forbidden, secondFactorOld.With(pg.At("/again")))
 }
 
 // Form is what was typed into a form, and what was wrong with it.
@@ -147,11 +147,11 @@ func ReadNote(r *http.Request) (string, error) {
 
 // Who is the name of who did something: a user's e-mail address. Others, and a removed user, who has no address left, are
 // named by their id. known has the names that were read before.
-func (d *Pages) Who(ctx context.Context, known map[string]string, id string) (string, error) {
+func (pg *Pages) Who(ctx context.Context, known map[string]string, id string) (string, error) {
 	if name, read := known[id]; read || !strings.HasPrefix(id, people.UserPrefix) {
 		return cmp.Or(name, id), nil
 	}
-	u, err := d.Uses.People.User(ctx, id)
+	u, err := pg.Uses.People.User(ctx, id)
 	if err != nil && !base.Absent(err) {
 		return "", err
 	}
@@ -166,8 +166,8 @@ type Names struct {
 }
 
 // Names returns the names of merchants, for one page.
-func (d *Pages) Names(ctx context.Context) *Names {
-	return &Names{func(id string) (merchants.Merchant, error) { return d.Uses.AnyMerchant(ctx, id) }, map[string]string{}}
+func (pg *Pages) Names(ctx context.Context) *Names {
+	return &Names{func(id string) (merchants.Merchant, error) { return pg.Uses.AnyMerchant(ctx, id) }, map[string]string{}}
 }
 
 // Of is the name of a merchant. Its id stands for one that does not exist.

@@ -59,19 +59,19 @@ type machineView struct {
 }
 
 // machine shows what runs.
-func (m *pages) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := machineView{Engine: m.Uses.Engine(), Version: m.Version}
+func (pg *pages) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := machineView{Engine: pg.Uses.Engine(), Version: pg.Version}
 	var err error
-	if view.Machine, err = m.Uses.Machine(r.Context()); err != nil {
+	if view.Machine, err = pg.Uses.Machine(r.Context()); err != nil {
 		return err
 	}
-	waits, err := m.Uses.WaitsOf(r.Context())
+	waits, err := pg.Uses.WaitsOf(r.Context())
 	if err != nil {
 		return err
 	}
-	for _, d := range m.loops() {
+	for _, d := range pg.loops() {
 		one := job{Done: d, Waits: waits[d.Loop], Why: cut(d.Problem)}
-		one.Late = !one.Waits.IsZero() && m.Uses.Now().Sub(one.Waits) > desk.Late
+		one.Late = !one.Waits.IsZero() && pg.Uses.Now().Sub(one.Waits) > desk.Late
 		if d.Failing() {
 			view.Failing++
 		}
@@ -84,7 +84,7 @@ func (m *pages) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	for _, p := range view.Processes {
 		view.Mixed = view.Mixed || p.Version != view.Processes[0].Version
 	}
-	return m.Room.Show(w, r, v, "machine", view)
+	return pg.Room.Show(w, r, v, "machine", view)
 }
 
 // trouble orders the jobs: those that an operator must see come first.

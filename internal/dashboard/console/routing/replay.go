@@ -15,16 +15,16 @@ import (
 )
 
 // replay starts to run past payments through the file.
-func (u *pages) replay(ctx context.Context, v *frame.Visit, e editView) error {
-	rules, err := u.file(ctx, e.File)
+func (p *pages) replay(ctx context.Context, v *frame.Visit, e editView) error {
+	rules, err := p.file(ctx, e.File)
 	if err != nil {
 		return err
 	}
-	o, err := e.period(u.Uses.Now())
+	o, err := e.period(p.Uses.Now())
 	if err != nil {
 		return err
 	}
-	return u.Uses.Rehearsals.Start(v.Actor(), routing.Rehearsal{Asked: o, File: e.File, Over: e.Version}, rules)
+	return p.Uses.Rehearsals.Start(v.Actor(), routing.Rehearsal{Asked: o, File: e.File, Over: e.Version}, rules)
 }
 
 // replayView is the page of the replay on this node: the one that runs, or else the last one.
@@ -47,8 +47,8 @@ type replayView struct {
 	Result   *result
 }
 
-func (u *pages) replayView(ctx context.Context) (replayView, error) {
-	s := u.Uses.Rehearsals.State()
+func (p *pages) replayView(ctx context.Context) (replayView, error) {
+	s := p.Uses.Rehearsals.State()
 	view := replayView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
 	asked := s.Progress
 	switch {
@@ -68,30 +68,30 @@ func (u *pages) replayView(ctx context.Context) (replayView, error) {
 	}
 	view.File, view.Version, view.Live = asked.File, asked.Over, merchants.EnvironmentOf(asked.Asked.Live)
 	view.Days = int(asked.Asked.Until.Sub(asked.Asked.Since).Hours() / 24)
-	present, err := u.Uses.Rules.Current(ctx)
+	present, err := p.Uses.Rules.Current(ctx)
 	view.Stale = present.Version != view.Version
 	return view, err
 }
 
-func (u *pages) replayed(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := u.replayView(r.Context())
+func (p *pages) replayed(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := p.replayView(r.Context())
 	if err != nil {
 		return err
 	}
-	return u.Room.Show(w, r, v, "replay", view)
+	return p.Room.Show(w, r, v, "replay", view)
 }
 
 // live sends how far the replay is.
-func (u *pages) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
-		view, err := u.replayView(ctx)
-		return view.Mark, func() (string, error) { return u.Room.Block(r, v, "replay", "state", view) }, err
+func (p *pages) live(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
+		view, err := p.replayView(ctx)
+		return view.Mark, func() (string, error) { return p.Room.Block(r, v, "replay", "state", view) }, err
 	})
 }
 
-func (u *pages) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
-	if !u.Uses.Rehearsals.Stop() {
+func (p *pages) stop(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	if !p.Uses.Rehearsals.Stop() {
 		return problem.New(problem.ConflictState, noReplayRuns)
 	}
-	return u.Done(w, r, "routing/replay", "replay_stopping")
+	return p.Done(w, r, "routing/replay", "replay_stopping")
 }

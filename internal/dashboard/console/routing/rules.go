@@ -59,8 +59,8 @@ type rulesView struct {
 	History []version
 }
 
-func (u *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	present, err := u.Uses.Rules.Current(r.Context())
+func (p *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	present, err := p.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (u *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if view.Now, err = written(present); err != nil {
 		return err
 	}
-	history, err := u.Uses.Rules.History(r.Context(), kept)
+	history, err := p.Uses.Rules.History(r.Context(), kept)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (u *pages) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		}
 		view.History = append(view.History, one)
 	}
-	return u.Room.Show(w, r, v, "rules", view)
+	return p.Room.Show(w, r, v, "rules", view)
 }
 
 func written(v approuting.RulesVersion) (version, error) {
@@ -88,22 +88,22 @@ func written(v approuting.RulesVersion) (version, error) {
 }
 
 // reset withdraws the rules: each node uses its configuration.
-func (u *pages) reset(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if _, _, err := u.Uses.Rules.Reset(r.Context(), v.Actor()); err != nil {
+func (p *pages) reset(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if _, _, err := p.Uses.Rules.Reset(r.Context(), v.Actor()); err != nil {
 		return err
 	}
-	return u.Done(w, r, "routing", "rules_reset")
+	return p.Done(w, r, "routing", "rules_reset")
 }
 
 // edit is the page with the form and the file side by side. A past version may be its beginning.
-func (u *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	present, err := u.Uses.Rules.Current(r.Context())
+func (p *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	present, err := p.Uses.Rules.Current(r.Context())
 	if err != nil {
 		return err
 	}
 	begin := present.Rules
 	if wanted, err := strconv.ParseInt(r.FormValue("from"), 10, 64); err == nil {
-		history, err := u.Uses.Rules.History(r.Context(), kept)
+		history, err := p.Uses.Rules.History(r.Context(), kept)
 		if err != nil {
 			return err
 		}
@@ -112,18 +112,18 @@ func (u *pages) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		}
 	}
 	view := editView{Version: present.Version, Since: "7", Live: "production"}
-	if last := u.Uses.Rehearsals.State().Last; r.FormValue("from") == "replay" && last != nil {
+	if last := p.Uses.Rehearsals.State().Last; r.FormValue("from") == "replay" && last != nil {
 		begin = *last.Result.Asked.Rules
 	}
 	if err := view.fill(begin); err != nil {
 		return err
 	}
-	return u.page(w, r, v, http.StatusOK, view)
+	return p.page(w, r, v, http.StatusOK, view)
 }
 
 // page shows the form and the file, with what may be chosen in them.
-func (u *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view editView) error {
-	list, err := u.Uses.Providers.Accounts(r.Context(), false)
+func (p *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view editView) error {
+	list, err := p.Uses.Providers.Accounts(r.Context(), false)
 	if err != nil {
 		return err
 	}
@@ -139,29 +139,29 @@ func (u *pages) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, sta
 		}
 	}
 	slices.Sort(view.Known)
-	return u.Room.ShowStatus(w, r, v, status, "edit", view)
+	return p.Room.ShowStatus(w, r, v, status, "edit", view)
 }
 
 // work does with the form and the file what the pressed button says.
-func (u *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := typed(r)
 	var err error
 	switch r.FormValue("do") {
 	case "write":
-		err = u.write(r.Context(), &view)
+		err = p.write(r.Context(), &view)
 	case "replay":
-		if err = u.replay(r.Context(), v, view); err == nil {
-			return u.Done(w, r, "routing/replay", "replay_started")
+		if err = p.replay(r.Context(), v, view); err == nil {
+			return p.Done(w, r, "routing/replay", "replay_started")
 		}
 	case "apply":
-		if err = u.Late(v); err == nil {
-			err = u.apply(r.Context(), v, view)
+		if err = p.Late(v); err == nil {
+			err = p.apply(r.Context(), v, view)
 		}
 		if err == nil {
-			return u.Done(w, r, "routing", "rules_applied")
+			return p.Done(w, r, "routing", "rules_applied")
 		}
 	default:
-		err = u.read(r.Context(), &view)
+		err = p.read(r.Context(), &view)
 	}
 	status := http.StatusOK
 	if err != nil {
@@ -170,18 +170,18 @@ func (u *pages) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 			return fault
 		}
 	}
-	return u.page(w, r, v, status, view)
+	return p.page(w, r, v, status, view)
 }
 
 // write writes the form into the file.
-func (u *pages) write(ctx context.Context, e *editView) error {
+func (p *pages) write(ctx context.Context, e *editView) error {
 	text, err := e.asText()
 	if err != nil {
 		return err
 	}
 	rules, err := text.Read()
 	if err == nil {
-		err = u.Uses.Rules.Check(ctx, rules)
+		err = p.Uses.Rules.Check(ctx, rules)
 	}
 	if err != nil {
 		return desk.Shown(err, "")
@@ -194,8 +194,8 @@ func (u *pages) write(ctx context.Context, e *editView) error {
 }
 
 // read reads the file into the form.
-func (u *pages) read(ctx context.Context, e *editView) error {
-	rules, err := u.file(ctx, e.File)
+func (p *pages) read(ctx context.Context, e *editView) error {
+	rules, err := p.file(ctx, e.File)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (u *pages) read(ctx context.Context, e *editView) error {
 }
 
 // file reads and checks rules.
-func (u *pages) file(ctx context.Context, text string) (routing.Rules, error) {
+func (p *pages) file(ctx context.Context, text string) (routing.Rules, error) {
 	file, err := rulefile.Read([]byte(text))
 	switch {
 	case err != nil:
@@ -216,15 +216,15 @@ func (u *pages) file(ctx context.Context, text string) (routing.Rules, error) {
 	case file.Accounts != nil:
 		return file.Rules, problem.Field(problem.InvalidRequest, "file", fileHasAccounts)
 	}
-	return file.Rules, desk.Shown(rulefile.AtLines([]byte(text), u.Uses.Rules.Check(ctx, file.Rules)), "file")
+	return file.Rules, desk.Shown(rulefile.AtLines([]byte(text), p.Uses.Rules.Check(ctx, file.Rules)), "file")
 }
 
 // apply puts the file in force, if the rules in force are still those that were edited.
-func (u *pages) apply(ctx context.Context, v *frame.Visit, e editView) error {
-	rules, err := u.file(ctx, e.File)
+func (p *pages) apply(ctx context.Context, v *frame.Visit, e editView) error {
+	rules, err := p.file(ctx, e.File)
 	if err != nil {
 		return err
 	}
-	_, _, err = u.Uses.Rules.ApplyOver(ctx, v.Actor(), e.Version, rules)
+	_, _, err = p.Uses.Rules.ApplyOver(ctx, v.Actor(), e.Version, rules)
 	return err
 }

@@ -46,7 +46,7 @@ func outcome(p pay.Payment, i int) result {
 	case p.End.Captured == i+1, last && accepted(p) && !paid(p):
 		return took
 	case p.Way.Sync && pay.FateOf(&p, i+1) == pay.FateUntried:
-		return open // it says nothing about the account
+		return open // this outcome shows nothing about the account
 	case !last:
 		return refused
 	case undecided(p):

@@ -123,7 +123,7 @@ func TestReplayCountsWhatIsKnownAndWhatIsNot(t *testing.T) {
 		t.Errorf("%d payments, %d elsewhere, %d unexplained, %d open", r.Payments, r.Elsewhere, r.Unexplained, r.Open)
 	}
 	// What b took second it takes first; a is not tried.
-	if r.Known != (struct{ Payments, Taken, Replayed int64 }{2, 2, 2}) || r.Estimated.Payments != 6 || r.Estimated.Taken != 5 || r.Real() != 7 {
+	if r.Known != (struct{ Payments, Accepted, Replayed int64 }{2, 2, 2}) || r.Estimated.Payments != 6 || r.Estimated.Accepted != 5 || r.Real() != 7 {
 		t.Errorf("known %+v, estimated %+v", r.Known, r.Estimated)
 	}
 	// The rail took 7 of 10 tries and ended 1; b took 2 of 2, which 10 of the rail's

@@ -28,11 +28,11 @@ type Report struct {
 type Sums struct {
 	Payments  int64
 	Elsewhere int64 // payments that begin at a different account than by the rules in force
-	Known     struct{ Payments, Taken, Replayed int64 }
+	Known     struct{ Payments, Accepted, Replayed int64 }
 	Estimated struct {
-		Payments, Taken   int64 // Accepted: really
-		Replayed          float64
-		low, high, spread float64 // spread: the variance of chance
+		Payments, Accepted int64 // Accepted: really
+		Replayed           float64
+		low, high, spread  float64 // spread: the variance of chance
 	}
 	Failovers Pair
 	Tries     Pair // of all payments
@@ -107,47 +107,47 @@ type Example struct {
 	Replayed []string
 }
 
-func (s *Sums) add(p pay.Payment, way path, elsewhere bool) {
-	s.Payments++
+func (su *Sums) add(p pay.Payment, way path, elsewhere bool) {
+	su.Payments++
 	if elsewhere {
-		s.Elsewhere++
+		su.Elsewhere++
 	}
 	really := int64(0)
 	if accepted(p) {
 		really = 1
 	}
 	if way.known {
-		s.Known.Payments++
-		s.Known.Taken += really
-		s.Known.Replayed += int64(math.Round(way.likely))
+		su.Known.Payments++
+		su.Known.Accepted += really
+		su.Known.Replayed += int64(math.Round(way.likely))
 	} else {
-		e := &s.Estimated
+		e := &su.Estimated
 		e.Payments++
-		e.Taken += really
+		e.Accepted += really
 		e.Replayed += way.likely
 		e.low, e.high, e.spread = e.low+way.low, e.high+way.high, e.spread+way.variance
 	}
-	s.Tries.Real += int64(len(p.Attempts))
-	s.Tries.Replayed += way.tries
+	su.Tries.Real += int64(len(p.Attempts))
+	su.Tries.Replayed += way.tries
 	if len(p.Attempts) > 1 {
-		s.Failovers.Real++
+		su.Failovers.Real++
 	}
-	s.Failovers.Replayed += way.second
+	su.Failovers.Replayed += way.second
 }
 
 // Real is how many payments a provider really accepted.
-func (s Sums) Real() int64 { return s.Known.Taken + s.Estimated.Taken }
+func (su Sums) Real() int64 { return su.Known.Accepted + su.Estimated.Accepted }
 
 // Replayed is how many it would have accepted.
-func (s Sums) Replayed() float64 { return float64(s.Known.Replayed) + s.Estimated.Replayed }
+func (su Sums) Replayed() float64 { return float64(su.Known.Replayed) + su.Estimated.Replayed }
 
 // Range is the probable lower and upper bound of Replayed: an account's rate is only as
 // certain as its tries are many, and chance plays a part.
-func (s Sums) Range() (low, high float64) {
-	e := s.Estimated
+func (su Sums) Range() (low, high float64) {
+	e := su.Estimated
 	chance := 2 * math.Sqrt(e.spread)
 	low, high = max(0, e.low-chance), min(float64(e.Payments), e.high+chance)
-	return float64(s.Known.Replayed) + low, float64(s.Known.Replayed) + high
+	return float64(su.Known.Replayed) + low, float64(su.Known.Replayed) + high
 }
 
 // Report returns the report on the payments so far.

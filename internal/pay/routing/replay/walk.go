@@ -93,7 +93,7 @@ func (s *Survey) walk(p pay.Payment, rail accounts.Rail, c pay.Cascade) path {
 }
 
 // step adds a try, and returns how probable it is that the cascade continues after it.
-func (way *path) step(at *step, going, worst, best float64) (float64, float64, float64) {
+func (pa *path) step(at *step, going, worst, best float64) (float64, float64, float64) {
 	if at.known {
 		if at.result != took {
 			if at.result != refused {
@@ -102,13 +102,13 @@ func (way *path) step(at *step, going, worst, best float64) (float64, float64, f
 			return going, worst, best
 		}
 		at.accepted = going
-		way.likely, way.low, way.high = way.likely+going, way.low+worst, way.high+best
+		pa.likely, pa.low, pa.high = pa.likely+going, pa.low+worst, pa.high+best
 		return 0, 0, 0
 	}
 	g := at.guess
 	low, high := max(0, g.accepted-g.wide), min(1, g.accepted+g.wide)
 	at.accepted = going * g.accepted
-	way.likely, way.low, way.high = way.likely+at.accepted, way.low+worst*low, way.high+best*high
+	pa.likely, pa.low, pa.high = pa.likely+at.accepted, pa.low+worst*low, pa.high+best*high
 	on := func(p float64) float64 { return max(0, 1-p-g.ended) }
 	return going * on(g.accepted), worst * on(low), best * on(high)
 }

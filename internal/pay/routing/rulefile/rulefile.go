@@ -23,7 +23,7 @@ import (
 // File is a file of rules.
 type File struct {
 	Rules    routing.Rules
-	Silent   bool               // it says nothing about rules, only about accounts
+	Silent   bool               // the file has no rules, only accounts
 	Accounts map[string]Account // the accounts' changes for a replay, by id
 }
 
@@ -229,14 +229,14 @@ func (t Text) Read() (routing.Rules, error) {
 	return rules, errors.Join(r.wrong...)
 }
 
-func (t Rail) read() routing.Rule {
-	if len(t.Accounts) == 0 {
-		t.Accounts = nil // an empty list means the same as none
+func (r Rail) read() routing.Rule {
+	if len(r.Accounts) == 0 {
+		r.Accounts = nil // an empty list means the same as none
 	}
-	rule := routing.Rule{Order: t.Order, Accounts: t.Accounts, Explored: t.Explored}
-	for id, n := range t.Weights {
+	rule := routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
+	for id, n := range r.Weights {
 		if rule.Weights == nil {
-			rule.Weights = make(map[string]int, len(t.Weights))
+			rule.Weights = make(map[string]int, len(r.Weights))
 		}
 		rule.Weights[id] = int(n)
 	}

@@ -153,7 +153,7 @@ func (g *Gate) vary(c Call, status int, body []byte) []byte {
 	}
 	if word := g.said[c.Name]; word != "" {
 		var some bool
-		got, some = v.say(got, word)
+		got, some = v.withStatus(got, word)
 		g.heard[c.Name] = g.heard[c.Name] || some
 	}
 	return written(v.vary(got, g.rand))
@@ -167,38 +167,38 @@ func written(got any) []byte {
 	return text
 }
 
-// Say makes later answers to a call have a word as every status in them.
-func (g *Gate) Say(call, word string) {
+// SetStatus makes later answers to a call have a word as every status in them.
+func (g *Gate) SetStatus(call, word string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.said[call] = word
 }
 
-// Gave reports whether an answer to a call had the word from Say.
+// Gave reports whether an answer to a call had the word from SetStatus.
 func (g *Gate) Gave(call string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.heard[call]
 }
 
-// say puts a word at the place of every status.
-func (v Value) say(got any, word string) (changed any, some bool) {
+// withStatus puts a word at the place of every status.
+func (v Value) withStatus(got any, word string) (changed any, some bool) {
 	for _, shape := range v.either {
 		if len(shape.check("", got, true, nil)) == 0 {
-			return shape.say(got, word)
+			return shape.withStatus(got, word)
 		}
 	}
 	switch got := got.(type) {
 	case map[string]any:
 		for name, field := range v.fields {
 			if before, there := got[name]; there {
-				after, here := field.say(before, word)
+				after, here := field.withStatus(before, word)
 				got[name], some = after, some || here
 			}
 		}
 	case []any:
 		for i := range got {
-			after, here := v.item.say(got[i], word)
+			after, here := v.item.withStatus(got[i], word)
 			got[i], some = after, some || here
 		}
 	case string:

@@ -198,7 +198,7 @@ func TestStatusesAreSaid(t *testing.T) {
 	}
 	g := shop().Gate(&judge{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, good) }))
 	for word, want := range map[string]bool{"paid": true, "void": false} {
-		g.Say("read an order", word)
+		g.SetStatus("read an order", word)
 		said := httptest.NewRecorder()
 		g.ServeHTTP(said, httptest.NewRequest(http.MethodGet, "/orders/1", nil))
 		if got := strings.Contains(said.Body.String(), word); got != want {
