@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/merchants"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/payments"
+	"github.com/cascadapay/cascada/internal/dashboard/webhooks"
 )
 
 // register adds each room's pages to the site, with the use cases that they call.
@@ -51,8 +52,7 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return developers.Register(site, developers.Uses{
-				Base: a.Base, Keys: a.Keys, Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays,
-				Sandbox: a.Sandbox, Requests: a.Requests,
+				Base: a.Base, Keys: a.Keys, Sandbox: a.Sandbox, Requests: a.Requests,
 			})
 		},
 		func() error {
@@ -71,6 +71,11 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 			return merchants.Register(site, merchants.Uses{
 				Base: a.Base, Plans: a.Plans, Payouts: a.Payouts, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Leaving: a.Leaving, Links: a.Links, Team: a.Team,
 			}, c.Preview)
+		},
+		func() error {
+			return webhooks.Register(site, webhooks.Uses{
+				Base: a.Base, Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays,
+			})
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package developers
+package webhooks
 
 import (
 	"net/http"
@@ -28,14 +28,14 @@ func deliveryFilter(r *http.Request) (f lists.DeliveryFilter, err error) {
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
-	if f.Status, err = word(r, "status", webhooks.DeliveryStatuses()); err != nil {
+	if f.Status, err = frame.OneOf(r, "status", webhooks.DeliveryStatuses()); err != nil {
 		return f, err
 	}
-	f.Type, err = word(r, "type", webhooks.EventTypes())
+	f.Type, err = frame.OneOf(r, "type", webhooks.EventTypes())
 	return f, err
 }
 
-func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) endpoint(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := deliveryFilter(r)
 	if err != nil {
 		return err
@@ -44,9 +44,9 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	if all { // the newest deliveries also show the health of the endpoint
 		f.Limit = appwebhooks.RecentDeliveries + 1
 	}
-	read := d.Uses.Webhooks.Deliveries
+	read := p.Uses.Webhooks.Deliveries
 	if !f.From.IsZero() || !f.To.IsZero() { // the number of a span of time is counted row by row
-		read = d.Uses.Webhooks.DeliveryPage
+		read = p.Uses.Webhooks.DeliveryPage
 	}
 	log, err := read(r.Context(), v.Scope, r.PathValue("id"), f)
 	if err != nil {
@@ -56,31 +56,31 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	view.Sub.Recent = appwebhooks.RecentOf(log.Deliveries)
 	view.Deliveries, view.Pager.Next = frame.Cut(log.Deliveries, func(one webhooks.Delivery) string { return one.ID })
 	view.Pager.Total = int(log.Total)
-	return d.room.Show(w, r, v, "endpoint", view)
+	return p.room.Show(w, r, v, "endpoint", view)
 }
 
-func (d *developers) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return d.room.Show(w, r, v, "settings", endpointView{Sub: viewHook(s)})
+	return p.room.Show(w, r, v, "settings", endpointView{Sub: viewHook(s)})
 }
 
 // mostRows bounds a file of a list.
 const mostRows = 10_000
 
-func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) deliveriesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := deliveryFilter(r)
 	if err != nil {
 		return err
 	}
-	file, err := d.NewCSV(w, r, v, "deliveries", "delivery", "event", "type", "status", "tries", "created", "last_try", "http_status", "error", "ms")
+	file, err := p.NewCSV(w, r, v, "deliveries", "delivery", "event", "type", "status", "tries", "created", "last_try", "http_status", "error", "ms")
 	if err != nil {
 		return err
 	}
 	for n := 0; n < mostRows; {
-		log, err := d.Uses.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
+		log, err := p.Uses.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
 		if err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ type deliveryView struct {
 	Over     bool      // it is not tried any more
 }
 
-func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, found, err := d.Uses.Webhooks.Delivery(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("delivery"))
+func (p *pages) delivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, found, err := p.Uses.Webhooks.Delivery(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
@@ -135,21 +135,21 @@ func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.V
 		view.Tries = append(view.Tries, attempt{try, time.UnixMicro(try.At).UTC(), i == len(one.Log())-1})
 	}
 	slices.Reverse(view.Tries)
-	return d.room.Show(w, r, v, "delivery", view)
+	return p.room.Show(w, r, v, "delivery", view)
 }
 
-func (d *developers) replayDelivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) replayDelivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	done, err := d.Uses.Webhooks.Replay(r.Context(), v.Principal, v.Scope, id, r.PathValue("delivery"))
+	done, err := p.Uses.Webhooks.Replay(r.Context(), v.Principal, v.Scope, id, r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
-	return d.done(w, r, v, "webhooks/"+id+"/deliveries/"+done.Delivery, "delivery_again")
+	return p.Done(w, r, v, "webhooks/"+id+"/deliveries/"+done.Delivery, "delivery_again")
 }
 
 // replaysView lists the replays to an endpoint, with the form that begins one.
 type replaysView struct {
-	form
+	frame.Mistakes
 	Sub            hookView
 	List           []webhooks.Replay
 	From, To, Type string
@@ -160,18 +160,18 @@ type replaysView struct {
 // fieldTime is how a browser sends a date and time.
 const fieldTime = "2006-01-02T15:04"
 
-func (d *developers) replays(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	now := d.Uses.TimeOf(v.Scope).UTC()
+func (p *pages) replays(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	now := p.Uses.TimeOf(v.Scope).UTC()
 	view := replaysView{From: now.Add(-24 * time.Hour).Format(fieldTime), To: ""}
-	return d.showReplays(w, r, v, http.StatusOK, view)
+	return p.showReplays(w, r, v, http.StatusOK, view)
 }
 
-func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view replaysView) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) showReplays(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view replaysView) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, total, err := d.Uses.Replays.List(r.Context(), v.Scope, s.ID, frame.PageOf(r))
+	list, total, err := p.Uses.Replays.List(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -183,23 +183,23 @@ func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *fram
 	}
 	view.List, view.Pager.Next = frame.Cut(list, func(one webhooks.Replay) string { return one.ID })
 	view.Pager.Total = int(total)
-	return d.room.ShowStatus(w, r, v, status, "replays", view)
+	return p.room.ShowStatus(w, r, v, status, "replays", view)
 }
 
-func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) beginReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	asked, err := d.askedReplay(r, v)
+	asked, err := p.askedReplay(r, v)
 	if err == nil {
 		var begun webhooks.Replay
-		if begun, err = d.Uses.Replays.Begin(r.Context(), v.Principal, v.Scope, id, appwebhooks.NewReplay{Replay: asked}); err == nil {
-			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
+		if begun, err = p.Uses.Replays.Begin(r.Context(), v.Principal, v.Scope, id, appwebhooks.NewReplay{Replay: asked}); err == nil {
+			return p.Done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
 		}
 	}
-	wrong, status, err := refused(v, err)
+	wrong, status, err := frame.MistakesOf(v, err)
 	if err != nil {
 		return err
 	}
-	return d.showReplays(w, r, v, status, replaysView{form: wrong, From: r.FormValue("since"), To: r.FormValue("until"), Type: r.FormValue("type")})
+	return p.showReplays(w, r, v, status, replaysView{Mistakes: wrong, From: r.FormValue("since"), To: r.FormValue("until"), Type: r.FormValue("type")})
 }
 
 // replayView is the page of a replay, or only how far it has come.
@@ -222,24 +222,24 @@ func (p replayView) Filled() int64 {
 	return p.Over()
 }
 
-func (d *developers) replay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) replay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, id)
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
-	one, err := d.Uses.Replays.Get(r.Context(), v.Scope, id, r.PathValue("replay"))
+	one, err := p.Uses.Replays.Get(r.Context(), v.Scope, id, r.PathValue("replay"))
 	if err != nil {
 		return err
 	}
-	return d.room.Fragment(w, r, v, "replay", "progress", replayView{viewHook(s), one})
+	return p.room.Fragment(w, r, v, "replay", "progress", replayView{viewHook(s), one})
 }
 
-func (d *developers) stopReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) stopReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
-	one, err := d.Uses.Replays.Stop(r.Context(), v.Principal, v.Scope, id, r.PathValue("replay"))
+	one, err := p.Uses.Replays.Stop(r.Context(), v.Principal, v.Scope, id, r.PathValue("replay"))
 	if err != nil {
 		return err
 	}
-	return d.done(w, r, v, "webhooks/"+id+"/replays/"+one.ID, "replay_stopped")
+	return p.Done(w, r, v, "webhooks/"+id+"/replays/"+one.ID, "replay_stopped")
 }

@@ -1,4 +1,4 @@
-package developers
+package webhooks
 
 import (
 	"encoding/json"
@@ -11,37 +11,29 @@ import (
 	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/wire"
 )
 
-func (d *developers) eventPages() {
-	d.Handle("GET /events", merchants.RightRead, d.events)
-	d.Handle("GET /events/live", merchants.RightRead, d.follow)
-	d.Handle("GET /events.csv", merchants.RightRead, d.eventsFile)
-	d.Handle("GET /events/{id}", merchants.RightRead, d.event)
-}
-
 // askedReplay reads the form that begins a replay. Its times are UTC.
 //
 // Errors: missing_field, invalid_request.
-func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked webhooks.Replay, err error) {
+func (p *pages) askedReplay(r *http.Request, v *frame.Visit) (asked webhooks.Replay, err error) {
 	for _, bound := range []struct {
 		name string
 		into *time.Time
 	}{{"since", &asked.From}, {"until", &asked.To}} {
 		span, issues := wire.Between(r.FormValue(bound.name), "")
 		if len(issues) > 0 {
-			return asked, message.FieldRefusal(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
+			return asked, message.FieldRefusal(problem.InvalidRequest, bound.name, p.room.Text(v, "not_a_time"))
 		}
 		*bound.into = span.From
 	}
 	if asked.From.IsZero() {
-		return asked, message.FieldRefusal(problem.MissingField, "since", d.room.Text(v, "no_time"))
+		return asked, message.FieldRefusal(problem.MissingField, "since", p.room.Text(v, "no_time"))
 	}
-	one, err := word(r, "type", webhooks.EventTypes())
+	one, err := frame.OneOf(r, "type", webhooks.EventTypes())
 	if one != "" {
 		asked.Types = []webhooks.EventType{one}
 	}
@@ -87,38 +79,38 @@ func eventFilter(r *http.Request) (f lists.EventFilter, err error) {
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
-	one, err := word(r, "type", webhooks.EventTypes())
+	one, err := frame.OneOf(r, "type", webhooks.EventTypes())
 	if one != "" {
 		f.Types = []webhooks.EventType{one}
 	}
 	return f, err
 }
 
-func (d *developers) events(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := d.listEvents(r, v)
+func (p *pages) events(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := p.listEvents(r, v)
 	if err != nil {
 		return err
 	}
-	return d.room.Show(w, r, v, "events", view)
+	return p.room.Show(w, r, v, "events", view)
 }
 
 // follow is the list of events that renews itself. The browser asks every few seconds: each request reads one
 // page by an index, and a stream would read the same.
-func (d *developers) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := d.listEvents(r, v)
+func (p *pages) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := p.listEvents(r, v)
 	if err != nil {
 		return err
 	}
 	view.Live, view.Pager = true, frame.Pager{}
-	return d.room.Fragment(w, r, v, "events", "feed", view)
+	return p.room.Fragment(w, r, v, "events", "feed", view)
 }
 
-func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsView, err error) {
+func (p *pages) listEvents(r *http.Request, v *frame.Visit) (view eventsView, err error) {
 	f, err := eventFilter(r)
 	if err != nil {
 		return view, err
 	}
-	list, err := d.Uses.Events.Page(r.Context(), v.Scope, f)
+	list, err := p.Uses.Events.Page(r.Context(), v.Scope, f)
 	if err != nil {
 		return view, err
 	}
@@ -130,17 +122,17 @@ func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsVie
 	return view, nil
 }
 
-func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) eventsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := eventFilter(r)
 	if err != nil {
 		return err
 	}
-	file, err := d.NewCSV(w, r, v, "events", "event", "type", "object", "at")
+	file, err := p.NewCSV(w, r, v, "events", "event", "type", "object", "at")
 	if err != nil {
 		return err
 	}
 	for n := 0; n < mostRows; {
-		list, err := d.Uses.Events.Page(r.Context(), v.Scope, f)
+		list, err := p.Uses.Events.Page(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -167,27 +159,15 @@ type eventView struct {
 	Means   string // the key of the text that says when the event is sent
 }
 
-func (d *developers) event(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	e, err := d.Uses.Events.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) event(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	e, err := p.Uses.Events.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	view := eventView{Event: eventRow{e, objectOf(e.Payload)}, Payload: pretty(e.Payload), Means: "ev_" + strings.ReplaceAll(string(e.Type), ".", "_")}
-	if view.Sent, err = d.Uses.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
+	if view.Sent, err = p.Uses.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
 		return err
 	}
-	view.Link = pageOfObject(view.Event.Object)
-	return d.room.Show(w, r, v, "event", view)
-}
-
-// pageOfObject is the page of an object below its shop, "" if it has none.
-func pageOfObject(id string) string {
-	for prefix, page := range map[string]string{
-		pay.PaymentPrefix: "payments/", pay.ClaimPrefix: "disputes/", pay.SettlementPrefix: "settlements/", webhooks.SubscriptionPrefix: "webhooks/", webhooks.EventPrefix: "events/",
-	} {
-		if strings.HasPrefix(id, prefix) {
-			return page + id
-		}
-	}
-	return ""
+	view.Link = frame.PathOfObject(view.Event.Object)
+	return p.room.Show(w, r, v, "event", view)
 }

@@ -1,4 +1,4 @@
-package developers
+package webhooks
 
 import (
 	"net/http"
@@ -7,34 +7,9 @@ import (
 
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
-
-func (d *developers) webhookPages() {
-	d.Handle("GET /webhooks", merchants.RightRead, d.webhooks)
-	d.Handle("GET /webhooks/new", merchants.RightWebhooks, d.newWebhook)
-	d.Handle("POST /webhooks", merchants.RightWebhooks, d.subscribe)
-	d.Handle("GET /webhooks/{id}", merchants.RightRead, d.endpoint)
-	d.Handle("GET /webhooks/{id}/deliveries.csv", merchants.RightRead, d.deliveriesFile)
-	d.Handle("GET /webhooks/{id}/settings", merchants.RightRead, d.settings)
-	d.Handle("GET /webhooks/{id}/edit", merchants.RightWebhooks, d.editWebhook)
-	d.Handle("POST /webhooks/{id}", merchants.RightWebhooks, d.saveWebhook)
-	d.Handle("GET /webhooks/{id}/status", merchants.RightWebhooks, d.askDisable)
-	d.Handle("POST /webhooks/{id}/status", merchants.RightWebhooks, d.setStatus)
-	d.Handle("GET /webhooks/{id}/secret", merchants.RightWebhooks, d.askSecret)
-	d.Handle("POST /webhooks/{id}/secret", merchants.RightWebhooks, d.rollSecret)
-	d.Handle("GET /webhooks/{id}/delete", merchants.RightWebhooks, d.askDelete)
-	d.Handle("POST /webhooks/{id}/delete", merchants.RightWebhooks, d.unsubscribe)
-	d.Handle("GET /webhooks/{id}/deliveries/{delivery}", merchants.RightRead, d.delivery)
-	d.Handle("POST /webhooks/{id}/deliveries/{delivery}/replay", merchants.RightWebhooks, d.replayDelivery)
-	d.Handle("GET /webhooks/{id}/inbox", merchants.RightRead, d.inbox)
-	d.Handle("GET /webhooks/{id}/replays", merchants.RightRead, d.replays)
-	d.Handle("POST /webhooks/{id}/replays", merchants.RightWebhooks, d.beginReplay)
-	d.Handle("GET /webhooks/{id}/replays/{replay}", merchants.RightRead, d.replay)
-	d.Handle("POST /webhooks/{id}/replays/{replay}/stop", merchants.RightWebhooks, d.stopReplay)
-}
 
 // hookView is an endpoint as pages show it.
 type hookView struct {
@@ -77,8 +52,8 @@ type webhooksView struct {
 // separately.
 const mostRates = 10
 
-func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := d.Uses.Webhooks.Subscriptions(r.Context(), v.Scope, frame.PageOf(r))
+func (p *pages) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, total, err := p.Uses.Webhooks.Subscriptions(r.Context(), v.Scope, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -87,18 +62,18 @@ func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.V
 	for _, s := range list {
 		one := viewHook(s)
 		if view.Rates {
-			if one.Recent, err = d.Uses.Webhooks.Recent(r.Context(), s); err != nil {
+			if one.Recent, err = p.Uses.Webhooks.Recent(r.Context(), s); err != nil {
 				return err
 			}
 		}
 		view.Hooks = append(view.Hooks, one)
 	}
-	return d.room.Show(w, r, v, "webhooks", view)
+	return p.room.Show(w, r, v, "webhooks", view)
 }
 
 // webhookForm is the form of an endpoint.
 type webhookForm struct {
-	form
+	frame.Mistakes
 	Sub     hookView // zero: a new one
 	Managed bool     // the new one is an inbox here
 	// Authentication is none, basic or header; "" in a form that does not ask. What is secret never goes back into the form.
@@ -140,23 +115,23 @@ func (f webhookForm) keepsSecret() bool {
 }
 
 // typeChoices are the types of events, with what they mean.
-func (d *developers) typeChoices(v *frame.Visit) (list []frame.Option) {
+func (p *pages) typeChoices(v *frame.Visit) (list []frame.Option) {
 	for _, t := range webhooks.EventTypes() {
-		list = append(list, frame.Option{Value: string(t), Label: string(t), Hint: d.room.Text(v, "ev_"+strings.ReplaceAll(string(t), ".", "_"))})
+		list = append(list, frame.Option{Value: string(t), Label: string(t), Hint: p.room.Text(v, "ev_"+strings.ReplaceAll(string(t), ".", "_"))})
 	}
 	return list
 }
 
-func (d *developers) newWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.room.Show(w, r, v, "webhookform", webhookForm{All: true, Authentication: "none", Types: d.typeChoices(v), Events: map[string]bool{}})
+func (p *pages) newWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.room.Show(w, r, v, "webhookform", webhookForm{All: true, Authentication: "none", Types: p.typeChoices(v), Events: map[string]bool{}})
 }
 
 // sentWebhook reads the form, without checks: the use case says what is wrong with it.
-func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm, events []string) {
+func (p *pages) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm, events []string) {
 	f = webhookForm{
 		Managed: r.FormValue("where") == "inbox", URL: strings.TrimSpace(r.FormValue("url")), Description: strings.TrimSpace(r.FormValue("description")),
 		Authentication: r.FormValue("authentication"),
-		All:            r.FormValue("which") != "some", Newest: r.FormValue("newest") != "", Types: d.typeChoices(v), Events: map[string]bool{},
+		All:            r.FormValue("which") != "some", Newest: r.FormValue("newest") != "", Types: p.typeChoices(v), Events: map[string]bool{},
 	}
 	switch f.Authentication {
 	case "basic":
@@ -180,8 +155,8 @@ func (f webhookForm) described() error {
 	return problem.Fit(problem.Text{Param: "description", Text: f.Description, Most: webhooks.MaxDescription})
 }
 
-func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, events := d.sentWebhook(r, v)
+func (p *pages) subscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, events := p.sentWebhook(r, v)
 	n := appwebhooks.NewSubscription{Events: events, Description: f.Description}
 	err := f.described()
 	if !f.Managed {
@@ -192,16 +167,16 @@ func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 	var made appwebhooks.Subscribed
 	if err == nil {
-		made, err = d.Uses.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
+		made, err = p.Uses.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
 	}
 	if err == nil {
-		return d.showSecret(w, r, v, secretView{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: made.Secret, Back: "webhooks/" + made.ID})
+		return p.room.ShowSecret(w, r, v, frame.Secret{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: made.Secret, Back: "webhooks/" + made.ID})
 	}
-	return d.wrongWebhook(w, r, v, f, err)
+	return p.wrongWebhook(w, r, v, f, err)
 }
 
-func (d *developers) wrongWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit, f webhookForm, err error) error {
-	wrong, status, err := refused(v, err)
+func (p *pages) wrongWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit, f webhookForm, err error) error {
+	wrong, status, err := frame.MistakesOf(v, err)
 	if err != nil {
 		return err
 	}
@@ -210,30 +185,30 @@ func (d *developers) wrongWebhook(w http.ResponseWriter, r *http.Request, v *fra
 			wrong.Wrong[name] = message
 		}
 	}
-	f.form = wrong
-	return d.room.ShowStatus(w, r, v, status, "webhookform", f)
+	f.Mistakes = wrong
+	return p.room.ShowStatus(w, r, v, status, "webhookform", f)
 }
 
-func (d *developers) editWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) editWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	f := webhookForm{Sub: viewHook(s), Managed: s.Managed, URL: s.URL, Description: s.Description,
-		Authentication: s.Authentication.Kind(), Username: s.Authentication.Username, Header: s.Authentication.Header, Types: d.typeChoices(v), Events: map[string]bool{}}
+		Authentication: s.Authentication.Kind(), Username: s.Authentication.Username, Header: s.Authentication.Header, Types: p.typeChoices(v), Events: map[string]bool{}}
 	f.All = f.Sub.All()
 	for _, e := range s.Events {
 		f.Events[e] = true
 	}
-	return d.room.Show(w, r, v, "webhookform", f)
+	return p.room.Show(w, r, v, "webhookform", f)
 }
 
-func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) saveWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	f, events := d.sentWebhook(r, v)
+	f, events := p.sentWebhook(r, v)
 	f.Sub = viewHook(s)
 	if events == nil {
 		events = []string{} // none is an error; nil would keep them
@@ -248,63 +223,63 @@ func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *fram
 		edit.EventsVersion = &newest
 	}
 	if err = f.described(); err == nil {
-		_, err = d.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit)
+		_, err = p.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit)
 	}
 	if err != nil {
-		return d.wrongWebhook(w, r, v, f, err)
+		return p.wrongWebhook(w, r, v, f, err)
 	}
-	return d.done(w, r, v, "webhooks/"+s.ID, "hook_saved")
+	return p.Done(w, r, v, "webhooks/"+s.ID, "hook_saved")
 }
 
 // confirm is a page that asks before an act on an endpoint. page is the path below it.
-func (d *developers) confirm(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) confirm(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return d.ask(w, r, v, askView{
+	return p.room.Ask(w, r, v, frame.Question{
 		Title: text + "_title", Text: text + "_text", Button: text, What: s.URL, Action: "webhooks/" + s.ID + page, Back: "webhooks/" + s.ID, Tone: tone,
 	})
 }
 
-func (d *developers) askDisable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.confirm(w, r, v, "/status", "hook_disable", "bad")
+func (p *pages) askDisable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.confirm(w, r, v, "/status", "hook_disable", "bad")
 }
 
-func (d *developers) askSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.confirm(w, r, v, "/secret", "hook_secret", "")
+func (p *pages) askSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.confirm(w, r, v, "/secret", "hook_secret", "")
 }
 
-func (d *developers) askDelete(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return d.confirm(w, r, v, "/delete", "hook_delete", "bad")
+func (p *pages) askDelete(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.confirm(w, r, v, "/delete", "hook_delete", "bad")
 }
 
 // setStatus enables or disables an endpoint.
-func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) setStatus(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	status, flash := webhooks.Disabled, "hook_is_disabled"
 	if r.FormValue("status") == string(webhooks.Enabled) {
 		status, flash = webhooks.Enabled, "hook_is_enabled"
 	}
-	s, err := d.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
+	s, err := p.Uses.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), appwebhooks.SubscriptionEdit{SubscriptionEdit: webhooks.SubscriptionEdit{Status: &status}})
 	if err != nil {
 		return err
 	}
-	return d.done(w, r, v, "webhooks/"+s.ID, flash)
+	return p.Done(w, r, v, "webhooks/"+s.ID, flash)
 }
 
-func (d *developers) rollSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, secret, err := d.Uses.Webhooks.RotateSecret(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+func (p *pages) rollSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, secret, err := p.Uses.Webhooks.RotateSecret(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return d.showSecret(w, r, v, secretView{Title: "hook_rolled", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + s.ID, Until: s.PreviousUntil})
+	return p.room.ShowSecret(w, r, v, frame.Secret{Title: "hook_rolled", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + s.ID, Until: s.PreviousUntil})
 }
 
-func (d *developers) unsubscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := d.Uses.Webhooks.Unsubscribe(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
+func (p *pages) unsubscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := p.Uses.Webhooks.Unsubscribe(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
-	return d.done(w, r, v, "webhooks", "hook_deleted")
+	return p.Done(w, r, v, "webhooks", "hook_deleted")
 }
 
 // inboxView is what a managed inbox received.
@@ -314,15 +289,15 @@ type inboxView struct {
 	Pager frame.Pager
 }
 
-func (d *developers) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := d.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, total, err := d.Uses.Webhooks.Inbox(r.Context(), v.Scope, s.ID, frame.PageOf(r))
+	list, total, err := p.Uses.Webhooks.Inbox(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
 	list, next := frame.Cut(list, func(got webhooks.Received) string { return got.ID })
-	return d.room.Show(w, r, v, "inbox", inboxView{viewHook(s), list, frame.Pager{Total: int(total), Next: next}})
+	return p.room.Show(w, r, v, "inbox", inboxView{viewHook(s), list, frame.Pager{Total: int(total), Next: next}})
 }
