@@ -92,21 +92,21 @@ var avoided = []avoidance{
 	{row: "fault: a difference in a report; a file that cannot be read", name: regexp.MustCompile(`(?i)fault`), where: []string{
 		"internal/pay/reconcile", "internal/pay/comparison", "internal/app/reconciliation", "internal/pay/bankfile", "internal/pay/routing/rulefile"}},
 	{row: "quote: the known rate of a currency", name: regexp.MustCompile(`(?i)quote`), where: []string{"internal/pay/rates", "internal/app/rates", "internal/store/rates", "internal/cli/rates"}},
-	{row: "document: a settlement's PDF", name: regexp.MustCompile(`(?i)document`), where: []string{"internal/app/settlements", "internal/store/settlements", "internal/statement", "internal/dashboard/money"}},
+	{row: "document: a settlement's PDF", name: regexp.MustCompile(`(?i)document`), where: []string{"internal/app/settlements", "internal/store/settlements", "internal/statement", "internal/dashboard/settlements"}},
 }
 
 // excepted are the names that a rule of avoided finds and that stay, each with the reason.
 var excepted = map[string]string{
-	"internal/pay.Ruling":                          "how a dispute ended, in the glossary",
-	"internal/pay.Held.Ruling":                     "likewise",
-	"internal/pay.Notice.Ruling":                   "likewise",
-	"internal/pay/webhooks.Subscription.Circuit":   "a field of the endpoint itself, of the type EndpointCircuit",
-	"internal/pay.Attempt.took":                    "a duration",
-	"internal/dashboard/frame.Page.Took":           "a word of templates: how long something took",
-	"internal/dashboard/money.balanceView.Left":    "a word of templates, beside its object",
-	"internal/dashboard/money.reserveView.Left":    "likewise",
-	"internal/dashboard/payments.paymentView.Kept": "likewise: what the merchant keeps of the payment",
-	"internal/dashboard/payments.row.Asked":        "likewise: what the shop asked for",
+	"internal/pay.Ruling":                             "how a dispute ended, in the glossary",
+	"internal/pay.Held.Ruling":                        "likewise",
+	"internal/pay.Notice.Ruling":                      "likewise",
+	"internal/pay/webhooks.Subscription.Circuit":      "a field of the endpoint itself, of the type EndpointCircuit",
+	"internal/pay.Attempt.took":                       "a duration",
+	"internal/dashboard/frame.Page.Took":              "a word of templates: how long something took",
+	"internal/dashboard/settlements.balanceView.Left": "a word of templates, beside its object",
+	"internal/dashboard/settlements.reserveView.Left": "likewise",
+	"internal/dashboard/payments.paymentView.Kept":    "likewise: what the merchant keeps of the payment",
+	"internal/dashboard/payments.row.Asked":           "likewise: what the shop asked for",
 }
 
 // below reports whether a package is one of some, or below it.

@@ -9,14 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/books"
 	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
 	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
-	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
+	consolepayouts "github.com/cascadapay/cascada/internal/dashboard/console/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/plans"
 	"github.com/cascadapay/cascada/internal/dashboard/console/routing"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/merchants"
-	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/payments"
+	"github.com/cascadapay/cascada/internal/dashboard/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/settlements"
 	"github.com/cascadapay/cascada/internal/dashboard/webhooks"
 )
 
@@ -56,8 +57,13 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 			})
 		},
 		func() error {
-			return money.Register(site, money.Uses{
+			return payouts.Register(site, payouts.Uses{
 				Base: a.Base, Plans: a.Plans, Settlements: a.Settlements, Wallets: a.Wallets, Payouts: a.Payouts,
+			})
+		},
+		func() error {
+			return settlements.Register(site, settlements.Uses{
+				Base: a.Base, Plans: a.Plans, Settlements: a.Settlements,
 			})
 		},
 		func() error {
@@ -115,7 +121,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 			}, c.Loops)
 		},
 		func() error {
-			return payouts.Register(site, payouts.Uses{
+			return consolepayouts.Register(site, consolepayouts.Uses{
 				Base: a.Base, Providers: a.Providers, Payouts: a.Payouts, Floats: a.Floats, Batches: a.Batches,
 			})
 		},

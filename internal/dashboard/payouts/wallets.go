@@ -1,4 +1,4 @@
-package money
+package payouts
 
 import (
 	"net/http"
@@ -31,8 +31,8 @@ type walletsView struct {
 }
 
 // walletRows adds to wallets what holds them back.
-func (m *moneyPages) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([]walletRow, error) {
-	why, err := m.Uses.Payouts.Payability(r.Context(), v.Scope)
+func (p *pages) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([]walletRow, error) {
+	why, err := p.Uses.Payouts.Payability(r.Context(), v.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -43,55 +43,54 @@ func (m *moneyPages) walletRows(r *http.Request, v *frame.Visit, list []pay.Wall
 	return shown, nil
 }
 
-func (m *moneyPages) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := m.Uses.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
+func (p *pages) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, total, err := p.Uses.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
 	if err != nil {
 		return err
 	}
-	list, pager := cut(r, list, total, func(w pay.Wallet) string { return w.ID })
-	shown, err := m.walletRows(r, v, list)
+	list, pager := frame.Paged(r, list, total, func(w pay.Wallet) string { return w.ID })
+	shown, err := p.walletRows(r, v, list)
 	if err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "wallets", walletsView{shown, pager})
+	return p.Show(w, r, v, "wallets", walletsView{shown, pager})
 }
 
 // one reads the wallet of a page.
-func (m *moneyPages) one(r *http.Request, v *frame.Visit) (walletRow, error) {
-	found, err := m.Uses.Wallets.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) one(r *http.Request, v *frame.Visit) (walletRow, error) {
+	found, err := p.Uses.Wallets.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return walletRow{}, err
 	}
-	shown, err := m.walletRows(r, v, []pay.Wallet{found})
+	shown, err := p.walletRows(r, v, []pay.Wallet{found})
 	if err != nil {
 		return walletRow{}, err
 	}
 	return shown[0], nil
 }
 
-func (m *moneyPages) wallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	one, err := m.one(r, v)
+func (p *pages) wallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	one, err := p.one(r, v)
 	if err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "wallet", one)
+	return p.Show(w, r, v, "wallet", one)
 }
 
 // askRemoval is the page that asks before a wallet is removed, for a browser without a script.
-func (m *moneyPages) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	one, err := m.one(r, v)
+func (p *pages) askRemoval(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	one, err := p.one(r, v)
 	if err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "removal", one)
+	return p.Show(w, r, v, "removal", one)
 }
 
-func (m *moneyPages) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := m.Uses.Wallets.Delete(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
+func (p *pages) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := p.Uses.Wallets.Delete(r.Context(), v.Principal.Actor(), v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
-	m.Flash(w, "wallet_removed")
-	return m.lead(w, r, v, "/wallets")
+	return p.Done(w, r, v, "wallets", "wallet_removed")
 }
 
 // walletForm is what somebody typed to add a wallet.
@@ -129,30 +128,30 @@ func formFor(r *http.Request) (f walletForm, ok bool) {
 }
 
 // newWallet asks for the network first, and then for what it needs.
-func (m *moneyPages) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, ok := formFor(r)
 	if !ok {
-		return m.Show(w, r, v, "networks", destination.Networks())
+		return p.Show(w, r, v, "networks", destination.Networks())
 	}
-	if !m.Fresh(w, r, v, v.Home()+"/wallets/new?network="+f.Network) {
+	if !p.Fresh(w, r, v, v.Home()+"/wallets/new?network="+f.Network) {
 		return nil
 	}
-	return m.Show(w, r, v, "newwallet", f)
+	return p.Show(w, r, v, "newwallet", f)
 }
 
 // proven reports whether the second factor was given just now, also with a code in the form. Otherwise the
 // form asks for one, and keeps what was typed, which must not be in an address.
-func (m *moneyPages) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
-	if v.SignIn.Fresh(m.Uses.Now()) {
+func (p *pages) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
+	if v.SignIn.Fresh(p.Uses.Now()) {
 		return true, nil
 	}
 	f.Ask = true
 	code := r.PostFormValue("code")
 	if code == "" {
-		f.Error = m.Text(v, "code_again")
+		f.Error = p.Text(v, "code_again")
 		return false, nil
 	}
-	err = m.Prove(w, r, v, code)
+	err = p.Prove(w, r, v, code)
 	if err == nil {
 		f.Ask = false
 		return true, nil
@@ -163,36 +162,35 @@ func (m *moneyPages) proven(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return false, err
 }
 
-func (m *moneyPages) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, ok := formFor(r)
 	switch {
 	case !ok:
 		return problem.Field(problem.InvalidRequest, "network", unknownNetwork)
 	case !v.User.HasFactor(): // there is no code to ask for
-		m.Fresh(w, r, v, v.Home()+"/wallets/new?network="+f.Network)
+		p.Fresh(w, r, v, v.Home()+"/wallets/new?network="+f.Network)
 		return nil
 	}
-	ok, err := m.proven(w, r, v, &f)
+	ok, err := p.proven(w, r, v, &f)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return m.ShowStatus(w, r, v, http.StatusUnauthorized, "newwallet", f)
+		return p.ShowStatus(w, r, v, http.StatusUnauthorized, "newwallet", f)
 	}
-	n, wrong := m.read(v, f)
+	n, wrong := p.read(v, f)
 	if len(wrong) > 0 {
 		f.Wrong = wrong
-		return m.ShowStatus(w, r, v, http.StatusBadRequest, "newwallet", f)
+		return p.ShowStatus(w, r, v, http.StatusBadRequest, "newwallet", f)
 	}
-	added, err := m.Uses.Wallets.Add(r.Context(), v.Principal, v.Scope, n)
+	added, err := p.Uses.Wallets.Add(r.Context(), v.Principal, v.Scope, n)
 	if err != nil {
-		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
+		if f.Wrong, f.Error, err = p.wrong(v, err); err != nil {
 			return err
 		}
-		return m.ShowStatus(w, r, v, http.StatusConflict, "newwallet", f)
+		return p.ShowStatus(w, r, v, http.StatusConflict, "newwallet", f)
 	}
-	m.Flash(w, "wallet_added")
-	return m.lead(w, r, v, "/wallets/"+added.ID)
+	return p.Done(w, r, v, "wallets/"+added.ID, "wallet_added")
 }
 
 // most is how many characters a field may have.
@@ -202,39 +200,39 @@ var most = map[string]int{
 }
 
 // read makes a wallet of a form, and says what is wrong with it.
-func (m *moneyPages) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[string]string) {
+func (p *pages) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[string]string) {
 	wrong := map[string]string{}
 	kind, _, _ := destination.Reaches(f.Network)
 	place, problems := destination.Parse(kind, f.Network, f.Value["currency"], f.Value["destination"])
-	for _, p := range problems {
-		key := "wrong_" + string(p.Field)
-		if p.Field == destination.Account {
+	for _, one := range problems {
+		key := "wrong_" + string(one.Field)
+		if one.Field == destination.Account {
 			key = "wrong_" + f.Network
 		}
-		wrong[string(p.Field)] = m.Text(v, key)
+		wrong[string(one.Field)] = p.Text(v, key)
 	}
 	for field, limit := range most {
 		if len([]rune(f.Value[field])) > limit {
-			wrong[field] = m.Text(v, "too_long", "n", limit)
+			wrong[field] = p.Text(v, "too_long", "n", limit)
 		}
 	}
 	if d := f.Value["holderDocument"]; d != "" && (len(d) < 4 || strings.ContainsFunc(d, func(c rune) bool { return notPlain(c) && !strings.ContainsRune("Ññ&", c) })) {
-		wrong["holderDocument"] = m.Text(v, "wrong_holderDocument")
+		wrong["holderDocument"] = p.Text(v, "wrong_holderDocument")
 	}
 	if at := strings.Index(f.Value["holderEmail"], "@"); f.Value["holderEmail"] != "" && (at < 1 || at == len(f.Value["holderEmail"])-1 || strings.Contains(f.Value["holderEmail"], " ")) {
-		wrong["holderEmail"] = m.Text(v, "wrong_holderEmail")
+		wrong["holderEmail"] = p.Text(v, "wrong_holderEmail")
 	}
 	if strings.ContainsFunc(f.Value["bankCode"], notPlain) {
-		wrong["bankCode"] = m.Text(v, "wrong_bankCode")
+		wrong["bankCode"] = p.Text(v, "wrong_bankCode")
 	}
 	if strings.ContainsFunc(f.Value["branchCode"], func(c rune) bool { return c < '0' || c > '9' }) {
-		wrong["branchCode"] = m.Text(v, "wrong_branchCode")
+		wrong["branchCode"] = p.Text(v, "wrong_branchCode")
 	}
 	if !slices.Contains([]string{"", "checking", "savings"}, f.Value["accountType"]) {
-		wrong["accountType"] = m.Text(v, "wrong_accountType")
+		wrong["accountType"] = p.Text(v, "wrong_accountType")
 	}
 	if _, known := geo.Parse(f.Value["bankCountry"]); f.Value["bankCountry"] != "" && !known {
-		wrong["bankCountry"] = m.Text(v, "wrong_bankCountry")
+		wrong["bankCountry"] = p.Text(v, "wrong_bankCountry")
 	}
 	return payouts.NewWallet{
 		Destination: place, Label: f.Value["label"], Default: f.Value["default"] != "",

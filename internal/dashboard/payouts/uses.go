@@ -1,4 +1,4 @@
-package money
+package payouts
 
 import (
 	"github.com/cascadapay/cascada/internal/app/base"

@@ -1,4 +1,4 @@
-package money
+package payouts
 
 import (
 	"log/slog"
@@ -18,17 +18,17 @@ func TestUnknownOutcomeIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := f.NewPages(files)
+	room, err := f.NewPages(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &moneyPages{Pages: pages}
-	if _, whole, err := m.wrong(nil, store.ErrUnknown); err != nil || !strings.Contains(whole, "not known") || strings.Contains(whole, "cannot pay") {
+	p := &pages{Pages: room}
+	if _, whole, err := p.wrong(nil, store.ErrUnknown); err != nil || !strings.Contains(whole, "not known") || strings.Contains(whole, "cannot pay") {
 		t.Errorf("the page says %q (%v)", whole, err)
 	}
 }
 
-// The pages can be read, and what they name by what they show has its texts.
+// What the pages name by what they show has its texts.
 func TestTextsAreComplete(t *testing.T) {
 	f, err := frame.New(frame.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
@@ -44,24 +44,15 @@ func TestTextsAreComplete(t *testing.T) {
 			want = append(want, text+network)
 		}
 	}
-	for _, one := range pay.MovementTypes() {
+	for _, one := range []pay.MovementType{pay.MovedWithdrawal, pay.MovedReversal} { // of a withdrawal
 		want = append(want, "moved_"+string(one))
 	}
-	for _, one := range pay.Buckets() {
-		want = append(want, "bucket_"+string(one), "bucket_"+string(one)+"_about")
-	}
 	for _, one := range pay.SettlementStatuses() {
-		want = append(want, "settlement_"+string(one), "settlement_"+string(one)+"_about")
+		want = append(want, "settlement_"+string(one))
 	}
 	want = append(want, "withdrawal_part_about", "withdrawal_returned_about")
-	for _, one := range pay.PayoutStates() {
-		want = append(want, "payout_"+string(one))
-	}
 	for _, one := range pay.WithdrawalStatuses() {
 		want = append(want, "withdrawal_"+string(one), "withdrawal_"+string(one)+"_about")
-	}
-	for _, one := range pay.LineTypes() {
-		want = append(want, "line_"+string(one))
 	}
 	for _, one := range (pay.Beneficiary{Name: "a", Document: "a", Bank: "a", Branch: "a", AccountType: "a", Email: "a", Country: "a"}).Has() {
 		want = append(want, string(one))

@@ -1,4 +1,4 @@
-package money
+package settlements
 
 import "github.com/cascadapay/cascada/internal/pay/problem"
 
@@ -6,5 +6,4 @@ import "github.com/cascadapay/cascada/internal/pay/problem"
 var (
 	noListPage      = problem.Define("page.none_in_list")
 	unknownMovement = problem.Define("page.unknown_movement")
-	unknownNetwork  = problem.Define("page.unknown_network")
 )

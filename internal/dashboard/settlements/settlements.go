@@ -1,6 +1,9 @@
-package money
+// Package settlements is the dashboard's pages about what a merchant has and when it gets it: the balance with its movements
+// and its reserve, and settlements.
+package settlements
 
 import (
+	"embed"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -15,6 +18,41 @@ import (
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/web"
 )
+
+//go:embed all:templates text
+var files embed.FS
+
+type pages struct {
+	*frame.Site
+	Uses Uses
+	*frame.Pages
+}
+
+// Register adds the pages to a site.
+func Register(site *frame.Site, uses Uses) error {
+	room, err := site.NewPages(files)
+	if err != nil {
+		return err
+	}
+	p := &pages{site, uses, room.TimedBy(site)}
+	site.Handle("GET /balance", merchants.RightRead, p.balance)
+	site.Handle("GET /balance.csv", merchants.RightRead, p.balanceFile)
+	site.Handle("GET /balance/reserve", merchants.RightRead, p.reserve)
+	site.Handle("GET /settlements", merchants.RightRead, p.settlements)
+	site.Handle("GET /settlements.csv", merchants.RightRead, p.settlementsFile)
+	site.Handle("GET /settlements/{id}", merchants.RightRead, p.settlement)
+	site.Handle("GET /settlements/{id}/receipt.pdf", merchants.RightRead, p.receipt)
+	site.Handle("GET /settlements/{id}/lines.csv", merchants.RightRead, p.lines)
+	return nil
+}
+
+// say is a text of the room.
+func (p *pages) say(v *frame.Visit) func(key string) string {
+	return func(key string) string { return p.Text(v, key) }
+}
+
+// usd is an amount of USD cents.
+func usd(cents int64) money.Amount { return money.New(cents, money.USD) }
 
 // settlementRow is a settlement in a list.
 type settlementRow struct{ pay.Settlement }
@@ -34,38 +72,38 @@ func settlementFilter(r *http.Request) (f lists.SettlementFilter, err error) {
 	return f, err
 }
 
-func (m *moneyPages) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := settlementFilter(r)
 	if err != nil {
 		return err
 	}
-	list, total, err := m.Uses.Settlements.List(r.Context(), v.Scope, f)
+	list, total, err := p.Uses.Settlements.List(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
-	list, pager := cut(r, list, total, func(s pay.Settlement) string { return s.ID })
+	list, pager := frame.Paged(r, list, total, func(s pay.Settlement) string { return s.ID })
 	view := settlementsView{Pager: pager, Shops: len(v.Shops) > 1}
 	for _, s := range list {
 		view.Rows = append(view.Rows, settlementRow{s})
 	}
-	return m.Show(w, r, v, "settlements", view)
+	return p.Show(w, r, v, "settlements", view)
 }
 
-func (m *moneyPages) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := settlementFilter(r)
 	if err != nil {
 		return err
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
-	say := m.say(v)
-	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
+	say := p.say(v)
+	file, err := p.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("withdrawn_part")+" (USD)", say("rest")+" (USD)",
 		say("withdrawals_of"), say("closed_at"), say("paid_at"), say("fee_tax")+" (USD)", say("tax_name"))
 	if err != nil {
 		return err
 	}
 	for {
-		list, _, err := m.Uses.Settlements.List(r.Context(), v.Scope, f)
+		list, _, err := p.Uses.Settlements.List(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -126,25 +164,25 @@ type settlementView struct {
 	Open   bool
 }
 
-func (m *moneyPages) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	list, n, err := m.Uses.Settlements.SettlementLines(r.Context(), v.Scope, s, frame.PageOf(r))
+	list, n, err := p.Uses.Settlements.SettlementLines(r.Context(), v.Scope, s, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
-	list, pager := cut(r, list, n, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
+	list, pager := frame.Paged(r, list, n, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
 	view := settlementView{settlementRow: settlementRow{s}, Pager: pager, Shops: len(v.Shops) > 1, Open: s.Status == pay.BatchOpen}
-	if view.Covers, err = m.coversOf(r, v, s); err != nil {
+	if view.Covers, err = p.coversOf(r, v, s); err != nil {
 		return err
 	}
 	for _, l := range list {
 		view.Rows = append(view.Rows, lineRow{l})
 	}
 	view.Totals = totals(s)
-	return m.Show(w, r, v, "settlement", view)
+	return p.Show(w, r, v, "settlement", view)
 }
 
 // totals are the sums of a settlement: how its net is made up, and what is left of it.
@@ -181,12 +219,12 @@ func asFile(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, name))
 }
 
-func (m *moneyPages) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	pdf, err := m.Uses.Settlements.ReceiptFor(r.Context(), v.Scope, s)
+	pdf, err := p.Uses.Settlements.ReceiptFor(r.Context(), v.Scope, s)
 	if err != nil {
 		return err
 	}
@@ -199,19 +237,19 @@ func (m *moneyPages) receipt(w http.ResponseWriter, r *http.Request, v *frame.Vi
 const slowLines = time.Minute
 
 // lines sends all lines as the API's report does.
-func (m *moneyPages) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	s, err := m.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := p.Uses.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	language, err := m.Uses.Settlements.Language(r.Context(), s.Merchant)
+	language, err := p.Uses.Settlements.Language(r.Context(), s.Merchant)
 	if err != nil {
 		return err
 	}
 	asFile(w, "text/csv; charset=utf-8", s.ID+".csv")
 	report, err := statement.NewReport(w, language, frame.SheetOf(r))
 	if err == nil {
-		err = m.Uses.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
+		err = p.Uses.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
 			if l.Number%frame.FileRows == 0 {
 				web.Allow(w, slowLines)
 			}

@@ -1,4 +1,4 @@
-package money
+package payouts
 
 import (
 	"crypto/sha256"
@@ -53,6 +53,36 @@ func (w withdrawalRow) Token() bool { return w.Local == (money.Amount{}) }
 // Converted reports whether another currency than USD arrives.
 func (w withdrawalRow) Converted() bool { return !w.Token() && w.Local.Currency != money.USD }
 
+// Returned is what came back after it had arrived; zero if nothing did.
+func (w withdrawalRow) Returned() money.Amount { return usd(w.Withdrawal.Returned) }
+
+// ReturnedLocal is the same in the currency that arrived; without a currency for a token, or where USD arrived.
+func (w withdrawalRow) ReturnedLocal() money.Amount {
+	if !w.Converted() {
+		return money.Amount{}
+	}
+	return money.New(w.Withdrawal.ReturnedLocal, w.Local.Currency)
+}
+
+// About is the key of the text that says what its status means.
+func (w withdrawalRow) About() string {
+	switch {
+	case w.Status == pay.WithdrawalDone && w.Withdrawal.Returned > 0:
+		return "withdrawal_part_about"
+	case w.Status == pay.WithdrawalRefused && !w.CompletedAt.IsZero():
+		return "withdrawal_returned_about"
+	}
+	return "withdrawal_" + string(w.Status) + "_about"
+}
+
+// Uncovered is the part of a withdrawal that arrived and pays out no settlement yet.
+func (w withdrawalRow) Uncovered() money.Amount {
+	if w.Status != pay.WithdrawalDone {
+		return usd(0)
+	}
+	return usd(w.Amount - w.Withdrawal.Returned - pay.CoveredSum(w.Covers))
+}
+
 type withdrawalsView struct {
 	Rows    []withdrawalRow
 	Pager   frame.Pager
@@ -74,8 +104,8 @@ func (w withdrawalRow) Word() string { return wordOf(w.To) }
 func (w walletRow) Word() string { return wordOf(w.Wallet) }
 
 // known reads the shop's wallets by their ids, and the removed ones too. A shop has few.
-func (m *moneyPages) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
-	list, _, err := m.Uses.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
+func (p *pages) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
+	list, _, err := p.Uses.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
 	byID := make(map[string]pay.Wallet, len(list))
 	for _, w := range list {
 		byID[w.ID] = w
@@ -89,20 +119,20 @@ func withdrawalFilter(r *http.Request) (f lists.WithdrawalFilter, err error) {
 	return f, err
 }
 
-func (m *moneyPages) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := withdrawalFilter(r)
 	if err != nil {
 		return err
 	}
-	list, total, err := m.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
+	list, total, err := p.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
-	wallets, byID, err := m.known(r, v)
+	wallets, byID, err := p.known(r, v)
 	if err != nil {
 		return err
 	}
-	list, pager := cut(r, list, total, func(w pay.Withdrawal) string { return w.ID })
+	list, pager := frame.Paged(r, list, total, func(w pay.Withdrawal) string { return w.ID })
 	view := withdrawalsView{Pager: pager}
 	for _, one := range list {
 		view.Rows = append(view.Rows, withdrawalRow{one, byID[one.Wallet]})
@@ -110,26 +140,26 @@ func (m *moneyPages) withdrawals(w http.ResponseWriter, r *http.Request, v *fram
 	for _, one := range wallets {
 		view.Wallets = append(view.Wallets, frame.Option{Value: one.ID, Label: wordOf(one)})
 	}
-	return m.Show(w, r, v, "withdrawals", view)
+	return p.Show(w, r, v, "withdrawals", view)
 }
 
-func (m *moneyPages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, err := withdrawalFilter(r)
 	if err != nil {
 		return err
 	}
-	_, byID, err := m.known(r, v)
+	_, byID, err := p.known(r, v)
 	if err != nil {
 		return err
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
-	say := m.say(v)
-	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"), say("fee_tax")+" (USD)", say("tax_name"), say("tax_percent"))
+	say := p.say(v)
+	file, err := p.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"), say("fee_tax")+" (USD)", say("tax_name"), say("tax_percent"))
 	if err != nil {
 		return err
 	}
 	for {
-		list, _, err := m.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
+		list, _, err := p.Uses.Payouts.Withdrawals(r.Context(), v.Scope, f)
 		if err != nil {
 			return err
 		}
@@ -164,22 +194,22 @@ type withdrawForm struct {
 }
 
 // typed reads the form of a withdrawal, with the wallets that can be chosen.
-func (m *moneyPages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
-	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
+func (p *pages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
+	terms, err := p.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return f, nil, err
 	}
 	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(terms.WithdrawalCost()), Least: usd(terms.LeastWithdrawal())}
-	list, byID, err := m.known(r, v)
+	list, byID, err := p.known(r, v)
 	if err != nil {
 		return f, nil, err
 	}
-	have, err := m.Uses.Settlements.Balances(r.Context(), v.Scope)
+	have, err := p.Uses.Settlements.Balances(r.Context(), v.Scope)
 	if err != nil {
 		return f, nil, err
 	}
 	f.Available = usd(have[ledger.Available])
-	now := m.Uses.TimeOf(v.Scope)
+	now := p.Uses.TimeOf(v.Scope)
 	for _, w := range list {
 		switch {
 		case w.Usable(now):
@@ -193,39 +223,39 @@ func (m *moneyPages) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byI
 	}
 	f.None = len(f.Wallets) == 0
 	if bad := strings.ContainsFunc(f.Key, notPlain) || len(f.Key) > base.MaxKeptID; bad || f.Key == "" {
-		f.Key = m.Uses.NewID("", m.Uses.Now())
+		f.Key = p.Uses.NewID("", p.Uses.Now())
 	}
 	return f, byID, nil
 }
 
 // newWithdrawal shows the form, and with an amount in it what would arrive.
-func (m *moneyPages) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, byID, err := m.typed(r, v)
+func (p *pages) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, byID, err := p.typed(r, v)
 	if err != nil {
 		return err
 	}
 	if _, asked := r.URL.Query()["amount"]; !asked || f.None {
-		return m.Show(w, r, v, "withdraw", f)
+		return p.Show(w, r, v, "withdraw", f)
 	}
-	n, ok := m.request(v, &f)
+	n, ok := p.request(v, &f)
 	if ok {
-		quote, err := m.Uses.Payouts.Quote(r.Context(), v.Principal, v.Scope, n)
+		quote, err := p.Uses.Payouts.Quote(r.Context(), v.Principal, v.Scope, n)
 		if err == nil {
 			f.Quote = &withdrawalRow{quote, byID[quote.Wallet]}
-			return m.Show(w, r, v, "withdraw", f)
+			return p.Show(w, r, v, "withdraw", f)
 		}
-		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
+		if f.Wrong, f.Error, err = p.wrong(v, err); err != nil {
 			return err
 		}
 	}
-	return m.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
+	return p.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
 }
 
 // request makes a withdrawal of a form; ok is false if the amount is wrong.
-func (m *moneyPages) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
+func (p *pages) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
 	amount, typed := frame.Typed(v.Language(), f.Amount, money.USD)
 	if !typed {
-		f.Wrong = map[string]string{"amount": m.Text(v, "wrong_amount")}
+		f.Wrong = map[string]string{"amount": p.Text(v, "wrong_amount")}
 		return n, false
 	}
 	sum := sha256.Sum256([]byte(f.Wallet + "|" + strconv.FormatInt(amount.Minor, 10)))
@@ -235,31 +265,30 @@ func (m *moneyPages) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWith
 	}, true
 }
 
-func (m *moneyPages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	f, _, err := m.typed(r, v)
+func (p *pages) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, _, err := p.typed(r, v)
 	if err != nil {
 		return err
 	}
 	kept := url.Values{"wallet": {f.Wallet}, "amount": {f.Amount}, "key": {f.Key}}
-	if !m.Fresh(w, r, v, v.Home()+"/withdrawals/new?"+kept.Encode()) {
+	if !p.Fresh(w, r, v, v.Home()+"/withdrawals/new?"+kept.Encode()) {
 		return nil
 	}
-	n, ok := m.request(v, &f)
+	n, ok := p.request(v, &f)
 	if ok {
-		made, again, err := m.Uses.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
+		made, again, err := p.Uses.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
 		if err == nil {
 			told := "withdrawn"
 			if again {
 				told = "withdrawn_before"
 			}
-			m.Flash(w, told)
-			return m.lead(w, r, v, "/withdrawals/"+made.ID)
+			return p.Done(w, r, v, "withdrawals/"+made.ID, told)
 		}
-		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
+		if f.Wrong, f.Error, err = p.wrong(v, err); err != nil {
 			return err
 		}
 	}
-	return m.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
+	return p.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
 }
 
 // step is a line of a withdrawal's life.
@@ -281,29 +310,51 @@ type withdrawalView struct {
 	Waits   string
 }
 
-func (m *moneyPages) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
-	one, err := m.Uses.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
+func (p *pages) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
+	one, err := p.Uses.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
 	if err != nil {
 		return withdrawalView{}, err
 	}
-	to, err := m.Uses.Wallets.Get(r.Context(), v.Scope, one.Wallet)
+	to, err := p.Uses.Wallets.Get(r.Context(), v.Scope, one.Wallet)
 	return withdrawalView{withdrawalRow: withdrawalRow{one, to}, Pending: one.Status == pay.WithdrawalPending, Waits: one.PendingReason()}, err
 }
 
-func (m *moneyPages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := m.found(r, v)
+func (p *pages) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := p.found(r, v)
 	if err != nil {
 		return err
 	}
-	moved, err := m.Uses.Payouts.Movements(r.Context(), view.Withdrawal)
+	moved, err := p.Uses.Payouts.Movements(r.Context(), view.Withdrawal)
 	if err != nil {
 		return err
 	}
-	if view.Covers, err = m.coveredBy(r, view.Withdrawal); err != nil {
+	if view.Covers, err = p.coveredBy(r, view.Withdrawal); err != nil {
 		return err
 	}
 	view.Steps = life(view.Withdrawal, moved)
-	return m.Show(w, r, v, "withdrawal", view)
+	return p.Show(w, r, v, "withdrawal", view)
+}
+
+// coveredRow is a settlement that a withdrawal pays out.
+type coveredRow struct {
+	pay.Settlement
+	Part money.Amount
+}
+
+// Sum is what the merchant earned.
+func (c coveredRow) Sum() money.Amount { return usd(c.Net) }
+
+// coveredBy are the settlements that a withdrawal pays out, each with its part.
+func (p *pages) coveredBy(r *http.Request, w pay.Withdrawal) (rows []coveredRow, err error) {
+	list, err := p.Uses.Settlements.PaidBy(r.Context(), w)
+	for _, s := range list {
+		for _, c := range w.Covers {
+			if c.Settlement == s.ID {
+				rows = append(rows, coveredRow{s, usd(c.Amount)})
+			}
+		}
+	}
+	return rows, err
 }
 
 // life is what happened to a withdrawal, newest first.
@@ -335,19 +386,18 @@ func life(w pay.Withdrawal, moved []pay.Movement) []step {
 }
 
 // askCancel is the page that asks before a withdrawal is canceled, for a browser without a script.
-func (m *moneyPages) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view, err := m.found(r, v)
+func (p *pages) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := p.found(r, v)
 	if err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "cancel", view)
+	return p.Show(w, r, v, "cancel", view)
 }
 
-func (m *moneyPages) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	one, err := m.Uses.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+func (p *pages) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	one, err := p.Uses.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	m.Flash(w, "withdrawal_was_canceled")
-	return m.lead(w, r, v, "/withdrawals/"+one.ID)
+	return p.Done(w, r, v, "withdrawals/"+one.ID, "withdrawal_was_canceled")
 }

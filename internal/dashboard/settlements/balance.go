@@ -1,4 +1,4 @@
-package money
+package settlements
 
 import (
 	"net/http"
@@ -44,13 +44,13 @@ type balanceView struct {
 // Left is what a day of the reserve releases.
 func (balanceView) Left(day pay.Reserve) money.Amount { return usd(day.Remaining()) }
 
-func (m *moneyPages) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
-	have, err := m.Uses.Settlements.Balances(ctx, v.Scope)
+	have, err := p.Uses.Settlements.Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
-	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
+	terms, err := p.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return err
 	}
@@ -61,15 +61,15 @@ func (m *moneyPages) balance(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	for _, account := range []ledger.Account{ledger.Available, ledger.Pending, ledger.Reserve, ledger.Frozen} {
 		view.Buckets = append(view.Buckets, bucket{Name: string(account), Amount: usd(have[account])})
 	}
-	days, _, err := m.Uses.Settlements.ReserveCalendar(ctx, v.Scope)
+	days, _, err := p.Uses.Settlements.ReserveCalendar(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
 	view.Releases = days[:min(pay.ReleasesShown, len(days))]
-	if view.Rows, view.Pager, view.Running, err = m.movements(r, v); err != nil {
+	if view.Rows, view.Pager, view.Running, err = p.movements(r, v); err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "balance", view)
+	return p.Show(w, r, v, "balance", view)
 }
 
 // movementFilter reads the filters of movements.
@@ -87,14 +87,14 @@ func movementFilter(r *http.Request) (f lists.MovementFilter, filtered bool, err
 }
 
 // movements reads a page. Without a filter it has the running balance, which only the whole list tells.
-func (m *moneyPages) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.Pager, bool, error) {
+func (p *pages) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.Pager, bool, error) {
 	f, filtered, err := movementFilter(r)
 	if err != nil {
 		return nil, frame.Pager{}, false, err
 	}
 	if !filtered {
-		list, total, err := m.Uses.Settlements.Movements(r.Context(), v.Scope, frame.PageOf(r))
-		list, pager := cut(r, list, total, func(m pay.Movement) string { return m.ID })
+		list, total, err := p.Uses.Settlements.Movements(r.Context(), v.Scope, frame.PageOf(r))
+		list, pager := frame.Paged(r, list, total, func(one pay.Movement) string { return one.ID })
 		return rowsOf(list, true), pager, true, err
 	}
 	f.Limit = frame.Rows
@@ -106,7 +106,7 @@ func (m *moneyPages) movements(r *http.Request, v *frame.Visit) ([]movementRow, 
 		}
 		f.After = lists.MovementPlace{At: time.UnixMicro(micros).UTC(), Transfer: transfer}
 	}
-	found, err := m.Uses.Settlements.FindMovements(r.Context(), v.Scope, f)
+	found, err := p.Uses.Settlements.FindMovements(r.Context(), v.Scope, f)
 	var pager frame.Pager
 	if found.Next.Transfer != "" {
 		pager.Next = strconv.FormatInt(found.Next.At.UnixMicro(), 10) + "." + found.Next.Transfer
@@ -125,17 +125,17 @@ func rowsOf(list []pay.Movement, running bool) []movementRow {
 	return shown
 }
 
-func (m *moneyPages) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (p *pages) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, _, err := movementFilter(r)
 	if err != nil {
 		return err
 	}
-	say := m.say(v)
-	file, err := m.NewCSV(w, r, v, "balance", say("movement"), say("date"), say("what"), say("part"), say("change_usd"), say("after_usd"), say("payment"), say("claim"), say("settlement"), say("withdrawal"))
+	say := p.say(v)
+	file, err := p.NewCSV(w, r, v, "balance", say("movement"), say("date"), say("what"), say("part"), say("change_usd"), say("after_usd"), say("payment"), say("claim"), say("settlement"), say("withdrawal"))
 	if err != nil {
 		return err
 	}
-	err = m.Uses.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
+	err = p.Uses.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
 		var after any
 		if running {
 			after = usd(one.BalanceAfter)
@@ -164,8 +164,8 @@ func (reserveView) In(day pay.Reserve, now time.Time) int {
 	return max(0, int((day.ReleaseAt.Sub(now)+24*time.Hour-1)/(24*time.Hour)))
 }
 
-func (m *moneyPages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	days, held, err := m.Uses.Settlements.ReserveCalendar(r.Context(), v.Scope)
+func (p *pages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	days, held, err := p.Uses.Settlements.ReserveCalendar(r.Context(), v.Scope)
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,9 @@ func (m *moneyPages) reserve(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	for _, day := range days {
 		sum += day.Remaining()
 	}
-	terms, err := m.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
+	terms, err := p.Uses.Plans.Terms(r.Context(), v.Scope, v.Merchant)
 	if err != nil {
 		return err
 	}
-	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), terms.ReserveBps), usd(sum)})
+	return p.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), terms.ReserveBps), usd(sum)})
 }
