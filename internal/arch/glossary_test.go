@@ -96,7 +96,7 @@ var avoided = []avoidance{
 	{row: "fault: a difference in a report; a file that cannot be read", name: regexp.MustCompile(`(?i)fault`), where: []string{
 		"internal/pay/reconcile", "internal/pay/comparison", "internal/app/reconciliation", "internal/pay/bankfile", "internal/pay/routing/rulefile"}},
 	{row: "quote: the known rate of a currency", name: regexp.MustCompile(`(?i)quote`), where: []string{"internal/pay/rates", "internal/app/rates", "internal/store/rates", "internal/cli/rates"}},
-	{row: "document: a settlement's PDF", name: regexp.MustCompile(`(?i)document`), where: []string{"internal/app/settlements", "internal/store/settlements", "internal/statement", "internal/dashboard/money"}},
+	{row: "document: a settlement's PDF", name: regexp.MustCompile(`(?i)document`), where: []string{"internal/app/settlements", "internal/store/settlements", "internal/statement", "internal/dashboard/settlements"}},
 }
 
 // excepted are the names that a rule of avoided finds and that stay, each with the reason.
@@ -111,8 +111,8 @@ var excepted = map[string]string{
 	"internal/admin/shape.Verdict in JSON.takes":      "the operators' API has it",
 	"internal/bench.Result in JSON.taken":             "files of results have it",
 	"internal/dashboard/frame.Page.Took":              "a word of templates: how long something took",
-	"internal/dashboard/money.balanceView.Left":       "a word of templates, beside its object",
-	"internal/dashboard/money.reserveView.Left":       "likewise",
+	"internal/dashboard/settlements.balanceView.Left": "a word of templates, beside its object",
+	"internal/dashboard/settlements.reserveView.Left": "likewise",
 	"internal/dashboard/payments.paymentView.Kept":    "likewise: what the merchant keeps of the payment",
 	"internal/dashboard/payments.row.Asked":           "likewise: what the shop asked for",
 }

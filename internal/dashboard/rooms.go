@@ -9,14 +9,16 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/books"
 	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
 	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
-	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
+	consolepayouts "github.com/cascadapay/cascada/internal/dashboard/console/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/plans"
 	"github.com/cascadapay/cascada/internal/dashboard/console/routing"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/merchants"
-	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/payments"
+	"github.com/cascadapay/cascada/internal/dashboard/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/settlements"
+	"github.com/cascadapay/cascada/internal/dashboard/webhooks"
 )
 
 // register adds each room's pages to the site, with the use cases that they call.
@@ -51,13 +53,17 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 		},
 		func() error {
 			return developers.Register(site, developers.Uses{
-				Base: a.Base, Keys: a.Keys, Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays,
-				Sandbox: a.Sandbox, Requests: a.Requests,
+				Base: a.Base, Keys: a.Keys, Sandbox: a.Sandbox, Requests: a.Requests,
 			})
 		},
 		func() error {
-			return money.Register(site, money.Uses{
+			return payouts.Register(site, payouts.Uses{
 				Base: a.Base, Plans: a.Plans, Settlements: a.Settlements, Wallets: a.Wallets, Payouts: a.Payouts,
+			})
+		},
+		func() error {
+			return settlements.Register(site, settlements.Uses{
+				Base: a.Base, Plans: a.Plans, Settlements: a.Settlements,
 			})
 		},
 		func() error {
@@ -71,6 +77,11 @@ func shopRooms(site *frame.Site, c Config) []func() error {
 			return merchants.Register(site, merchants.Uses{
 				Base: a.Base, Plans: a.Plans, Payouts: a.Payouts, Service: a, Keys: a.Keys, Onboarding: a.Onboarding, Leaving: a.Leaving, Links: a.Links, Team: a.Team,
 			}, c.Preview)
+		},
+		func() error {
+			return webhooks.Register(site, webhooks.Uses{
+				Base: a.Base, Webhooks: a.Webhooks, Events: a.Events, Replays: a.Replays,
+			})
 		},
 	}
 }
@@ -110,7 +121,7 @@ func consoleRooms(site *frame.Site, c Config) []func() error {
 			}, c.Loops)
 		},
 		func() error {
-			return payouts.Register(site, payouts.Uses{
+			return consolepayouts.Register(site, consolepayouts.Uses{
 				Base: a.Base, Providers: a.Providers, Payouts: a.Payouts, Floats: a.Floats, Batches: a.Batches,
 			})
 		},

@@ -77,7 +77,7 @@ func (d *developers) keys(w http.ResponseWriter, r *http.Request, v *frame.Visit
 
 // keyForm is the form of a new key.
 type keyForm struct {
-	form
+	frame.Mistakes
 	Kind   merchants.KeyKind
 	Ends   string
 	Given  map[string]bool // the chosen rights
@@ -128,14 +128,14 @@ func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 	raw, err := d.makeKey(r, v)
 	if err == nil {
-		return d.showSecret(w, r, v, secretView{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
+		return d.room.ShowSecret(w, r, v, frame.Secret{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
 	}
-	wrong, status, err := refused(v, err)
+	wrong, status, err := frame.MistakesOf(v, err)
 	if err != nil {
 		return err
 	}
 	f := d.keyChoices(v)
-	f.form, f.Kind, f.Ends = wrong, merchants.KeyKind(r.FormValue("kind")), r.FormValue("ends")
+	f.Mistakes, f.Kind, f.Ends = wrong, merchants.KeyKind(r.FormValue("kind")), r.FormValue("ends")
 	for _, right := range r.Form["rights"] {
 		f.Given[right] = true
 	}
@@ -196,7 +196,7 @@ func (d *developers) key(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 // rollForm is the form that rolls a key.
 type rollForm struct {
-	form
+	frame.Mistakes
 	Key   keyPage
 	Grace string
 }
@@ -225,14 +225,14 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		raw, _, err = d.Uses.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
 		if err == nil {
 			until := view.Key.Replace("", d.Uses.Now().Add(grace)).EndsAt // it may expire before the grace is over
-			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: until})
+			return d.room.ShowSecret(w, r, v, frame.Secret{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: until})
 		}
 	}
-	wrong, status, err := refused(v, err)
+	wrong, status, err := frame.MistakesOf(v, err)
 	if err != nil {
 		return err
 	}
-	return d.room.ShowStatus(w, r, v, status, "roll", rollForm{form: wrong, Key: view, Grace: r.FormValue("grace")})
+	return d.room.ShowStatus(w, r, v, status, "roll", rollForm{Mistakes: wrong, Key: view, Grace: r.FormValue("grace")})
 }
 
 func (d *developers) askRevoke(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -240,7 +240,7 @@ func (d *developers) askRevoke(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	return d.ask(w, r, v, askView{
+	return d.room.Ask(w, r, v, frame.Question{
 		Title: "key_revoke_title", Text: "key_revoke_text", Button: "key_revoke", What: view.Preview, Action: "keys/" + view.ID + "/revoke", Back: "keys/" + view.ID, Tone: "bad",
 	})
 }
@@ -249,5 +249,5 @@ func (d *developers) revoke(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if _, err := d.Uses.Keys.Own(v.Principal).Revoke(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
-	return d.done(w, r, v, "keys", "key_revoked")
+	return d.Done(w, r, v, "keys", "key_revoked")
 }

@@ -3,8 +3,4 @@ package developers
 import "github.com/cascadapay/cascada/internal/pay/problem"
 
 // Why something is refused here. The sentences for people are in package message, by these keys.
-var (
-	addressMissing = problem.Define("page.address_missing")
-	graceMissing   = problem.Define("page.grace_missing")
-	unknownFilter  = problem.Define("page.unknown_filter")
-)
+var graceMissing = problem.Define("page.grace_missing")

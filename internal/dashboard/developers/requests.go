@@ -21,7 +21,7 @@ type requestRow struct {
 }
 
 func viewRequest(e requests.Entry) requestRow {
-	row := requestRow{Entry: e, Tone: "good", Link: pageOfObject(e.Object)}
+	row := requestRow{Entry: e, Tone: "good", Link: frame.PathOfObject(e.Object)}
 	switch {
 	case e.Status >= 500:
 		row.Tone = "bad"
@@ -59,10 +59,10 @@ func requestFilter(r *http.Request) (f requests.Filter, err error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Result, err = word(r, "result", []string{"ok", "failed", "fault"}); err != nil {
+	if f.Result, err = frame.OneOf(r, "result", []string{"ok", "failed", "fault"}); err != nil {
 		return f, err
 	}
-	f.Method, err = word(r, "method", methods)
+	f.Method, err = frame.OneOf(r, "method", methods)
 	f.From, f.To, f.Find, f.Code, f.Key = span.From, span.To, strings.TrimSpace(r.FormValue("q")), r.FormValue("code"), r.FormValue("key")
 	f.After, f.Limit = r.FormValue("cursor"), frame.Rows+1
 	return f, err

@@ -15,7 +15,7 @@ import (
 
 // sandboxView is the page of the sandbox.
 type sandboxView struct {
-	form
+	frame.Mistakes
 	Now     time.Time // by the test clock
 	Days    int64     // that it is ahead, and
 	Hours   int64
@@ -28,7 +28,7 @@ type sandboxView struct {
 
 func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if v.Live { // the switch of environments leads here
-		d.Go(w, r, d.At(v.Home()[len(frame.Base):]))
+		d.Go(w, r, d.Root+v.Home())
 		return nil
 	}
 	return d.showSandbox(w, r, v, http.StatusOK, sandboxView{})
@@ -58,13 +58,13 @@ func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.
 		_, _, err = d.Uses.Sandbox.MoveClock(r.Context(), v.Principal, by)
 	}
 	if err == nil {
-		return d.done(w, r, v, "sandbox", "clock_moved")
+		return d.Done(w, r, v, "sandbox", "clock_moved")
 	}
-	wrong, status, err := refused(v, err)
+	wrong, status, err := frame.MistakesOf(v, err)
 	if err != nil {
 		return err
 	}
-	return d.showSandbox(w, r, v, status, sandboxView{form: wrong, Advance: r.FormValue("advance")})
+	return d.showSandbox(w, r, v, status, sandboxView{Mistakes: wrong, Advance: r.FormValue("advance")})
 }
 
 func (d *developers) setStrict(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -73,16 +73,16 @@ func (d *developers) setStrict(w http.ResponseWriter, r *http.Request, v *frame.
 		return err
 	}
 	if strict {
-		return d.done(w, r, v, "sandbox", "strict_on")
+		return d.Done(w, r, v, "sandbox", "strict_on")
 	}
-	return d.done(w, r, v, "sandbox", "strict_off")
+	return d.Done(w, r, v, "sandbox", "strict_off")
 }
 
 // resetSandbox begins to empty the sandbox. Whoever does it types the merchant's name.
 func (d *developers) resetSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if typed := r.FormValue("confirm"); strings.TrimSpace(typed) != strings.TrimSpace(v.Merchant.Name) {
-		wrong := form{Wrong: map[string]string{"confirm": d.room.Text(v, "reset_wrong")}}
-		return d.showSandbox(w, r, v, http.StatusBadRequest, sandboxView{form: wrong, Confirm: typed})
+		wrong := frame.Mistakes{Wrong: map[string]string{"confirm": d.room.Text(v, "reset_wrong")}}
+		return d.showSandbox(w, r, v, http.StatusBadRequest, sandboxView{Mistakes: wrong, Confirm: typed})
 	}
 	if !d.Confirmed(w, r, v, v.Home()+"/sandbox") {
 		return nil
@@ -90,7 +90,7 @@ func (d *developers) resetSandbox(w http.ResponseWriter, r *http.Request, v *fra
 	if _, err := d.Uses.Sandbox.Reset(r.Context(), v.Actor(), v.Scope); err != nil {
 		return err
 	}
-	return d.done(w, r, v, "sandbox", "reset_begun")
+	return d.Done(w, r, v, "sandbox", "reset_begun")
 }
 
 // apiView is the page of the API's version.

@@ -36,6 +36,13 @@ func (f *Frame) Flash(w http.ResponseWriter, key string, args ...any) {
 	f.Keep(w, flashCookie, base64.RawURLEncoding.EncodeToString(text), flashSeconds, http.SameSiteLaxMode)
 }
 
+// Done shows a message on another page of the visit's shop.
+func (f *Frame) Done(w http.ResponseWriter, r *http.Request, v *Visit, path, flash string) error {
+	f.Flash(w, flash)
+	f.Go(w, r, f.Root+v.Home()+"/"+path)
+	return nil
+}
+
 // flash takes the message for this page, if there is one.
 func (pg *Pages) flash(w http.ResponseWriter, req *http.Request) *flash {
 	kept := pg.frame.ReadOnce(w, req, flashCookie, http.SameSiteLaxMode)

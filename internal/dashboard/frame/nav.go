@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 	"github.com/cascadapay/cascada/internal/pay/operators"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
 // Item is a line of the navigation.
@@ -200,4 +202,16 @@ func (f *Frame) section(path string) string {
 		}
 	}
 	return found
+}
+
+// PathOfObject is the page of an object of the API below its shop, "" if it has none.
+func PathOfObject(id string) string {
+	for prefix, page := range map[string]string{
+		pay.PaymentPrefix: "payments/", pay.ClaimPrefix: "disputes/", pay.SettlementPrefix: "settlements/", webhooks.SubscriptionPrefix: "webhooks/", webhooks.EventPrefix: "events/",
+	} {
+		if strings.HasPrefix(id, prefix) {
+			return page + id
+		}
+	}
+	return ""
 }

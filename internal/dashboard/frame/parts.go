@@ -224,6 +224,16 @@ type Pager struct {
 	Next     string // the cursor of the next page, "" on the last
 }
 
+// Paged cuts a list that was read with PageOf, as Cut does, and returns where its page stands among all rows.
+func Paged[T any](r *http.Request, list []T, total int64, id func(T) string) ([]T, Pager) {
+	p := Pager{Total: int(total)}
+	list, p.Next = Cut(list, id)
+	if r.FormValue("cursor") == "" && len(list) > 0 {
+		p.From, p.To = 1, len(list)
+	}
+	return list, p
+}
+
 // tones are the tones of statuses. All others are neutral.
 var tones = map[string]string{
 	"completed": "good", "paid": "good", "succeeded": "good", "active": "good", "approved": "good", "delivered": "good",

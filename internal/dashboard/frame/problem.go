@@ -109,6 +109,29 @@ func FieldErrors(lang merchants.Language, err error) map[string]string {
 	return wrong
 }
 
+// Mistakes are what was wrong with a form, for the page that shows it again.
+type Mistakes struct {
+	Wrong map[string]string // by field
+	Error string            // of the whole form
+}
+
+// MistakesOf are the mistakes that an error tells of, with the status of the page. An error that is not about what was
+// sent is returned.
+func MistakesOf(v *Visit, err error) (m Mistakes, status int, fault error) {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok {
+		return Mistakes{}, 0, err
+	}
+	switch status := message.ShownOf(shown.Code).Status; status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity:
+		if wrong := FieldErrors(v.Language(), err); wrong != nil {
+			return Mistakes{Wrong: wrong}, status, nil
+		}
+		return Mistakes{Error: ErrorText(v.Language(), shown)}, status, nil
+	}
+	return Mistakes{}, 0, err
+}
+
 // ErrorText is what an error says, in the language of a page.
 func ErrorText(lang merchants.Language, e *problem.Error) string { return errorText(spoken(lang), e) }
 

@@ -12,6 +12,7 @@ var (
 	pagesWatch      = problem.Define("page.many_watch")
 	pageOutOfReach  = problem.Define("page.out_of_reach")
 	readsAtOnce     = problem.Define("page.reads_at_once")
+	unknownFilter   = problem.Define("page.unknown_filter")
 	UnknownLanguage = problem.Define("page.unknown_language")
 	pageUsedWrongly = problem.Define("page.used_wrongly")
 )

@@ -319,7 +319,7 @@ func (s *Site) ask(w http.ResponseWriter, r *http.Request, path string) error {
 
 // Go sends a browser to another page, also if htmx asked. A link or form that htmx follows itself gets the page by the
 // redirect; only if htmx requested a part of a page must the browser be told.
-func (s *Site) Go(w http.ResponseWriter, r *http.Request, to string) {
+func (f *Frame) Go(w http.ResponseWriter, r *http.Request, to string) {
 	if Partial(r) {
 		w.Header().Set("HX-Redirect", to)
 		w.WriteHeader(http.StatusNoContent)

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,4 +52,15 @@ func Days(r *http.Request) (span lists.Span, err error) {
 func Typed(lang merchants.Language, text string, c money.Currency) (a money.Amount, ok bool) {
 	thousands, _ := marks(string(lang))
 	return money.Typed(thousands, text, c)
+}
+
+// OneOf is a value of a filter, if it is one of those that there are, or "".
+//
+// Errors: invalid_request.
+func OneOf[T ~string](r *http.Request, name string, all []T) (T, error) {
+	value := T(r.FormValue(name))
+	if value != "" && !slices.Contains(all, value) {
+		return "", problem.Field(problem.InvalidRequest, name, unknownFilter)
+	}
+	return value, nil
 }
