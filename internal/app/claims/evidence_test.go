@@ -190,8 +190,8 @@ func TestRefusedEvidenceIsTheOperators(t *testing.T) {
 	tr.submit(t, "", "it was signed for")
 	tr.after(t, time.Hour)
 	c := tr.after(t, 48*time.Hour)
-	if c.Defense.State != pay.DefenseRefused || tr.court.calls != 1 || timeline(c) != "provider: the evidence was refused: the time is over" || !strings.Contains(c.String(), "submit it by hand") {
-		t.Errorf("after %d calls the claim is %s", tr.court.calls, c)
+	if c.Defense.State != pay.DefenseRefused || tr.court.calls != 1 || timeline(c) != "provider: the evidence was refused: the time is over" || !strings.Contains(c.String(), "submit it by hand") || tr.carrying(t) != 1 {
+		t.Errorf("after %d calls the operator has to carry %d, and the claim is %s", tr.court.calls, tr.carrying(t), c)
 	}
 	tr.dispute(t, tr.payment, sandbox.Notification{Status: "dispute_lost", Dispute: "dp_1"})
 	if c := tr.now(t); c.Status != pay.ClaimApproved || tr.carrying(t) != 0 {
