@@ -38,7 +38,8 @@ import (
 type Service struct {
 	*base.Base
 	Clock *Clock
-	Till  *Till // the only account of the sandbox
+	Till  *Till // the first account of the sandbox
+	Tills map[string]*Till
 	// Scope is the merchant's shop in the sandbox; By is its secret key, Operator somebody who may do everything.
 	Scope    paymerchants.Scope
 	By       base.Principal
@@ -55,24 +56,27 @@ type Service struct {
 	Onboarding *merchants.Onboarding
 	Cascade    *cascade.Cascade
 	Payments   *payments.Payments
+
+	database string
+	accounts []string
 }
 
-// Open opens a Service on SQLite. When the test ends, the invariants of its database are proved.
+// Open opens a Service on SQLite, with one account. When the test ends, the invariants of its database are proved.
 func Open(t testing.TB) *Service {
 	t.Helper()
+	return OpenWith(t, account)
+}
+
+// OpenWith is Open with several accounts of the sandbox, in the order in which they are tried.
+func OpenWith(t testing.TB, accounts ...string) *Service {
+	t.Helper()
 	s := &Service{Clock: &Clock{now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, Operator: audit.Actor{Kind: audit.BySystem}}
-	s.Till = &Till{Provider: sandbox.New(account, func() []byte { return []byte("apptest") })}
-	box, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
-	must(t, err)
-	log := slog.New(slog.DiscardHandler)
-	s.Base = base.New(base.Config{Log: log, Vault: box, Now: s.Clock.Now, NewID: id.New, HashMemory: 64})
-	s.Store.Store, err = store.Open(t.Context(), dbtest.SQLite(t), store.Options{
-		Log: log, Widened: func() {}, Written: s.SetAlarms,
-		Name: func(prefix string) string { return id.New(prefix, s.Clock.Now()) },
-	})
-	must(t, err)
-	t.Cleanup(func() { s.end(t) })
-	s.assemble(t)
+	s.database, s.accounts, s.Tills = dbtest.SQLite(t), accounts, map[string]*Till{}
+	for _, id := range accounts {
+		s.Tills[id] = &Till{Provider: sandbox.New(id, func() []byte { return []byte("apptest") })}
+	}
+	s.Till = s.Tills[accounts[0]]
+	s.open(t)
 	made, err := s.Onboarding.CreateMerchant(t.Context(), s.Operator, merchants.NewMerchant{Name: "Acme", Email: "acme@example.com"})
 	must(t, err)
 	s.Scope = paymerchants.Scope{Merchant: made.Merchant.ID, Shop: made.Shop.ID}
@@ -80,7 +84,31 @@ func Open(t testing.TB) *Service {
 	return s
 }
 
-// account is the only account of the sandbox.
+// Beside opens another node on the same database, with the same clock, merchant and accounts.
+func (s *Service) Beside(t testing.TB) *Service {
+	t.Helper()
+	other := &Service{Clock: s.Clock, Till: s.Till, Tills: s.Tills, Scope: s.Scope, By: s.By, Operator: s.Operator, database: s.database, accounts: s.accounts}
+	other.open(t)
+	return other
+}
+
+// open opens the database and what stands on it.
+func (s *Service) open(t testing.TB) {
+	t.Helper()
+	box, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	must(t, err)
+	log := slog.New(slog.DiscardHandler)
+	s.Base = base.New(base.Config{Log: log, Vault: box, Now: s.Clock.Now, NewID: id.New, HashMemory: 64})
+	s.Store.Store, err = store.Open(t.Context(), s.database, store.Options{
+		Log: log, Widened: func() {}, Written: s.SetAlarms, Clock: s.Clock.Now,
+		Name: func(prefix string) string { return id.New(prefix, s.Clock.Now()) },
+	})
+	must(t, err)
+	t.Cleanup(func() { s.end(t) })
+	s.assemble(t)
+}
+
+// account is the account that Open opens.
 const account = "sandbox-1"
 
 func (s *Service) assemble(t testing.TB) {
@@ -94,9 +122,11 @@ func (s *Service) assemble(t testing.TB) {
 	s.Catalog, err = accounts.LoadCatalog(ctx, s.Store.Store, nil)
 	must(t, err)
 	s.Rates = rates.New(s.Base, rates.DefaultFX(), s.Catalog)
-	s.Providers = accounts.NewProviders(s.Base, accounts.ProvidersConfig{
-		StandIns: map[string]provider.Provider{account: s.Till}, StandInOrder: []string{account},
-	}, s.Catalog)
+	clients := map[string]provider.Provider{}
+	for id, till := range s.Tills {
+		clients[id] = till
+	}
+	s.Providers = accounts.NewProviders(s.Base, accounts.ProvidersConfig{StandIns: clients, StandInOrder: s.accounts}, s.Catalog)
 	s.Cascade = cascade.New(s.Base, s.Providers, s.Catalog)
 	s.Methods = methods.New(s.Base, s.Rates, s.Providers, s.Catalog)
 	s.Plans = plans.New(s.Base, s.Rates, s.Catalog)

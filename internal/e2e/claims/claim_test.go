@@ -14,7 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -25,93 +24,61 @@ func TestChargebackEnds(t *testing.T) {
 		endpoint := s.Receive(t)
 		for _, c := range []struct {
 			name, status, outcome string
-			payment               string // the status after a simulated dispute; with a real one it is chargeback from the start
+			real                  bool   // the provider notifies of it; otherwise it is simulated, and the payment stays completed
+			payment               string // the status in the end
 			funds                 string // from 90.51 and 5 in reserve, less the fee of 20
 			end                   func(o harness.Client, payment, claim string)
 		}{
-			{"lost", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o harness.Client, payment, _ string) { harness.RuleClaim(t, o, payment, "lost") }},
-			{"won", "rejected", "rejected", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o harness.Client, payment, _ string) { harness.RuleClaim(t, o, payment, "won") }},
-			{"withdrawn", "withdrawn", "withdrawn", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o harness.Client, payment, _ string) { harness.RuleClaim(t, o, payment, "withdrawn") }},
-			{"accepted", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
+			{"accepted", "approved", "approved", true, "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o harness.Client, _, claim string) {
 					o.Post(t, "/claims/"+claim+"/accept", "").Want(t, http.StatusOK)
 				}},
-			{"won in review", "rejected", "rejected", "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
+			{"won in review", "rejected", "rejected", false, "completed", "70.51 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o harness.Client, payment, claim string) {
 					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
 					harness.RuleClaim(t, o, payment, "won")
 				}},
-			{"by the operator", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o harness.Client, _, claim string) {
-					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
-					_, err := harness.DecideClaim(s.App, claim, pay.Approve, "the bank's letter")
-					harness.Must(t, err)
-				}},
-			{"expired", "expired", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
-				func(o harness.Client, _, claim string) {
-					s.Clock.Advance(7*24*time.Hour - time.Minute)
-					_, err := s.App.Claims.Sweep(ctx)
-					harness.Must(t, err)
-					if got := harness.ClaimStatus(t, o, claim); got != "needs_evidence" {
-						t.Errorf("the claim is %s a minute before its deadline, want needs_evidence", got)
-					}
-					s.Clock.Advance(time.Minute)
-					lookAtClaims(t, s, "the claim is expired", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
-				}},
 		} {
-			for _, real := range []bool{false, true} {
-				t.Run(fmt.Sprint(c.name, " real ", real), func(t *testing.T) {
-					o := s.NewShop(t)
-					o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
-					payment, claim := o.Dispute(t, real)
-					if got := funds(t, o); got != "-29.49 to spend, 100.00 frozen, 5.00 in reserve" {
-						t.Errorf("during the dispute the balance has %s", got)
-					}
-					if r := o.Get(t, "/payments/"+payment); r.Text(t, "refundableAmountLocal") != "0" {
-						t.Errorf("during the dispute something can be refunded: %s", r)
-					}
-					c.end(o, payment, claim)
-					r := o.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
-					if r.Text(t, "status") != c.status || r.Text(t, "outcome") != c.outcome || r.Text(t, "frozenUsd") != "0" || r.Text(t, "feeUsd") != "20" {
-						t.Errorf("want the claim %s with outcome %s, nothing frozen and the fee: %s", c.status, c.outcome, r)
-					}
-					if real && r.Text(t, "networkReasonCode") != "10.4" {
-						t.Errorf("the claim lacks the network's code 10.4: %s", r)
-					}
-					if got := funds(t, o); got != c.funds {
-						t.Errorf("the balance has %s, want %s", got, c.funds)
-					}
-					want := c.payment
-					if real {
-						want = "chargeback"
-					}
-					if got := o.Status(t, payment); got != want {
-						t.Errorf("the payment is %s, want %s", got, want)
-					}
-					if want == "completed" {
-						o.Refund(t, payment, `{"amount":1}`).Want(t, http.StatusOK) // the dispute is over
-						return
-					}
-					// Nothing changes a resolved claim.
-					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Refused(t, alreadyResolved+" from="+c.status+" action=evidence")
-					o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, alreadyResolved+" from="+c.status+" action=accept")
-					harness.RuleClaim(t, o, payment, map[bool]string{true: "lost", false: "won"}[c.outcome == "approved"])
-					if c.outcome == "approved" {
-						o.Refund(t, payment, `{}`).Refused(t, "409 conflict_state conflict_error reason=fully_refunded from=chargeback action=refund")
-					} else { // the merchant may give it back, but the fees took a part of it
-						o.Refund(t, payment, `{}`).Refused(t, "422 balance_insufficient balance_error")
-					}
-					if got := harness.ClaimStatus(t, o, claim); got != c.status || funds(t, o) != c.funds {
-						t.Errorf("after its end the claim is %s and the balance has %s, want no change", got, funds(t, o))
-					}
-					if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != c.status || list[0].Text("data.object.transaction.status") != "chargeback" {
-						t.Errorf("claim.resolved is %s", list[0].Body)
-					}
-				})
-			}
+			t.Run(c.name, func(t *testing.T) {
+				o := s.NewShop(t)
+				o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
+				payment, claim := o.Dispute(t, c.real)
+				if got := funds(t, o); got != "-29.49 to spend, 100.00 frozen, 5.00 in reserve" {
+					t.Errorf("during the dispute the balance has %s", got)
+				}
+				if r := o.Get(t, "/payments/"+payment); r.Text(t, "refundableAmountLocal") != "0" {
+					t.Errorf("during the dispute something can be refunded: %s", r)
+				}
+				c.end(o, payment, claim)
+				r := o.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
+				if r.Text(t, "status") != c.status || r.Text(t, "outcome") != c.outcome || r.Text(t, "frozenUsd") != "0" || r.Text(t, "feeUsd") != "20" {
+					t.Errorf("want the claim %s with outcome %s, nothing frozen and the fee: %s", c.status, c.outcome, r)
+				}
+				if c.real && r.Text(t, "networkReasonCode") != "10.4" {
+					t.Errorf("the claim lacks the network's code 10.4: %s", r)
+				}
+				if got := funds(t, o); got != c.funds {
+					t.Errorf("the balance has %s, want %s", got, c.funds)
+				}
+				if got := o.Status(t, payment); got != c.payment {
+					t.Errorf("the payment is %s, want %s", got, c.payment)
+				}
+				if !c.real {
+					o.Refund(t, payment, `{"amount":1}`).Want(t, http.StatusOK) // the dispute is over
+					return
+				}
+				// Nothing changes a resolved claim.
+				o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Refused(t, alreadyResolved+" from="+c.status+" action=evidence")
+				o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, alreadyResolved+" from="+c.status+" action=accept")
+				harness.RuleClaim(t, o, payment, "lost")
+				o.Refund(t, payment, `{}`).Refused(t, "409 conflict_state conflict_error reason=fully_refunded from=chargeback action=refund")
+				if got := harness.ClaimStatus(t, o, claim); got != c.status || funds(t, o) != c.funds {
+					t.Errorf("after its end the claim is %s and the balance has %s, want no change", got, funds(t, o))
+				}
+				if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != c.status || list[0].Text("data.object.transaction.status") != "chargeback" {
+					t.Errorf("claim.resolved is %s", list[0].Body)
+				}
+			})
 		}
 	})
 }
@@ -361,68 +328,6 @@ func TestLargestEvidenceIsTaken(t *testing.T) {
 			t.Logf("%d %.200s", r.Status, r.Body)
 			return r.Status == http.StatusCreated
 		})
-	})
-}
-
-// The operator gives late money to the merchant or back to the shopper.
-func TestOperatorDecidesOnLateMoney(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		endpoint := s.Receive(t)
-		o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
-		const well = sandbox.NoFault
-		late := func() (payment, claim string) {
-			payment = o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"declined"`)).Want(t, http.StatusOK)
-			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, harness.Paid50)).Want(t, http.StatusOK)
-			return payment, o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
-		}
-		accepted, claim := late()
-		o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, "409 conflict_state conflict_error from=pending action=accept")
-		_, err := harness.DecideClaim(s.App, claim, pay.Withdraw, "")
-		if e, ok := err.(*problem.Error); !ok || e.Code != problem.ConflictState {
-			t.Errorf("an inquiry was withdrawn: %v", err)
-		}
-		_, err = harness.DecideClaim(s.App, claim, pay.Reject, "the shop has shipped it")
-		harness.Must(t, err)
-		if got := harness.ClaimStatus(t, o, claim); got != "rejected" || o.Status(t, accepted) != "failed" || funds(t, o) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
-			t.Errorf("after the merchant got late money, the claim is %s, the payment %s, and the balance has %s", got, o.Status(t, accepted), funds(t, o))
-		}
-		if w := harness.Warnings(t, o); w != "" {
-			t.Errorf("after the decision the balance still warns of %q", w)
-		}
-
-		refunded, claim := late()
-		s.Upstream(t, sandbox.RefundDecline, well, well)
-		c, err := harness.DecideClaim(s.App, claim, pay.Approve, "send it back")
-		harness.Must(t, err)
-		if c.Status != pay.ClaimPending || c.Calling() {
-			t.Errorf("after the provider refused the refund the claim is %s, calling %v; want pending, not calling", c.Status, c.Calling())
-		}
-		s.Upstream(t, sandbox.RefundTimeout, well, well)
-		c, err = harness.DecideClaim(s.App, claim, pay.Approve, "send it back")
-		harness.Must(t, err)
-		if c.Status != pay.ClaimPending || !c.Calling() {
-			t.Errorf("without the provider's answer the claim is %s, calling %v; want pending, calling", c.Status, c.Calling())
-		}
-		s.Clock.Advance(31 * time.Second)
-		lookAtClaims(t, s, "a query approves the claim", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
-		s.Upstream(t, well, well, well)
-		if got := funds(t, o); got != "10.00 to spend, 0.00 frozen, 0.00 in reserve" || harness.Warnings(t, o) != "" {
-			t.Errorf("after late money went back the balance has %s and the warnings %q", got, harness.Warnings(t, o))
-		}
-
-		asked, claim := late()
-		_, err = harness.DecideClaim(s.App, claim, pay.AskEvidence, "did you ship it?")
-		harness.Must(t, err)
-		if r := o.Get(t, "/claims/"+claim); r.Text(t, "status") != "needs_evidence" || r.Text(t, "timeline.1.note") != "did you ship it?" || r.Text(t, "evidenceDueBy") == "<nil>" {
-			t.Errorf("want a claim that needs evidence, with the question and a deadline: %s", r)
-		}
-		s.Clock.Advance(8 * 24 * time.Hour)
-		lookAtClaims(t, s, "the claim is expired", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
-		for _, payment := range []string{accepted, refunded, asked} {
-			endpoint.About(t, payment, 1)
-		}
 	})
 }
 

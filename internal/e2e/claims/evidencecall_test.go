@@ -117,133 +117,6 @@ func timeline(c pay.Claim) string {
 	return strings.Join(notes, "; ")
 }
 
-func eachCourt(t *testing.T, answer func(int) (bool, pay.DefenseState), test func(t *testing.T, tr trial)) {
-	t.Helper()
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		tr := disputed(t, database, newCourt(answer))
-		test(t, tr)
-		harness.Sound(t, tr.node, tr.log)
-	})
-}
-
-// Pieces that come soon after each other are one submission, with the contents of files. What comes later is another one.
-func TestEvidenceGoesToTheProvider(t *testing.T) {
-	eachCourt(t, nil, func(t *testing.T, tr trial) {
-		tr.says(t, "", "it was signed for")
-		if c := tr.after(t, 10*time.Minute); tr.court.calls != 0 || c.Defense.State != pay.DefenseWaiting {
-			t.Errorf("after ten minutes there were %d calls, and the evidence is %s", tr.court.calls, c.Defense.State)
-		}
-		tr.says(t, "slip.txt", "weight 2 kg")
-		if tr.after(t, 10*time.Minute); tr.court.calls != 0 {
-			t.Errorf("ten minutes after the second piece there were %d calls", tr.court.calls)
-		}
-		c := tr.after(t, 6*time.Minute)
-		first := pay.Filing{Claim: c}.Reference()
-		if got := tr.court.has[first]; tr.court.calls != 1 || got != "receipt:it was signed for, receipt:slip.txt=weight 2 kg" || tr.court.last.ID != "dp_1" || !tr.court.last.RespondBy.Equal(c.DueBy) {
-			t.Errorf("after %d calls the provider has %q of dispute %s until %s", tr.court.calls, got, tr.court.last.ID, tr.court.last.RespondBy)
-		}
-		if c.Defense.State != pay.DefenseSubmitted || c.Defense.Sent != 2 || c.DueAt.IsZero() || timeline(c) != "provider: the evidence was submitted" || c.Status != pay.ClaimUnderReview {
-			t.Errorf("the claim is %s", c)
-		}
-		tr.says(t, "", "and he thanked us")
-		c = tr.after(t, 16*time.Minute)
-		if again := (pay.Filing{Claim: c}).Reference(); again == first || tr.court.calls != 2 || c.Defense.Sent != 3 || !tr.court.last.Pieces[1].Sent || tr.court.last.Pieces[2].Sent {
-			t.Errorf("more evidence goes as %s in call %d with %+v", again, tr.court.calls, tr.court.last.Pieces)
-		}
-		if tr.after(t, 24*time.Hour); tr.court.calls != 2 {
-			t.Errorf("a day later there were %d calls", tr.court.calls)
-		}
-	})
-}
-
-// An answer that never came counts as nothing: the same submission is repeated until the provider says that it has it.
-func TestUnknownEvidenceIsSentAgain(t *testing.T) {
-	eachCourt(t, func(call int) (bool, pay.DefenseState) {
-		if call < 4 {
-			return true, "" // it takes it, and its answer is lost
-		}
-		return true, pay.DefenseSubmitted
-	}, func(t *testing.T, tr trial) {
-		tr.says(t, "", "it was signed for")
-		for n := range 3 {
-			if c := tr.after(t, time.Hour); c.Defense.State != pay.DefenseUnknown || c.Defense.Sent != 0 || tr.court.last.Repeated != (n > 0) {
-				t.Errorf("after %d calls the evidence is %s, repeated %v", n+1, c.Defense.State, tr.court.last.Repeated)
-			}
-		}
-		if c := tr.after(t, time.Hour); c.Defense.State != pay.DefenseSubmitted || len(tr.court.has) != 1 {
-			t.Errorf("in the end it is %s, and the provider has %v", c.Defense.State, tr.court.has)
-		}
-	})
-}
-
-// A provider that takes nothing now is tried until the deadline. Then it is the operator's task, who says that it is done.
-func TestEvidenceThatMissesItsDeadlineIsTheOperators(t *testing.T) {
-	eachCourt(t, func(int) (bool, pay.DefenseState) { return false, pay.DefenseDelayed }, func(t *testing.T, tr trial) {
-		tr.says(t, "", "it was signed for")
-		for range 8 * 12 {
-			tr.after(t, 2*time.Hour)
-		}
-		c := tr.claim(t)
-		if c.Defense.State != pay.DefenseMissed || timeline(c) != "system: the evidence could not be submitted in time" || tr.court.calls < 50 {
-			t.Errorf("after %d calls the claim is %s", tr.court.calls, c)
-		}
-		list, err := tr.node.ClaimLists.Carrying(ctx, 10)
-		harness.Must(t, err)
-		open, err := tr.node.OldestOpen(ctx)
-		harness.Must(t, err)
-		if len(list) != 1 || list[0].ID != c.ID || open["evidence to submit"].IsZero() {
-			t.Errorf("the operator sees %v, since %s", list, open["evidence to submit"])
-		}
-		calls := tr.court.calls
-		c, err = tr.node.Claims.Carried(ctx, ana, c.ID, "uploaded by hand")
-		harness.Must(t, err)
-		list, err = tr.node.ClaimLists.Carrying(ctx, 10)
-		harness.Must(t, err)
-		tr.after(t, 48*time.Hour)
-		if c.Defense.State != pay.DefenseByHand || len(list) != 0 || tr.court.calls != calls || !strings.HasSuffix(timeline(c), "operator: uploaded by hand") {
-			t.Errorf("once it is carried, the claim is %s; %d calls since", c, tr.court.calls-calls)
-		}
-	})
-}
-
-// A refusal for good is not repeated. The merchant reads why, and the operator has it to do.
-func TestRefusedEvidenceIsTheOperators(t *testing.T) {
-	eachCourt(t, func(int) (bool, pay.DefenseState) { return false, pay.DefenseRefused }, func(t *testing.T, tr trial) {
-		tr.says(t, "", "it was signed for")
-		tr.after(t, time.Hour)
-		c := tr.after(t, 48*time.Hour)
-		if c.Defense.State != pay.DefenseRefused || tr.court.calls != 1 || timeline(c) != "provider: the evidence was refused: the time is over" || !strings.Contains(c.String(), "submit it by hand") {
-			t.Errorf("after %d calls the claim is %s", tr.court.calls, c)
-		}
-		// It ends as any dispute, and then nothing is left to do.
-		bank := issuer{Provider: tr.court.Provider}
-		bank.send(t, tr.node.Notices, tr.payment, `"status":"dispute_lost","dispute":"dp_1"`)
-		list, err := tr.node.ClaimLists.Carrying(ctx, 10)
-		harness.Must(t, err)
-		if c := tr.claim(t); c.Status != pay.ClaimApproved || len(list) != 0 {
-			t.Errorf("once it is lost, the claim is %s, and the operator has to carry %v", c.Status, list)
-		}
-	})
-}
-
-// What has not left when the dispute ends is not sent any more, and can be erased.
-func TestEvidenceOfAnEndedDisputeStays(t *testing.T) {
-	eachCourt(t, nil, func(t *testing.T, tr trial) {
-		tr.says(t, "slip.txt", "weight 2 kg")
-		bank := issuer{Provider: tr.court.Provider}
-		bank.send(t, tr.node.Notices, tr.payment, `"status":"dispute_won","dispute":"dp_1"`)
-		c := tr.after(t, 24*time.Hour)
-		if c.Defense.State != pay.DefenseOver || tr.court.calls != 0 {
-			t.Errorf("after the end there were %d calls, and the evidence is %s", tr.court.calls, c.Defense.State)
-		}
-		next, words, err := c.Erase()
-		if err != nil || len(words) == 0 || next.Defense != c.Defense {
-			t.Errorf("erased are %d texts of %s (%v)", len(words), next, err)
-		}
-	})
-}
-
 // A node dies in the middle of a submission. Another one repeats it under the same reference, and not before the first call can have
 // ended; the late answer of the first changes nothing.
 func TestNodeThatDiesWhileItSendsEvidence(t *testing.T) {
@@ -279,29 +152,6 @@ func TestNodeThatDiesWhileItSendsEvidence(t *testing.T) {
 			t.Errorf("after the first node's answer the evidence is %s, and the provider has %v", got.Defense.State, tr.court.has)
 		}
 		harness.Sound(t, second, tr.log)
-	})
-}
-
-// plainBank is a provider without a call for evidence.
-type plainBank struct{ *court }
-
-func (plainBank) CanDefend(provider.DisputeRequest) bool { return false }
-
-// Without a call for it, the evidence is the operator's to carry, as soon as it is complete.
-func TestEvidenceForAProviderWithoutACallIsCarried(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		c := newCourt(nil)
-		tr := disputed(t, database, c)
-		tr.node = harness.Node(t, database, tr.clock, plainBank{c}, tr.log)
-		tr.says(t, "", "it was signed for")
-		got := tr.after(t, 16*time.Minute)
-		list, err := tr.node.ClaimLists.Carrying(ctx, 10)
-		harness.Must(t, err)
-		if got.Defense.State != pay.DefenseManual || len(list) != 1 || c.calls != 0 || timeline(got) != "" {
-			t.Errorf("after %d calls the claim is %s, and the operator has to carry %d", c.calls, got, len(list))
-		}
-		harness.Sound(t, tr.node, tr.log)
 	})
 }
 
@@ -397,6 +247,9 @@ func TestOperatorCarriesEvidenceOverTheAdminAPI(t *testing.T) {
 		list, err := op.App.ClaimLists.Carrying(ctx, 10)
 		if harness.Must(t, err); len(list) != 1 || list[0].ID != claim {
 			t.Errorf("the operator has to carry %v", list)
+		}
+		if open, err := op.App.OldestOpen(ctx); err != nil || open["evidence to submit"].IsZero() {
+			t.Errorf("the oldest that waits are %v, %v", open, err)
 		}
 		op.Upstream(t, "", "", "")
 		r := op.Ask(t, http.MethodPost, path, words)

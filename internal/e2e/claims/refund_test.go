@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -204,33 +203,6 @@ func TestRefundCountsInTheLocalCurrency(t *testing.T) {
 	})
 }
 
-func TestPartialRefundsAddUpExactly(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		for _, c := range []struct {
-			method string
-			parts  []string
-		}{
-			{"sbx_cash", []string{"0.01", "0.01", "61.16", "33.33", "0.99", "88"}}, // 183.5 MXN
-			{"sbx_card", []string{"3.33", "3.33", "3.33", "0.01"}},
-			{"sbx_pix", []string{"0.07", "17.93", "18", "18"}}, // 54 BRL
-		} {
-			id := o.Create(t, `{"amount":10,"paymentMethodId":"`+c.method+`","documentId":"1"}`, "Sandbox-Simulate: paid")
-			cents := 0.0
-			for _, part := range c.parts {
-				r := o.Refund(t, id, `{"amount":`+part+`}`).Want(t, http.StatusOK)
-				var usd float64
-				fmt.Sscan(r.Text(t, "amountUsd"), &usd)
-				cents += 100 * usd
-			}
-			if fmt.Sprintf("%.4f", cents) != "1000.0000" || o.Get(t, "/payments/"+id).Text(t, "refundableAmountLocal") != "0" {
-				t.Errorf("the parts of %s gave %f cents back, want 1000", c.method, cents)
-			}
-			o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, harness.EmptyBuckets))
-		}
-	})
-}
-
 func TestSimulatedRefundWantsABalanceToo(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -357,71 +329,6 @@ func TestRefundIsIdempotent(t *testing.T) {
 		}
 		if got := o.Claims(t, third); fresh != 1 || got != "approved" {
 			t.Errorf("%d of 30 requests were not replays, want 1; the claims are %q", fresh, got)
-		}
-	})
-}
-
-// A refund's status follows the provider's answer. Without an answer it stays pending. There is one
-// refund and one event.
-func TestRefundGoesByTheProvidersWord(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		endpoint := s.Receive(t)
-		o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
-		const well = sandbox.NoFault
-		for _, c := range []struct {
-			fault sandbox.Fault
-			then  string // the status at once
-			later string // the status after a query without the fault
-		}{
-			{sandbox.RefundTimeout, "pending", "approved"},
-			{sandbox.RefundSlow, "pending", "approved"},
-			{sandbox.RefundError, "pending", "approved"},
-			{sandbox.Down, "pending", "approved"},
-			{sandbox.RefundDecline, "rejected", "rejected"},
-		} {
-			t.Run(string(c.fault), func(t *testing.T) {
-				id := o.Create(t, harness.Card)
-				before := funds(t, o)
-				s.Upstream(t, c.fault, well, well)
-				defer s.Upstream(t, well, well, well)
-				r := o.Refund(t, id, `{"amount":20}`).Want(t, http.StatusOK)
-				if got := r.Text(t, "status"); got != "pending" {
-					t.Errorf("the reply says %s, want pending", got)
-				}
-				if got := o.Claims(t, id); got != c.then {
-					t.Fatalf("the claim is %s, want %s", got, c.then)
-				}
-				if c.then == "pending" {
-					if got := o.Get(t, "/claims/"+r.Text(t, "refundId")).Text(t, "frozenUsd"); got == "0" {
-						t.Error("nothing is frozen while the outcome is unknown")
-					}
-					s.Clock.Advance(5*time.Minute + time.Second) // a query during the fault, and later one without it
-					_, err := s.App.Claims.Sweep(ctx)
-					harness.Must(t, err)
-					s.Upstream(t, well, well, well)
-					s.Clock.Advance(time.Hour)
-					lookAtClaims(t, s, "the claim is "+c.later, func() bool { return o.Claims(t, id) == c.later })
-				}
-				endpoint.About(t, id, 1)
-				p := o.Get(t, "/payments/"+id)
-				if c.later == "approved" && p.Text(t, "refundableAmountLocal") != "5.5" {
-					t.Errorf("want 20 of 25.50 refunded: %s", p)
-				}
-				if c.later == "rejected" {
-					if p.Text(t, "status") != "refunded" || p.Text(t, "refundedAmountLocal") != "0" || p.Text(t, "refundableAmountLocal") != "25.5" {
-						t.Errorf("want nothing refunded: %s", p)
-					}
-					if now := funds(t, o); now != before {
-						t.Errorf("after a rejected refund the balance has %s, want %s as before", now, before)
-					}
-					s.Upstream(t, well, well, well)
-					o.Refund(t, id, `{}`).Want(t, http.StatusOK) // a new refund succeeds
-					if got := o.Claims(t, id); got != "approved rejected" {
-						t.Errorf("the claims are %q, want approved rejected", got)
-					}
-				}
-			})
 		}
 	})
 }

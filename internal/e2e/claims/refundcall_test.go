@@ -13,59 +13,6 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// Whatever happens to a call and the queries after it, the shopper gets the money exactly once.
-func TestShopperIsRefundedOnce(t *testing.T) {
-	t.Parallel()
-	lost := pay.Outcome{Kind: pay.Unknown}
-	done := pay.Outcome{Kind: pay.Approved}
-	for name, c := range map[string]struct {
-		calls     []bool // for each call, whether the provider pays; it answers only the last call
-		unhelpful int    // the number of first queries that it does not answer
-	}{
-		"answered":                             {[]bool{true}, 0},
-		"done and not answered":                {[]bool{true, true}, 0},
-		"done and not answered, nor the query": {[]bool{true, true}, 3},
-		"never arrived":                        {[]bool{false, true}, 0},
-		"never arrived, twice":                 {[]bool{false, false, true}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &harness.Clock{}, &harness.Faults{}
-				b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
-				call, question := 0, 0
-				b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
-					does, last := c.calls[call], call == len(c.calls)-1
-					call++
-					if last {
-						return does, done
-					}
-					return does, lost
-				}
-				b.OnQuery = func(known bool) pay.Outcome {
-					if question++; question <= c.unhelpful {
-						return lost
-					}
-					return harness.Honest(known)
-				}
-				a := harness.Node(t, database, clock, b, log)
-				r := refunded(t, a)
-				harness.Eventually(t, "the refund is approved", func() bool {
-					clock.Advance(2 * time.Hour)
-					_, err := a.Claims.Sweep(ctx)
-					harness.Must(t, err)
-					got, err := a.Claims.Get(ctx, r.Scope, r.ID)
-					harness.Must(t, err)
-					return got.Status == pay.ClaimApproved
-				})
-				if sum, n, _ := b.Total(); sum != 2000 || n != 1 {
-					t.Errorf("the bank paid %d in %d refunds, want 2000 in one", sum, n)
-				}
-				harness.Sound(t, a, log)
-			})
-		})
-	}
-}
-
 // A node that dies during the call to the provider leaves an intent. Another node finishes it once
 // the lease has ended, and not before.
 func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {

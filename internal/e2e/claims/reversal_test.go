@@ -6,15 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/provider"
-	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // refundsOf lists a payment's refunds, oldest first: status and origin.
@@ -28,75 +22,6 @@ func refundsOf(t *testing.T, o harness.Client, payment string) string {
 		words = append(words, m["status"].(string)+" "+m["origin"].(string))
 	}
 	return strings.Join(words, ", ")
-}
-
-// A refund that the provider made by itself is a refund of the payment, once, even if it takes the
-// balance below zero; if it fails later, the money is the merchant's again (REF-14, REF-15).
-func TestProvidersOwnRefundIsARefund(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
-		local := o.Get(t, "/payments/"+payment)
-		currency := local.Text(t, "currencyLocal")
-		back := func(fields string) {
-			t.Helper()
-			o.Notify(t, "sandbox-1", harness.NoticeBody(payment, `"status":"reversed","currency":"`+currency+`",`+fields)).Want(t, http.StatusOK)
-		}
-		back(`"refund":"re_1","amount":"30.00"`)
-		back(`"refund":"re_1","amount":"30.00"`)
-		r := o.Get(t, "/payments/"+payment)
-		if got := refundsOf(t, o, payment); got != "approved provider" || r.Text(t, "status") != "refunded" || r.Text(t, "refundedAmountLocal") != "30" {
-			t.Errorf("the refunds are %q, and the payment is %s", got, r)
-		}
-		if got := harness.Warnings(t, o); !strings.Contains(got, "negative_available") {
-			t.Errorf("the balance warns of %q, want that it is below zero", got)
-		}
-		claim := o.Get(t, "/claims?transactionId="+payment).Text(t, "data.0.id")
-		back(`"refund":"re_1","amount":"30.00","reason":"failed"`)
-		if got := refundsOf(t, o, payment); got != "approved provider, rejected provider" || o.Get(t, "/payments/"+payment).Text(t, "refundedAmountLocal") != "0" {
-			t.Errorf("after it failed the refunds are %q", got)
-		}
-		if got := o.Get(t, "/claims?transactionId="+payment).Text(t, "data.0.previousClaimId"); got != claim {
-			t.Errorf("the claim names %s, want %s", got, claim)
-		}
-		back(`"refund":"re_2","amount":"999.00"`) // more than was paid
-		if open, err := s.App.Notices.Notifications(ctx, "", 10); err != nil || len(open) == 0 || open[0].Payment != payment {
-			t.Errorf("more than was paid went back, and the operator has %+v, %v", open, err)
-		}
-	})
-}
-
-// Somebody made a refund at the provider, under a reference of their own: the notice names the charge beside it (REF-14). It may
-// fail, and be made after all: then the operator has to take it.
-func TestRefundByHandNamesItsCharge(t *testing.T) {
-	s := newStage(t)
-	speaks := &harness.Teller{Provider: &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}}
-	a := s.node(t, speaks)
-	scope, payment := harness.PaidCard(t, a)
-	p, err := a.Cascade.Payment(ctx, scope, payment)
-	harness.Must(t, err)
-	tell := func(id string, kind pay.OutcomeKind) {
-		t.Helper()
-		speaks.Tells = pay.Notice{ID: id, Refund: "for ana-1", Reference: p.Reference(1), Body: []byte("x"),
-			Outcome: pay.Outcome{Kind: kind, ProviderRef: "by hand", MoneyRef: p.Attempts[0].MoneyRef, Local: p.Price.Local}}
-		harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
-	}
-	is := func(what string, left money.Amount, tasks int) {
-		t.Helper()
-		now, err := a.Cascade.Payment(ctx, scope, payment)
-		harness.Must(t, err)
-		told, err := a.Notices.Notifications(ctx, "", 10)
-		harness.Must(t, err)
-		if now.Refundable() != left || len(told) != tasks {
-			t.Errorf("%s: %s is left, want %s; the operator has %d tasks, want %d", what, now.Refundable(), left, len(told), tasks)
-		}
-	}
-	tell("n1", pay.Approved)
-	is("refunded", money.New(0, p.Price.Local.Currency), 0)
-	tell("n2", pay.Declined)
-	is("it failed", p.Price.Local, 0)
-	tell("n3", pay.Approved)
-	is("it was made after all", p.Price.Local, 1)
 }
 
 // What went back before it was known to be paid completes nothing (PAY-37).
@@ -204,39 +129,5 @@ func TestTheRestIsRefundedAfterADispute(t *testing.T) {
 		if r := o.Get(t, "/payments/"+payment); r.Text(t, "status") != "chargeback" || r.Text(t, "refundableAmountLocal") != "0" {
 			t.Errorf("after the refund: %s", r)
 		}
-	})
-}
-
-// A provider that can be asked decides before our own deadline does: without its answer, and while it
-// calls the dispute open, the claim does not expire.
-func TestOwnDeadlineDoesNotDecideForTheProvider(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		c, log := &harness.Clock{}, &harness.Faults{}
-		bank := &issuer{Provider: sandbox.New("sandbox-1", func() []byte { return []byte("secret") })}
-		a := harness.Node(t, database, c, bank, log)
-		_, payment := harness.PaidCard(t, a)
-		bank.send(t, a.Notices, payment, `"status":"disputed"`)
-		look := func(says *pay.Notice, after time.Duration) pay.ClaimStatus {
-			t.Helper()
-			bank.says = says
-			c.Advance(after)
-			_, err := a.Claims.Sweep(ctx)
-			harness.Must(t, err)
-			return disputeOf(t, a.Claims, payment).Status
-		}
-		if got := look(nil, 8*24*time.Hour); got != pay.ClaimNeedsEvidence {
-			t.Errorf("without an answer the claim is %s", got)
-		}
-		if got := look(&pay.Notice{Dispute: true}, 8*24*time.Hour); got != pay.ClaimNeedsEvidence {
-			t.Errorf("the provider calls it open, and the claim is %s", got)
-		}
-		// Its news of the payment, without a word about the dispute, makes us ask.
-		bank.says = &pay.Notice{Ruling: pay.DisputeWon}
-		bank.send(t, a.Notices, payment, `"status":"paid","amount":"25.50","currency":"USD"`)
-		if got := disputeOf(t, a.Claims, payment).Status; got != pay.ClaimRejected {
-			t.Errorf("the provider says that the seller won, and the claim is %s", got)
-		}
-		harness.Sound(t, a, log)
 	})
 }

@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -195,49 +193,6 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			}
 		}
 	})
-}
-
-// ruleClaim resolves a claim as the operator does. If the claim changes at the same time, it tries
-// again.
-func ruleClaim(d *harness.Drill, says claims.Resolution) (c pay.Claim, err error) {
-	for range 5 {
-		c, err = d.App.Claims.Resolve(ctx, d.App.Self(), says)
-		if refused := (*problem.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
-			break
-		}
-	}
-	return c, err
-}
-
-// The operator resolves a refund of late money whose account was removed.
-func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
-	for _, word := range []pay.ClaimVerb{pay.Approve, pay.Reject} {
-		t.Run(string(word), func(t *testing.T) {
-			harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
-				first := d.Lines["acme-1"]
-				first.Next("open")
-				d.Pay(t, 1, 1)
-				id := d.IDs[0]
-				d.Clock.Advance(d.Expires(t, id).Sub(d.Clock.Now()))
-				d.Pass(t, time.Minute)
-				d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
-				claim := d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId")
-				first.Fails(harness.Gateway)
-				c, err := harness.DecideClaim(d.App, claim, pay.Approve, "give it back")
-				harness.Must(t, err)
-				if !c.Calling() {
-					t.Fatalf("the claim's refund is not on its way: %s", c)
-				}
-				d.Clock.Advance(time.Minute)
-				_, err = d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
-				harness.Must(t, err)
-				if c, err = ruleClaim(d, claims.Resolution{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
-					t.Errorf("the operator says %s: the claim is %s with the error %v", word, c, err)
-				}
-				d.Clean(t)
-			})
-		})
-	}
 }
 
 // A provider's status that the adapter does not know is logged once, and counted each time.

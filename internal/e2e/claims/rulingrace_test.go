@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
@@ -128,44 +127,6 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	}
 }
 
-// A provider answers queries but no calls. New refunds come all the time. Their failed calls must
-// not stop the queries.
-func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
-	s := newStage(t)
-	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
-	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
-	questions := 0
-	b.OnQuery = func(known bool) pay.Outcome { questions++; return harness.Honest(known) }
-	a := s.node(t, b)
-	scope, payment := harness.PaidCard(t, a)
-	refund := func() string {
-		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
-		harness.Must(t, err)
-		return r.ID
-	}
-	var ids []string
-	for range 10 { // a burst
-		ids = append(ids, refund())
-	}
-	for range 24 * 15 { // a day, with a refund every four minutes
-		s.clock.Advance(4 * time.Minute)
-		ids = append(ids, refund())
-		_, err := a.Claims.Sweep(ctx)
-		harness.Must(t, err)
-	}
-	open := 0
-	for _, id := range ids {
-		c, err := a.Claims.Get(ctx, scope, id)
-		harness.Must(t, err)
-		if !c.Status.Terminal() {
-			open++
-		}
-	}
-	if questions == 0 {
-		t.Errorf("in a day the provider got %d queries; %d of %d refunds are open", questions, open, len(ids))
-	}
-}
-
 // The operator resolves a payment as not charged. The second of two calls was refused, but the first
 // one is still on its way. He is refused.
 func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
@@ -213,51 +174,6 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	harness.Must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper is charged, but the payment is %s with the strays %+v", got.Status, got.Strays)
-	}
-}
-
-// The operator approves a refund as made while its call is on its way. Then the call is refused. The
-// contradiction must wait for the operator.
-func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
-	s := newStage(t)
-	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
-	called, goOn := make(chan struct{}), make(chan struct{})
-	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
-		close(called)
-		<-goOn
-		return false, pay.Outcome{Kind: pay.Declined, Message: "the charge is disputed"}
-	}
-	a := s.node(t, b)
-	scope, payment := harness.PaidCard(t, a)
-	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
-	harness.Soon(t, "the call that the test holds to begin", called)
-	list, _, err := a.Claims.List(ctx, scope, harness.ClaimsOf(payment))
-	harness.Must(t, err)
-	_, err = harness.DecideClaim(a, list[0].ID, pay.Approve, "it is in their list")
-	harness.Must(t, err)
-	close(goOn)
-	all.Wait()
-	got, err := a.Claims.Get(ctx, scope, list[0].ID)
-	harness.Must(t, err)
-	told, err := a.Notices.Notifications(ctx, payment, 10)
-	harness.Must(t, err)
-	if got.Status.Pays() && len(told) == 0 {
-		t.Errorf("the provider refused the refund, but the claim is %s, and %d notifications wait for the operator", got.Status, len(told))
-	}
-}
-
-// The operator cannot reject a refund that the provider has accepted.
-func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
-	s := newStage(t)
-	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
-	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
-	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
-	a := s.node(t, b)
-	r := refunded(t, a)
-	s.clock.Advance(10 * time.Minute)
-	if c, err := harness.DecideClaim(a, r.ID, pay.Reject, "no"); err == nil {
-		t.Errorf("the provider accepted the refund, but the claim is %s", c.Status)
 	}
 }
 

@@ -109,12 +109,6 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		return id
 	}
 	for name, prepare := range map[string]func(t *testing.T, b *blind) (do func() error){
-		"a refund": func(_ *testing.T, b *blind) func() error {
-			return func() error {
-				_, _, err := b.Claims.Refund(ctx, b.who.Scope, claims.NewRefund{Payment: b.payment, Amount: "1"})
-				return err
-			}
-		},
 		"evidence": func(t *testing.T, b *blind) func() error {
 			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
 			harness.Must(t, err)

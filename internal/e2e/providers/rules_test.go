@@ -2,9 +2,7 @@ package providers
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,77 +155,6 @@ func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
 		harness.Must(t, err)
 		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
 			t.Errorf("the story does not say why no other account was tried:\n%s", story)
-		}
-	})
-}
-
-// A provider that answers late leaves no time for the next attempt.
-func TestBudgetOfTimeEndsThePayment(t *testing.T) {
-	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
-		s.Clock.Freeze()
-		live := s.NewShop(t).Production()
-		banks := banks(t, s, 2)
-		banks[0].Next("soft")
-		order := live.PixOrder(t)
-		for _, c := range []struct {
-			late time.Duration
-			want string
-		}{{routing.DefaultBudget.Time - time.Second, "bank-1 bank-2"}, {routing.DefaultBudget.Time, "bank-1"}} {
-			asked, release := banks[0].Hold()
-			done := make(chan approuting.Explanation)
-			go func() {
-				_, e := triedAt(t, live, order)
-				done <- e
-			}()
-			harness.Soon(t, "the call that the test holds to begin", asked)
-			s.Clock.Advance(c.late)
-			release()
-			e := harness.Soon(t, "the payment to be answered", done)
-			got := []string{}
-			for _, a := range e.Payment.Attempts {
-				got = append(got, a.Provider)
-			}
-			last := e.Payment.Attempts[len(e.Payment.Attempts)-1]
-			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no attempt begins later than 30s after the payment was made") != (c.want == "bank-1") {
-				t.Errorf("with an answer after %s the payment was tried at %s, want %s; it was stopped by %q", c.late, got, c.want, last.Stop)
-			}
-		}
-	})
-}
-
-// It is unknown whether the first account made the charge. When a query proves that it did not,
-// another account may make one, although the shopper's request ended long ago.
-func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
-	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
-		live := s.NewShop(t).Production()
-		banks := banks(t, s, 2)
-		var broken atomic.Bool
-		broken.Store(true)
-		line := providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if broken.Load() {
-				panic(http.ErrAbortHandler) // the charge never reaches the upstream
-			}
-			banks[0].ServeHTTP(w, r)
-		}))
-		t.Cleanup(line.Close)
-		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a accounts.Account) (accounts.Account, error) { a.BaseURL = line.URL; return a, nil })
-		harness.Must(t, err)
-		r := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
-		id := r.Text(t, "transactionId")
-		if got := live.Status(t, id); got != "processing" {
-			t.Errorf("a payment with an unknown outcome is %s, want processing", got)
-		}
-		s.Clock.Advance(10 * time.Minute)
-		_, err = s.App.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-		if n := len(banks[1].Charges()); n != 0 || live.Status(t, id) != "processing" {
-			t.Errorf("before the query has an answer, the second account has %d charges and the payment is %s, want 0 and processing", n, live.Status(t, id))
-		}
-		broken.Store(false)
-		s.Clock.Advance(10 * time.Minute)
-		s.Sweep(t, "the payment is pending", func() bool { return live.Status(t, id) == "pending" })
-		if one, two := len(banks[0].Charges()), len(banks[1].Charges()); one != 0 || two != 1 {
-			t.Errorf("the accounts have %d and %d charges, want 0 and 1", one, two)
 		}
 	})
 }
