@@ -43,6 +43,8 @@ type Service struct {
 	Scope    paymerchants.Scope
 	By       base.Principal
 	Operator audit.Actor
+	// Delivered gets every delivery that a commit made; nil leaves them to their leases.
+	Delivered func([]store.Dispatch)
 
 	Mails      *mails.Mails
 	Secrets    *auth.Secrets
@@ -69,6 +71,11 @@ func Open(t testing.TB) *Service {
 	s.Store.Store, err = store.Open(t.Context(), dbtest.SQLite(t), store.Options{
 		Log: log, Widened: func() {}, Written: s.SetAlarms,
 		Name: func(prefix string) string { return id.New(prefix, s.Clock.Now()) },
+		Delivered: func(list []store.Dispatch) {
+			if s.Delivered != nil {
+				s.Delivered(list)
+			}
+		},
 	})
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
@@ -173,6 +180,19 @@ func (s *Service) Read(t testing.TB, id string) pay.Payment {
 	p, err := s.Cascade.Payment(t.Context(), s.Scope, id)
 	must(t, err)
 	return p
+}
+
+// Patience is how long a test waits for what another goroutine does.
+const Patience = time.Minute
+
+// Eventually waits until something is so. what says what it is.
+func Eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for begun := time.Now(); !so(); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > Patience {
+			t.Fatalf("waited %s until %s", Patience, what)
+		}
+	}
 }
 
 func must(t testing.TB, err error) {

@@ -16,6 +16,7 @@ type Till struct {
 	OnQuery       func(r provider.Request) pay.Outcome
 	OnRefund      func(r provider.RefundRequest) pay.Outcome
 	OnQueryRefund func(r provider.RefundRequest) pay.Outcome
+	OnCancel      func(r provider.Request) pay.Outcome
 
 	mu   sync.Mutex          // owns what follows
 	paid map[string]struct{} // references of charges that were paid
@@ -72,8 +73,13 @@ func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return o
 }
 
-// Cancel ends nothing: it answers with Query.
-func (p *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome { return p.Query(ctx, r) }
+// Cancel answers with OnCancel. Without it, it ends nothing, and answers with Query.
+func (p *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	if p.OnCancel != nil {
+		return p.OnCancel(r)
+	}
+	return p.Query(ctx, r)
+}
 
 // Refund answers with OnRefund.
 func (p *Till) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
