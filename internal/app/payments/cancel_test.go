@@ -63,8 +63,8 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 	}
 }
 
-// Only a pending payment is canceled: what has ended stays as it is, and so does what may have been paid (CANCEL-1).
-func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
+// Only a pending payment is canceled. What has ended stays as it is, and so does what may have been paid (CANCEL-1).
+func TestWhatIsNotPendingIsNotCanceled(t *testing.T) {
 	s := open(t)
 	unknown := func(provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
 	create := func() pay.Payment {

@@ -145,7 +145,7 @@ func TestWayIsChangedOnceTheChargeHasEnded(t *testing.T) {
 	}{
 		"it ended":       {pay.Lapsed, "", pay.Failed},
 		"it was paid":    {pay.Approved, "", pay.Completed},
-		"nobody answers": {pay.Unknown, "service_unavailable "+string(pay.NotEnded), pay.Pending},
+		"nobody answers": {pay.Unknown, "service_unavailable " + string(pay.NotEnded), pay.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -257,7 +257,7 @@ func must(t *testing.T, err error) {
 }
 
 // A shop has no more endpoints than the operator lets it have. Requests at the same time cannot exceed it (HOOK-19).
-func TestShopHasSoManyWebhooks(t *testing.T) {
+func TestShopHasNoMoreWebhooksThanItMay(t *testing.T) {
 	s := open(t, func(c *appwebhooks.Config) { c.MaxWebhooks = 3 })
 	subscribe := func(by *service, url string) error {
 		_, err := s.hooks.Subscribe(context.Background(), by.By, by.Scope, appwebhooks.NewSubscription{URL: url, Events: []string{"payment.completed"}})
