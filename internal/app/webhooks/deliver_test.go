@@ -156,9 +156,16 @@ func TestGoneFromBeforeTheWebhookWasEnabledDoesNotDisableIt(t *testing.T) {
 	}
 }
 
-// A try is on its way when a shop replays its delivery. The outcome of the try is not lost, and the replay is sent anyway (HOOK-27).
+// A try is on its way when a shop replays its delivery. The replay is sent anyway, and the outcome of the try is not lost: a success
+// ends the delivery, and a failure is one try more (HOOK-27).
 func TestReplayWhileATryIsUnderWay(t *testing.T) {
-	for name, answer := range map[string]int{"that succeeds": http.StatusOK, "that fails": http.StatusBadGateway} {
+	for name, c := range map[string]struct {
+		answer int
+		then   webhooks.DeliveryStatus // while the replay is on its way
+		tries  int                     // in the end
+	}{
+		"that succeeds": {http.StatusOK, webhooks.DeliveryDelivered, 2}, "that fails": {http.StatusBadGateway, webhooks.DeliveryPending, 3},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
 			endpoint := receive(t)
@@ -166,18 +173,23 @@ func TestReplayWhileATryIsUnderWay(t *testing.T) {
 			id := s.subscribe(t, endpoint.URL, "payment.completed")
 			s.card(t)
 			d := s.awaits(t, id, webhooks.DeliveryFailed, 1)[0]
-			release := endpoint.holds(t, answer)
+			retried := endpoint.holds(t, c.answer)
 			s.Clock.Advance(delays[0])
 			s.await(t, endpoint, 2) // the retry hangs
-			endpoint.answers(respond(http.StatusOK))
+			replayed := endpoint.holds(t, http.StatusOK)
 			_, err := s.hooks.Replay(t.Context(), s.By, s.Scope, id, d.ID)
 			must(t, err)
 			s.await(t, endpoint, 3) // the replay does not wait for the retry
-			release()
-			s.quiet(t, id)
-			done := s.awaits(t, id, webhooks.DeliveryDelivered, 1)[0]
-			if n := endpoint.count(); n != 3 || done.Attempts != 2 && done.Attempts != 3 {
-				t.Errorf("the endpoint was called %d times, and the log has %d tries; want 3, and 2 or 3", n, done.Attempts)
+			retried()
+			apptest.Eventually(t, "the try is in the log", func() bool { return s.log(t, id, "")[0].Attempts == 2 })
+			if d = s.log(t, id, "")[0]; d.Status != c.then {
+				t.Errorf("while the replay is on its way the delivery is %s, want %s", d.Status, c.then)
+			}
+			replayed()
+			s.awaits(t, id, webhooks.DeliveryDelivered, 1)
+			s.hooks.Drain()
+			if d = s.log(t, id, "")[0]; endpoint.count() != 3 || d.Attempts != c.tries || d.Status != webhooks.DeliveryDelivered {
+				t.Errorf("the endpoint was called %d times, and the delivery is %s after %d tries; want 3 and %d", endpoint.count(), d.Status, d.Attempts, c.tries)
 			}
 		})
 	}
