@@ -188,8 +188,14 @@ const Patience = time.Minute
 // Eventually waits until something is so. what says what it is.
 func Eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	for begun := time.Now(); !so(); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > Patience {
+	over := time.NewTimer(Patience)
+	defer over.Stop()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !so() {
+		select {
+		case <-poll.C:
+		case <-over.C:
 			t.Fatalf("waited %s until %s", Patience, what)
 		}
 	}
