@@ -44,6 +44,8 @@ type Service struct {
 	Scope    paymerchants.Scope
 	By       base.Principal
 	Operator audit.Actor
+	// Delivered gets every delivery that a commit made; nil leaves them to their leases.
+	Delivered func([]store.Dispatch)
 
 	Mails      *mails.Mails
 	Secrets    *auth.Secrets
@@ -102,6 +104,11 @@ func (s *Service) open(t testing.TB) {
 	s.Store.Store, err = store.Open(t.Context(), s.database, store.Options{
 		Log: log, Widened: func() {}, Written: s.SetAlarms, Clock: s.Clock.Now,
 		Name: func(prefix string) string { return id.New(prefix, s.Clock.Now()) },
+		Delivered: func(list []store.Dispatch) {
+			if s.Delivered != nil {
+				s.Delivered(list)
+			}
+		},
 	})
 	must(t, err)
 	t.Cleanup(func() { s.end(t) })
@@ -203,6 +210,25 @@ func (s *Service) Read(t testing.TB, id string) pay.Payment {
 	p, err := s.Cascade.Payment(t.Context(), s.Scope, id)
 	must(t, err)
 	return p
+}
+
+// Patience is how long a test waits for what another goroutine does.
+const Patience = time.Minute
+
+// Eventually waits until something is so. what says what it is.
+func Eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	over := time.NewTimer(Patience)
+	defer over.Stop()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !so() {
+		select {
+		case <-poll.C:
+		case <-over.C:
+			t.Fatalf("waited %s until %s", Patience, what)
+		}
+	}
 }
 
 func must(t testing.TB, err error) {

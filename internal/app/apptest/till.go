@@ -16,6 +16,7 @@ type Till struct {
 	OnQuery       func(r provider.Request) pay.Outcome
 	OnRefund      func(r provider.RefundRequest) pay.Outcome
 	OnQueryRefund func(r provider.RefundRequest) pay.Outcome
+	OnCancel      func(r provider.Request) pay.Outcome
 
 	mu   sync.Mutex          // owns what follows
 	paid map[string]struct{} // references of charges that were paid
@@ -72,8 +73,13 @@ func (t *Till) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return o
 }
 
-// Cancel ends nothing: it answers with Query.
-func (t *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome { return t.Query(ctx, r) }
+// Cancel answers with OnCancel. Without it, it ends nothing, and answers with Query.
+func (t *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	if t.OnCancel != nil {
+		return t.OnCancel(r)
+	}
+	return t.Query(ctx, r)
+}
 
 // Refund answers with OnRefund.
 func (t *Till) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {

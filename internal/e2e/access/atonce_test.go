@@ -76,24 +76,6 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 	})
 }
 
-// A refresh during a logout is not counted as a second use of the refresh token.
-func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
-		s := harness.Start(t, database, &harness.Clock{})
-		o := s.NewShop(t)
-		for range 20 {
-			in, refresh := login(t, o)
-			var all sync.WaitGroup
-			all.Go(func() { in.Post(t, "/auth/logout", "") })
-			all.Go(func() { refreshLogin(t, o, refresh) })
-			all.Wait()
-		}
-		if n := s.App.Access.AuthEvents()[auth.EventRefreshReused]; n > 0 {
-			t.Errorf("%d of 20 refresh tokens count as used twice, want 0", n)
-		}
-	})
-}
-
 // An export or an erasure finds a shopper who selects a method at the same time: as a session or as
 // a payment.
 func TestShopperIsFoundWhileHeChooses(t *testing.T) {

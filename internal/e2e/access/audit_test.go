@@ -2,7 +2,6 @@ package access
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,26 +105,6 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		}
 		if after := len(harness.AuditActs(t, o)) + len(harness.AuditActs(t, other)); after != before {
 			t.Errorf("refused acts left %d entries in the audit log", after-before)
-		}
-	})
-}
-
-// A refresh token that is used twice ends its login. The audit log has the address of the second
-// use.
-func TestRefreshTokenUsedTwiceIsInTheAuditLog(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		body := fmt.Sprintf(`{"refreshToken":%q}`, harness.Pair(t, o).Text(t, "refreshToken"))
-		o.Post(t, "/auth/refresh", body).Want(t, http.StatusOK)
-		r := o.Post(t, "/auth/refresh", body).Want(t, http.StatusUnauthorized)
-		var found []audit.Entry
-		for _, e := range harness.AuditActs(t, o) {
-			if e.Act == audit.LoginRevoked {
-				found = append(found, e)
-			}
-		}
-		if len(found) != 1 || found[0].By.Kind != audit.BySystem || found[0].By.Request != r.Header.Get("X-Request-Id") || found[0].By.IP != "127.0.0.1" {
-			t.Errorf("the audit log has %+v, want one entry of the request %s", found, r.Header.Get("X-Request-Id"))
 		}
 	})
 }

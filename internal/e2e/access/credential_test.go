@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/message"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
@@ -203,31 +201,6 @@ func TestUnstorableShopIsRefused(t *testing.T) {
 			}
 		}
 		whole.Post(t, "/payments", `{"amount":1,"paymentMethodId":"sbx_card","shopId":"a\u0000"}`).Refused(t, "400 invalid_request invalid_request_error param=shopId issues=shopId")
-	})
-}
-
-// A rotated key cannot be rotated again: it has a successor. A grace must be long enough for other
-// nodes to learn of the key's end.
-func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		keys, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
-		harness.Must(t, err)
-		old := keys[slices.IndexFunc(keys, func(k merchants.Key) bool { return k.Kind == merchants.Secret && !k.Live })]
-		s.Clock.Advance(10 * day)
-		if _, _, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(message.Sentence(err), "the grace must be") {
-			t.Errorf("a rotation with too short a grace returns %v", err)
-		}
-		_, first, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day)
-		harness.Must(t, err)
-		if _, _, err = s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day); err == nil || !strings.Contains(message.Sentence(err), first.ID) {
-			t.Errorf("a second rotation returns %v, want an error that names the successor", err)
-		}
-		_, second, err := s.App.Keys.Rotate(ctx, s.App.Self(), first.ID, 0)
-		harness.Must(t, err)
-		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
-			t.Errorf("the new keys end at %v and %v, want no end, as the old key had", first.EndsAt, second.EndsAt)
-		}
 	})
 }
 

@@ -474,23 +474,3 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 		}
 	})
 }
-
-// A key may be revoked by its preview. To type the preview again must not revoke another key with
-// the same preview.
-func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		mine, other := s.NewShop(t), s.NewShop(t)
-		exec, closeDB := s.Exec(t)
-		defer closeDB()
-		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
-		_, err := s.App.Keys.Revoke(ctx, s.App.Self(), preview)
-		harness.Must(t, err)
-		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // by chance: 1 in 16 million pairs
-		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
-		harness.Rehash(t, s, "keys")
-		_, err = s.App.Keys.Revoke(ctx, s.App.Self(), preview) // typed again
-		if err == nil {
-			t.Error("the second revocation by the same preview revoked another merchant's key")
-		}
-	})
-}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -170,53 +169,4 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	if r.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("/readyz returns %s, want 503", r.Status)
 	}
-}
-
-// The keys that sign access tokens are rotated once a month. No token ends early because of that.
-func TestSigningKeysOfTokensAreRotated(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		kids := map[string]bool{}
-		login := func() harness.Client {
-			in, _ := login(t, o)
-			kids[kid(t, in.Credential)] = true
-			return in
-		}
-		const month = auth.RefreshTTL
-		first := login()
-		s.Clock.Advance(month)
-		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
-		before := login()
-		harness.Eventually(t, "the service has a second signing key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
-		if login(); len(kids) != 1 {
-			t.Error("the new key signs before all nodes can know it")
-		}
-		s.Clock.Advance(2 * time.Minute)
-		harness.Eventually(t, "the new key signs", func() bool { login(); return len(kids) == 2 })
-		before.Get(t, "/me").Want(t, http.StatusOK)
-		first.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
-		after := login()
-		s.Clock.Advance(month)
-		before.Get(t, "/me").Refused(t, "401 token_expired authentication_error") // it ended by its age, not by the rotation
-		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
-		harness.Eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !signedBy(t, s, first) })
-		login().Get(t, "/me").Want(t, http.StatusOK)
-		after.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
-	})
-}
-
-// signedBy reports whether the service still knows the key that signed an expired token.
-func signedBy(t *testing.T, s *harness.Instance, o harness.Client) bool {
-	t.Helper()
-	return o.Get(t, "/me").Problem(t) == "401 token_expired authentication_error"
-}
-
-// kid returns the id of the key that signed a token.
-func kid(t *testing.T, token string) string {
-	t.Helper()
-	head, _, _ := strings.Cut(token, ".")
-	text, err := base64.RawURLEncoding.DecodeString(head)
-	harness.Must(t, err)
-	kid, _ := harness.At(harness.Decode(t, text), "kid")
-	return kid.(string)
 }

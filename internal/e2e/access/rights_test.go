@@ -2,18 +2,14 @@ package access
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/pay/operators"
 )
 
 // A restricted key may do only what it has a right to. So may the tokens of a login with it.
@@ -64,23 +60,6 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 					}
 				}
 				who.Get(t, "/ping").Want(t, http.StatusOK)
-			}
-		}
-		for name, n := range map[string]auth.NewKey{
-			"a restricted key with no right":     {Kind: merchants.Restricted},
-			"a publishable key with a right":     {Kind: merchants.Publishable, Rights: []merchants.Right{merchants.RightRead}},
-			"a secret key with one that it has":  {Kind: merchants.Secret, Rights: []merchants.Right{merchants.RightRead}},
-			"a right that there is not (parsed)": {},
-		} {
-			if n.Kind == "" {
-				if _, err := merchants.ParseRights("read,fly"); err == nil {
-					t.Error(name + " is accepted")
-				}
-				continue
-			}
-			n.Scope = merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-			if _, err := s.App.Keys.Create(ctx, s.App.Self(), n); err == nil {
-				t.Error(name + " was made")
 			}
 		}
 	})
@@ -189,91 +168,6 @@ func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 		o.Get(t, "/payments?shopId="+o.Shop.ID).Want(t, http.StatusOK)
 		stranger := s.NewShop(t)
 		whole.Get(t, "/payments?shopId="+stranger.Shop.ID).Refused(t, "403 forbidden permission_error param=shopId")
-	})
-}
-
-// The merchant and the operator can see that a key is used from a new address: it may be stolen.
-func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		from := func(address string) {
-			t.Helper()
-			c := dialFrom(t, s, address)
-			defer c.Close()
-			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", harness.APIPath, o.Credential)
-			harness.Must(t, err)
-			if got := status(t, c); got != http.StatusOK {
-				t.Fatalf("GET /ping from %s returns %d", address, got)
-			}
-		}
-		told := func() (addresses []string) {
-			t.Helper()
-			harness.Must(t, s.App.Access.WriteKeyUses(ctx))
-			for _, e := range harness.AuditActs(t, o) {
-				if e.Act == audit.KeyUsedAnew {
-					addresses = append(addresses, e.By.IP)
-				}
-			}
-			return addresses
-		}
-		from("127.0.0.1")
-		if got := told(); len(got) != 0 {
-			t.Errorf("the first address of a key is reported as new: %v", got)
-		}
-		for range 3 {
-			from("127.0.0.1")
-			from("127.0.0.2")
-		}
-		if got := told(); !slices.Equal(got, []string{"127.0.0.2"}) {
-			t.Errorf("the new addresses are %v, want 127.0.0.2", got)
-		}
-		for i := range 20 { // of many at once, the audit log has a few and counts the others
-			from(fmt.Sprint("127.0.1.", i+1))
-		}
-		if got := told(); len(got) > 2 {
-			t.Errorf("the audit log has %d new addresses of one moment, want 2 at most", len(got))
-		}
-		s.Clock.Advance(2 * time.Hour)
-		from("127.0.0.2")
-		harness.Must(t, s.App.Access.WriteKeyUses(ctx))
-		keys, uses, err := s.App.Keys.List(ctx, o.Merchant.ID)
-		harness.Must(t, err)
-		used := 0
-		for _, k := range keys {
-			u, ok := uses[k.ID]
-			if !ok {
-				continue
-			}
-			if used++; u.Addresses != 22 || s.Clock.Now().Sub(u.Last) > time.Minute {
-				t.Errorf("the key %s was used from %d addresses, last at %s; want 22, just now", k.ID, u.Addresses, u.Last)
-			}
-		}
-		if used != 1 {
-			t.Errorf("%d keys were used, want one", used)
-		}
-	})
-}
-
-// Tokens of the admin API can expire. Then the operator can get another one.
-func TestOperatorsTokenEnds(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin, Ends: s.Clock.Now().Add(time.Hour)})
-		harness.Must(t, err)
-		if _, err := s.App.Operators.Authenticate(ctx, token); err != nil {
-			t.Errorf("a new token is refused: %v", err)
-		}
-		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin}); err == nil {
-			t.Error("an operator with a valid token got another one")
-		}
-		s.Clock.Advance(time.Hour)
-		if _, err := s.App.Operators.Authenticate(ctx, token); err == nil {
-			t.Error("an expired token is accepted")
-		}
-		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), auth.Newcomer{Name: "ana", Role: operators.Admin})
-		harness.Must(t, err)
-		if o, err := s.App.Operators.Authenticate(ctx, again); err != nil || o.Name != "ana" {
-			t.Errorf("the second token belongs to %q with the error %v, want ana", o.Name, err)
-		}
 	})
 }
 

@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
 
 func refreshLogin(t *testing.T, o harness.Client, token string) harness.Reply {
@@ -90,96 +86,5 @@ func TestLoginGivesTokens(t *testing.T) {
 				}
 			}
 		}
-	})
-}
-
-func TestRefreshTokenWorksOnce(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		t.Run("a used one ends the family", func(t *testing.T) {
-			login := harness.Pair(t, o)
-			first := login.Text(t, "refreshToken")
-			second := refreshLogin(t, o, first).Want(t, http.StatusOK)
-			third := refreshLogin(t, o, second.Text(t, "refreshToken")).Want(t, http.StatusOK)
-			tokens := map[string]bool{}
-			for _, r := range []harness.Reply{login, second, third} {
-				tokens[r.Text(t, "accessToken")] = true
-				tokens[r.Text(t, "refreshToken")] = true
-				o.As(r.Text(t, "accessToken")).Get(t, "/me").Want(t, http.StatusOK)
-			}
-			if len(tokens) != 6 {
-				t.Errorf("three pairs have %d different tokens, want 6", len(tokens))
-			}
-			refreshLogin(t, o, first).Refused(t, badRefresh)
-			refreshLogin(t, o, third.Text(t, "refreshToken")).Refused(t, badRefresh)
-			refreshLogin(t, o, harness.Pair(t, o).Text(t, "refreshToken")).Want(t, http.StatusOK)
-		})
-		t.Run("an altered one does not", func(t *testing.T) {
-			token := harness.Pair(t, o).Text(t, "refreshToken")
-			for n := range strings.Split(token, ".") {
-				refreshLogin(t, o, altered(token, n)).Refused(t, badRefresh)
-			}
-			refreshLogin(t, o, token+"0").Refused(t, badRefresh)
-			refreshLogin(t, o, token).Want(t, http.StatusOK)
-		})
-		t.Run("a revoked key's does not", func(t *testing.T) {
-			key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: merchants.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: merchants.Secret})
-			harness.Must(t, err)
-			login := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).Want(t, http.StatusOK)
-			revoke(t, o.App, key)
-			refreshLogin(t, o, login.Text(t, "refreshToken")).Refused(t, badRefresh)
-		})
-		t.Run("of two at once at most one", func(t *testing.T) {
-			token := harness.Pair(t, o).Text(t, "refreshToken")
-			replies := make([]harness.Reply, 8)
-			var all sync.WaitGroup
-			for i := range replies {
-				all.Go(func() { replies[i] = refreshLogin(t, o, token) })
-			}
-			all.Wait()
-			good := 0
-			for _, r := range replies {
-				if r.Status == http.StatusOK {
-					good++
-					continue
-				}
-				r.Refused(t, badRefresh)
-			}
-			if good > 1 {
-				t.Errorf("%d of 8 requests got new tokens for one refresh token, want 1 at most", good)
-			}
-		})
-		t.Run("for thirty days", func(t *testing.T) {
-			early, late := harness.Pair(t, o).Text(t, "refreshToken"), harness.Pair(t, o).Text(t, "refreshToken")
-			s.Clock.Advance(30*24*time.Hour - time.Minute)
-			fresh := refreshLogin(t, o, early).Want(t, http.StatusOK)
-			s.Clock.Advance(2 * time.Minute)
-			refreshLogin(t, o, late).Refused(t, badRefresh)
-			// A new refresh token has its own thirty days.
-			refreshLogin(t, o, fresh.Text(t, "refreshToken")).Want(t, http.StatusOK)
-		})
-	})
-}
-
-// A login ends after a year, even if a program goes on refreshing it.
-func TestLoginEndsAfterAYear(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		const month = 29 * 24 * time.Hour
-		r := harness.Pair(t, o)
-		token := r.Text(t, "refreshToken")
-		for range 12 {
-			s.Clock.Advance(month)
-			r = refreshLogin(t, o, token).Want(t, http.StatusOK)
-			token = r.Text(t, "refreshToken")
-		}
-		left, err := time.ParseDuration(r.Text(t, "refreshExpiresIn") + "s")
-		harness.Must(t, err)
-		if left.Round(time.Hour) != 17*24*time.Hour {
-			t.Errorf("on day 348 the refresh token has %s left, want 17 days", left)
-		}
-		s.Clock.Advance(month)
-		refreshLogin(t, o, token).Refused(t, badRefresh)
-		harness.Pair(t, o)
 	})
 }

@@ -75,24 +75,8 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		made := map[string]string{"completed": o.Create(t, harness.Card)}
-		for status, play := range map[string][]string{"failed": {"failed"}, "expired": {"expired"}, "refunded": {"paid", "refunded"}} {
-			made[status] = o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-			for _, action := range play {
-				o.Simulate(t, made[status], action).Want(t, http.StatusOK)
-			}
-		}
-		made["processing"] = o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
-		for status, id := range made {
-			before := o.Get(t, "/payments/"+id)
-			if before.Text(t, "status") != status {
-				t.Fatalf("want a payment that is %s: %s", status, before)
-			}
-			o.Post(t, "/payments/"+id+"/cancel", "").Refused(t, notPending(status))
-			if after := o.Get(t, "/payments/"+id); string(after.Body) != string(before.Body) {
-				t.Errorf("a refused cancel changed\n%s\nto\n%s", before, after)
-			}
-		}
+		completed := o.Create(t, harness.Card)
+		o.Post(t, "/payments/"+completed+"/cancel", "").Refused(t, notPending("completed"))
 		pending := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
 		s.NewShop(t).Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
 		o.Production().Post(t, "/payments/"+pending+"/cancel", "").Refused(t, "404 transaction_not_found invalid_request_error")
@@ -105,104 +89,35 @@ func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 	})
 }
 
-// A cancel tells the provider to end the charge. The provider may do it, refuse, or not answer.
-func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
-	refuses := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if r.Method == http.MethodDelete {
-			http.Error(w, `{"error":"a voucher cannot be called back"}`, http.StatusMethodNotAllowed)
-			return
-		}
-		next.ServeHTTP(w, r)
-	}
-	for name, c := range map[string]struct {
-		fault  harness.Fault
-		swift  bool   // the shopper pays first
-		answer string // the error of the cancel; "": 200
-		books  string // the charge's status at the provider
-		then   string // the payment's status in the end
-	}{
-		"it ends it":                   {nil, false, "", "canceled", "failed"},
-		"the shopper was faster":       {nil, true, notPending("completed"), "paid", "completed"},
-		"it cannot":                    {refuses, false, "", "open", "failed"},
-		"another amount came":          {harness.TellsOther, false, "409 conflict_state conflict_error reason=payment_received from=pending action=cancel", "canceled", "failed"},
-		"nobody answers":               {harness.Gateway, false, "503 service_unavailable api_error reason=outcome_unknown", "open", "failed"},
-		"it does, and does not answer": {harness.CutsAfter, false, "503 service_unavailable api_error reason=outcome_unknown", "canceled", "failed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
-				first := d.Lines["acme-1"]
-				first.Next("open")
-				d.Pay(t, 1, 1)
-				id := d.IDs[0]
-				if c.swift {
-					first.Swift()
-				}
-				first.Fails(c.fault)
-				r := d.Live.Post(t, "/payments/"+id+"/cancel", "")
-				if c.answer == "" {
-					r.Want(t, http.StatusOK)
-				} else {
-					r.Refused(t, c.answer)
-				}
-				if got := first.Charges()[strings.TrimPrefix(id, "TXN-")+"-1"]; !strings.HasSuffix(got, c.books) {
-					t.Errorf("the charge at the provider is %s, want %s", got, c.books)
-				}
-				first.Fails(nil)
-				if name == "another amount came" { // the window ends the payment, as without a cancel
-					for range 3 {
-						d.Pass(t, 31*24*time.Hour)
-					}
-				} else {
-					d.Pass(t, time.Minute) // the sweep settles what the call left unknown
-				}
-				after := d.Live.Get(t, "/payments/"+id)
-				if after.Text(t, "status") != c.then {
-					t.Errorf("in the end the payment is %s, want %s", after, c.then)
-				}
-				if c.then == "failed" && name != "another amount came" && after.Text(t, "failure.code") != "canceled" {
-					t.Errorf("want the failure canceled: %s", after)
-				}
-				if c.answer != "" && strings.HasPrefix(c.answer, "503") {
-					again := d.Live.Post(t, "/payments/"+id+"/cancel", "").Want(t, http.StatusOK)
-					if again.Text(t, "failure.code") != "canceled" {
-						t.Errorf("a second cancel returns %s, want the failure canceled", again)
-					}
-				}
-			})
-		})
-	}
-}
-
-// While it is unknown whether the charge has ended, a canceled payment stays pending, and its page
-// does not ask the shopper to pay. A notification of the provider ends it.
+// While it is unknown whether the charge has ended, a canceled payment stays pending, and its page does not ask the shopper to pay. A
+// notification of the provider ends it: then the page says that the shop canceled, and nobody tries again.
 func TestUnknownCancelIsNotCanceled(t *testing.T) {
-	for said, want := range map[string]string{"paid": "completed", "canceled": "failed", "declined": "failed"} {
-		t.Run(said, func(t *testing.T) {
-			harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
-				first := d.Lines["acme-1"]
-				first.Next("open")
-				d.Pay(t, 1, 1)
-				id := d.IDs[0]
-				first.Fails(harness.Gateway)
-				for range 2 {
-					d.Live.Post(t, "/payments/"+id+"/cancel", "").Refused(t, "503 service_unavailable api_error reason=outcome_unknown")
-				}
-				d.Pass(t, time.Minute)
-				if got := d.Live.Status(t, id); got != "pending" {
-					t.Fatalf("after a cancel of unknown outcome the payment is %s, want pending", got)
-				}
-				if _, page, _ := d.Visit(t, "/pay/"+id); strings.Contains(page, "qr.svg") {
-					t.Error("the page asks the shopper to pay a payment that is being canceled")
-				}
-				first.Fails(nil)
-				d.TellUpstream(t, first.Upstream, id, 1, said, "acme-1-hush").Want(t, http.StatusOK)
-				after := d.Live.Get(t, "/payments/"+id)
-				if after.Text(t, "status") != want || want == "failed" && after.Text(t, "failure.code") != "canceled" {
-					t.Errorf("after the notification %s the payment is %s, want %s", said, after, want)
-				}
-			})
-		})
-	}
+	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
+		first := d.Lines["acme-1"]
+		first.Next("open")
+		d.Pay(t, 1, 1)
+		id := d.IDs[0]
+		first.Fails(harness.Gateway)
+		for range 2 {
+			d.Live.Post(t, "/payments/"+id+"/cancel", "").Refused(t, "503 service_unavailable api_error reason=outcome_unknown")
+		}
+		d.Pass(t, time.Minute)
+		if got := d.Live.Status(t, id); got != "pending" {
+			t.Fatalf("after a cancel of unknown outcome the payment is %s, want pending", got)
+		}
+		if _, page, _ := d.Visit(t, "/pay/"+id); strings.Contains(page, "qr.svg") {
+			t.Error("the page asks the shopper to pay a payment that is being canceled")
+		}
+		first.Fails(nil)
+		d.TellUpstream(t, first.Upstream, id, 1, "canceled", "acme-1-hush").Want(t, http.StatusOK)
+		if after := d.Live.Get(t, "/payments/"+id); after.Text(t, "status") != "failed" || after.Text(t, "failure.code") != "canceled" {
+			t.Errorf("after the notification the payment is %s, want it canceled", after)
+		}
+		if _, page, _ := d.Visit(t, "/pay/"+id); strings.Contains(page, "/again") || !strings.Contains(page, "A loja cancelou este pagamento") {
+			t.Errorf("the page does not say that the shop canceled, or offers to try again:\n%s", page)
+		}
+		d.Clean(t)
+	})
 }
 
 // endingTill is a harness.Till whose answers to a cancel come from the test.
@@ -244,46 +159,6 @@ func refusedCancel(t *testing.T, err error, from pay.Status) {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code != problem.ConflictState || shown.Details.From != string(from) {
 		t.Errorf("the cancel returns %v, want a conflict because the payment is %s", err, from)
-	}
-}
-
-// If the shopper pays during a cancel, the payment is completed, whatever the provider answers to the
-// cancel.
-func TestPaidWhileBeingCanceled(t *testing.T) {
-	for name, ended := range map[string]pay.OutcomeKind{
-		"and the provider says that it ended it": pay.Lapsed, "and the provider says so": pay.Approved, "and nobody answers": pay.Unknown,
-		"and it cannot be ended": pay.Awaiting,
-	} {
-		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &harness.Clock{}, &harness.Faults{}
-				clock.Freeze()
-				b := newEndingTill()
-				a := harness.Node(t, database, clock, b, log)
-				who := harness.Acme(t, a)
-				p := voucher(t, a, who)
-				b.cancel = func(_ context.Context, r provider.Request) pay.Outcome {
-					for _, n := range b.Send(sandbox.Notification{
-						ID: "ntf_1", Reference: r.Reference, Status: "paid", Amount: r.Local.Decimal(), Currency: string(r.Local.Currency),
-					}) {
-						harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
-					}
-					return pay.Outcome{Kind: ended, ProviderRef: "v1"}
-				}
-				_, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
-				refusedCancel(t, err, pay.Completed)
-				p, err = a.Cascade.Payment(ctx, who.Scope, p.ID)
-				harness.Must(t, err)
-				if p.Status != pay.Completed || p.Sequence != 1 {
-					t.Errorf("the payment is %s with %d events, want completed with 1", p, p.Sequence)
-				}
-				broken, err := a.Check(ctx)
-				harness.Must(t, err)
-				for _, b := range broken {
-					t.Errorf("an invariant is broken: %s", b)
-				}
-			})
-		})
 	}
 }
 
@@ -358,76 +233,5 @@ func TestManyCancelAtOnce(t *testing.T) {
 		if !read.End.Canceled() || read.Sequence != 1 {
 			t.Errorf("after eight cancels the payment is %s with %d events, want canceled with 1", read, read.Sequence)
 		}
-	})
-}
-
-// Money that comes after a cancel is late money. The payment stays canceled, and an inquiry has the
-// money. A query finds the money without a notification too.
-func TestMoneyAfterACancelIsLate(t *testing.T) {
-	for name, told := range map[string]bool{"told": true, "found": false} {
-		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, database string) {
-				clock, log := &harness.Clock{}, &harness.Faults{}
-				defer log.Mute() // late money is logged for the operator
-				clock.Freeze()
-				b := newEndingTill()
-				a := harness.Node(t, database, clock, b, log)
-				who := harness.Acme(t, a)
-				p := voucher(t, a, who)
-				got, err := a.Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
-				harness.Must(t, err)
-				if told {
-					for _, n := range b.Send(sandbox.Notification{
-						ID: "ntf_1", Reference: p.Reference(1), Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency),
-					}) {
-						harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
-					}
-				} else {
-					b.OnQuery = func(context.Context, provider.Request) pay.Outcome {
-						return pay.Outcome{Kind: pay.Approved, ProviderRef: "v1"}
-					}
-					clock.Advance(2 * time.Hour)
-					_, err := a.Cascade.Sweep(ctx)
-					harness.Must(t, err)
-				}
-				claims, _, err := a.Claims.List(ctx, who.Scope, harness.ClaimsOf(p.ID))
-				harness.Must(t, err)
-				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
-				harness.Must(t, err)
-				stray, open := read.Strays.Attention()
-				if !got.End.Canceled() || !read.End.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
-					t.Errorf("the claims are %v and the payment is %s, want one inquiry and canceled", claims, read)
-				}
-				broken, err := a.Check(ctx)
-				harness.Must(t, err)
-				for _, b := range broken {
-					t.Errorf("an invariant is broken: %s", b)
-				}
-			})
-		})
-	}
-}
-
-// A canceled payment without money is queried for a week, and then no more.
-func TestCanceledPaymentIsLetGo(t *testing.T) {
-	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
-		first := d.Lines["acme-1"]
-		first.Next("open")
-		d.Pay(t, 1, 1)
-		d.Live.Post(t, "/payments/"+d.IDs[0]+"/cancel", "").Want(t, http.StatusOK)
-		asked := first.QuestionsAsked.Load()
-		for range 24 {
-			d.Pass(t, time.Hour)
-		}
-		for range 60 {
-			d.Pass(t, 24*time.Hour)
-		}
-		if n := first.QuestionsAsked.Load() - asked; n != 5 {
-			t.Errorf("after the cancel the payment was queried %d times, want 5", n)
-		}
-		if _, page, _ := d.Visit(t, "/pay/"+d.IDs[0]); strings.Contains(page, "/again") || !strings.Contains(page, "A loja cancelou este pagamento") {
-			t.Errorf("the page does not say that the shop canceled, or offers to try again:\n%s", page)
-		}
-		d.Clean(t)
 	})
 }

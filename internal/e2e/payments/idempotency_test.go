@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -133,92 +132,6 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 		named := harness.With(`"shopId":"` + o.Shop.ID + `"`)
 		once := o.Whole(t, false).Post(t, "/payments", named, "Idempotency-Key: order-2").Want(t, http.StatusCreated)
 		harness.Same(t, once, o.Post(t, "/payments", named, "Idempotency-Key: order-2"))
-	})
-}
-
-func TestOnceUnderManyAtATime(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		for i, c := range []struct {
-			body string
-			want int
-		}{
-			{harness.Card, http.StatusCreated},
-			{`{"amount":10,"paymentMethodId":"sbx_pse"}`, http.StatusCreated},
-			{`{"amount":10.91,"paymentMethodId":"sbx_card"}`, http.StatusUnprocessableEntity},
-		} {
-			replies := make([]harness.Reply, 20)
-			var all sync.WaitGroup
-			for n := range replies {
-				all.Go(func() { replies[n] = o.Post(t, "/payments", c.body, fmt.Sprintf("Idempotency-Key: race-%d", i)) })
-			}
-			all.Wait()
-			first := 0
-			for n, r := range replies {
-				if r.Header.Get("Idempotency-Replayed") == "" {
-					first = n
-				}
-			}
-			replies[first].Want(t, c.want)
-			for n, r := range replies {
-				if n != first {
-					harness.Same(t, replies[first], r)
-				}
-			}
-			if n := o.Total(t, nil); n != fmt.Sprint(i+1) {
-				t.Errorf("after 20 requests with one key the shop has %s payments, want %d", n, i+1)
-			}
-		}
-	})
-}
-
-func TestOfTwoBodiesOneWins(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		bodies := []string{harness.Card, `{"amount":25.51,"paymentMethodId":"sbx_pse"}`}
-		replies := make([]harness.Reply, 16)
-		var all sync.WaitGroup
-		for n := range replies {
-			all.Go(func() { replies[n] = o.Post(t, "/payments", bodies[n%2], "Idempotency-Key: two") })
-		}
-		all.Wait()
-		made := map[string]int{}
-		for _, r := range replies {
-			if r.Status == http.StatusCreated {
-				made[r.Text(t, "transactionId")]++
-				continue
-			}
-			r.Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
-		}
-		if n := o.Total(t, nil); n != "1" || len(made) != 1 {
-			t.Errorf("there are %s payments, and the replies have %v; want 1", n, made)
-		}
-		for id, n := range made {
-			if n != len(replies)/2 {
-				t.Errorf("%d replies show %s, want the %d of one body", n, id, len(replies)/2)
-			}
-		}
-	})
-}
-
-func TestKeyIsKeptForSevenDays(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		o := s.NewShop(t)
-		const key = "Idempotency-Key: weekly"
-		forget := func() {
-			t.Helper()
-			harness.Must(t, s.App.PurgeKeys(ctx))
-		}
-		first := o.Post(t, "/payments", harness.Card, key).Want(t, http.StatusCreated)
-		s.Clock.Advance(7*24*time.Hour - time.Minute)
-		forget()
-		harness.Same(t, first, o.Post(t, "/payments", harness.Card, key))
-		s.Clock.Advance(2 * time.Minute)
-		forget()
-		again := o.Post(t, "/payments", `{"amount":11,"paymentMethodId":"sbx_card"}`, key).Want(t, http.StatusCreated)
-		if again.Text(t, "transactionId") == first.Text(t, "transactionId") {
-			t.Errorf("the key is still known after seven days: %s", again)
-		}
 	})
 }
 
