@@ -67,7 +67,7 @@ func Open(t testing.TB) *Service {
 	log := slog.New(slog.DiscardHandler)
 	s.Base = base.New(base.Config{Log: log, Vault: box, Now: s.Clock.Now, NewID: id.New, HashMemory: 64})
 	s.Store.Store, err = store.Open(t.Context(), dbtest.SQLite(t), store.Options{
-		Log: log, Widened: func() {}, Written: s.SetAlarms,
+		Log: log, Widened: func() {}, Written: s.SetAlarms, Clock: s.Clock.Now,
 		Name: func(prefix string) string { return id.New(prefix, s.Clock.Now()) },
 	})
 	must(t, err)

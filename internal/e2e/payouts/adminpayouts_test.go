@@ -7,9 +7,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/accounts"
+	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
+
+var (
+	carla = audit.Actor{Kind: audit.ByOperator, ID: "carla"}
+	bruno = audit.Actor{Kind: audit.ByOperator, ID: "bruno"}
+)
+
+// fileShop returns the production client of a verified merchant with 1,000 USD available, and a wallet
+// that the bank-file account banco pays.
+func fileShop(t *testing.T, database string, credentials map[string]string) harness.Client {
+	t.Helper()
+	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+		c.WalletCoolDown, c.Admin = time.Millisecond, "127.0.0.1:0"
+	})
+	s.Rate(t, "MXN 18.35", "BRL 5.4")
+	s.PayOutBy(t, "bank-file", accounts.NewAccount{ID: "banco", Credentials: credentials})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+	s.Clock.Advance(time.Second)
+	return o
+}
+
+// waitingPayouts makes withdrawals that wait for a batch, and returns their ids.
+func waitingPayouts(t *testing.T, o harness.Client, amounts ...string) (list []string) {
+	t.Helper()
+	for _, amount := range amounts {
+		list = append(list, o.Withdraw(t, amount))
+	}
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	for _, id := range list {
+		o.PayOut(t, id, "processing")
+	}
+	return list
+}
 
 // office are two operators of a service with the admin API.
 func office(t *testing.T, s *harness.Instance) (carla, bruno harness.Operator) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/app/base"
-	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -169,37 +168,6 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 		})
 		if err := resolve("1"); err == nil || !strings.Contains(message.Sentence(err), "conflict_state") {
 			t.Errorf("more than all of it: %v", err)
-		}
-	})
-}
-
-// A trusted merchant's withdrawal has a price and a smallest amount, and a canceled one is no option on the rate.
-func TestSmallAndCanceledWithdrawals(t *testing.T) {
-	t.Parallel()
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
-		first := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated)
-		o.Post(t, "/withdrawals/"+first.Text(t, "id")+"/cancel", "").Want(t, http.StatusOK)
-		o.Rate(t, "MXN 18.90")
-		if again := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated); again.Text(t, "payout.rate") != "18.35" || again.Text(t, "payout.amount") != first.Text(t, "payout.amount") {
-			t.Errorf("after a cancellation at 18.35 the next withdrawal gets a better rate: %s", again)
-		}
-		if quote := o.Get(t, "/withdrawals/quote?amount=100"); quote.Text(t, "payout.rate") != "18.35" {
-			t.Errorf("the quote has another rate than the withdrawal: %s", quote)
-		}
-		o.Rate(t, "MXN 18.20")
-		if worse := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated); worse.Text(t, "payout.rate") != "18.2" {
-			t.Errorf("a lower rate is not used: %s", worse)
-		}
-		o.Clock.Advance(pay.CancelMemory + time.Minute)
-		o.Rate(t, "MXN 18.90")
-		if later := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated); later.Text(t, "payout.rate") != "18.9" {
-			t.Errorf("a day later the present rate is not used: %s", later)
-		}
-		_, err := o.App.Onboarding.Agree(ctx, carla, o.Merchant.ID, appmerchants.Agreement{Tier: merchants.Trusted, RefundFees: merchants.FeesKept})
-		harness.Must(t, err)
-		o.Post(t, "/withdrawals", `{"amount":4.99}`).Refused(t, "400 amount_below_minimum invalid_request_error param=amount")
-		if w := o.Post(t, "/withdrawals", `{"amount":5}`).Want(t, http.StatusCreated); w.Text(t, "feeUsd") != "0.5" || w.Text(t, "netAmount") != "4.5" {
-			t.Errorf("a trusted merchant's smallest withdrawal: %s", w)
 		}
 	})
 }
