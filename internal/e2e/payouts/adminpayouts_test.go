@@ -141,14 +141,23 @@ func TestAdminAPIPaysASettlement(t *testing.T) {
 		if r := carla.Get(t, "/settlements/"+id+"/lines?limit=1&startingAfter="+first.Text(t, "pagination.nextCursor")).Want(t, fine); r.Text(t, "data.0.number") != "2" {
 			t.Errorf("the second page of lines is %s", r)
 		}
+		asked := func(want bool) { // whether somebody is asked to pay it
+			t.Helper()
+			if got := !toBePaid(t, o).IsZero(); got != want {
+				t.Errorf("somebody is asked to pay the settlement: %t, want %t", got, want)
+			}
+		}
+		asked(true)
 		pay := "/settlements/" + id + "/payments"
 		available := carla.Get(t, "/settlements/"+id).Text(t, "available")
 		debit := carla.Post(t, "/adjustments", `{"merchantId":"`+o.Merchant.ID+`","amount":"-`+available+`","reason":"other","note":"a debt","reference":"d1"}`).Want(t, fine).Text(t, "id")
+		asked(false) // its net is not there
 		carla.Post(t, pay, `{"reference":"TED 0"}`).Refused(t, "422 balance_insufficient balance_error param=amount")
 		carla.Post(t, "/adjustments/"+debit+"/reverse", `{"note":"it was paid in"}`).Want(t, fine)
 		carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`).Want(t, http.StatusCreated)
 		refusedState(t, carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`))
 		carla.Post(t, pay, `{"reference":"TED 2"}`).Want(t, http.StatusCreated)
 		carla.Post(t, pay, `{"reference":"TED 3"}`).Refused(t, "409 settlement_already_paid conflict_error")
+		asked(false)
 	})
 }
