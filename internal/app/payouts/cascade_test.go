@@ -68,7 +68,7 @@ func TestUnknownOutcomeIsNotHandedOn(t *testing.T) {
 }
 
 // A returned payout goes back to the merchant, without the fee, once. A notification that contradicts the withdrawal waits for the
-// operator (PAYOUT-8).
+// operator, and one of an account that never had it moves nothing (PAYOUT-8).
 func TestReturnedPayoutComesBack(t *testing.T) {
 	s := openBank(t)
 	id := s.withdraw(100_00)
@@ -77,7 +77,11 @@ func TestReturnedPayoutComesBack(t *testing.T) {
 	s.Clock.Advance(3 * 24 * time.Hour)
 	returned := pay.PayoutNotice{ID: "n1", ProviderRef: "bank-" + reference(id), // it has only the bank's own reference
 		Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed", Message: "the account is closed"}}
-	refused(t, s.notifyAs("thief", returned), "invalid_token")
+	refused(t, s.notifyAt("bank-1", "thief", returned), "invalid_token")
+	elsewhere := returned
+	elsewhere.ID, elsewhere.Reference = "n0", reference(id)
+	s.account(accounts.NewAccount{ID: "bank-2", Adapter: "bank", Priority: 9})
+	s.must(s.notifyAt("bank-2", "bank", elsewhere)) // an account that never had it
 	s.must(s.notify(pay.PayoutNotice{ID: "n0", Reference: "NONE"}))
 	s.must(s.notify(pay.PayoutNotice{ID: "n0", ProviderRef: "bank-NONE"}))
 	s.has(900_00)

@@ -233,13 +233,13 @@ func (s *shop) midnight() {
 }
 
 // notify sends a notification with one notice, as the bank signs it.
-func (s *shop) notify(n pay.PayoutNotice) error { return s.notifyAs("bank", n) }
+func (s *shop) notify(n pay.PayoutNotice) error { return s.notifyAt("bank-1", "bank", n) }
 
-func (s *shop) notifyAs(signature string, n pay.PayoutNotice) error {
+func (s *shop) notifyAt(account, signature string, n pay.PayoutNotice) error {
 	s.Helper()
 	body, err := json.Marshal([]pay.PayoutNotice{n})
 	s.must(err)
-	return s.payouts.ApplyPayoutNotices(s.Context(), "bank-1", s.bank, provider.Notification{Header: http.Header{apptest.Signature: {signature}}, Body: body})
+	return s.payouts.ApplyPayoutNotices(s.Context(), account, s.bank, provider.Notification{Header: http.Header{apptest.Signature: {signature}}, Body: body})
 }
 
 // reference is our name of a withdrawal at its first account.
