@@ -114,7 +114,7 @@ var layers = map[string]layer{
 	"internal/provider/payouts":                {"money pay", "a payout provider answers in the core's words and never sees the database"},
 	"internal/provider/payouts/simulated":      {"pay provider/payouts", "a simulated payout provider knows no more than a real one"},
 	"internal/app/base":                        {"money pay pay/... id store trace vault view work", "what every use case stands on knows none of them"},
-	"internal/app/apptest":                     {"app/accounts app/auth app/base app/cascade app/mails app/merchants app/methods app/payments app/plans app/rates app/routing dbtest id money pay pay/... provider provider/sandbox store vault", "tests of use cases stand on what is below payments, and on one merchant"},
+	"internal/app/apptest":                     {"app/accounts app/auth app/base app/cascade app/mails app/merchants app/methods app/payments app/plans app/rates app/routing dbtest id money pay pay/... provider provider/payouts provider/sandbox store vault", "tests of use cases stand on what is below payments, and on one merchant"},
 	"internal/app/auth":                        {"app/base app/mails id pay pay/... store vault app/accounts", "who may do what is told by keys, whatever is done; owners hear of keys"},
 	"internal/app/webhooks":                    {"app/base id near pay pay/... store trace app/webhooks/sender work printable", "an endpoint gets events, whatever they tell"},
 	"internal/app/people":                      {"app/base app/mails id identity limit pay pay/... store work", "who signs in, and in which role, whatever the user then does; few may wait to be hashed"},

@@ -147,43 +147,6 @@ func TestAdjustmentNeedsASecondOperatorAndIsReversedOnce(t *testing.T) {
 	})
 }
 
-// A second operator approves what he has seen: an adjustment that was rejected is made again under its reference only if it says the
-// same (ADJ-4). A reversal that was rejected is followed by another one (ADJ-6).
-func TestApprovalIsOfWhatTheSecondOperatorSaw(t *testing.T) {
-	harness.Operated(t, func(t *testing.T, op harness.Operator) {
-		d, bo := &desk{Operator: op, o: op.NewShop(t)}, op.Operator(t, "bo", op.Log)
-		_, err := op.App.Payouts.LimitPayouts(ctx, op.App.Self(), d.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.ApprovalAbove = 50_00 })
-		harness.Must(t, err)
-		path := "/adjustments/" + d.adjust(t, "60", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
-		seen := bo.Get(t, path).Text(t, "amount")
-		d.Post(t, path+"/reject", `{"note":"a typo"}`).Want(t, http.StatusOK)
-		d.n--
-		d.adjust(t, "9000000", "goodwill", "", "").Refused(t, "409 conflict_state conflict_error param=reference from=rejected action=adjust")
-		bo.Post(t, path+"/approve", "").Refused(t, "409 conflict_state conflict_error from=rejected action=approve")
-		d.n--
-		d.adjust(t, "60", "goodwill", "", "").Want(t, http.StatusOK)
-		bo.Post(t, path+"/approve", "").Want(t, http.StatusOK)
-		if got := d.available(t); got != seen {
-			t.Errorf("the second operator saw an adjustment of %s; his approval booked %s", seen, got)
-		}
-		reverse := func(note string) string {
-			return d.Post(t, path+"/reverse", note).Want(t, http.StatusOK).Text(t, "id")
-		}
-		first := reverse(`{"note":"x"}`)
-		d.Post(t, "/adjustments/"+first+"/reject", `{"note":"a typo"}`).Want(t, http.StatusOK)
-		second := reverse(`{"note":"y"}`)
-		if again := reverse(`{"note":"y"}`); again != second || second == first {
-			t.Errorf("after the rejected reversal %s it is reversed by %s, and by %s", first, second, again)
-		}
-		bo.Post(t, "/adjustments/"+first+"/approve", "").Refused(t, "409 conflict_state conflict_error from=rejected action=approve")
-		bo.Post(t, "/adjustments/"+second+"/approve", "").Want(t, http.StatusOK)
-		if got := d.available(t); got != "0" || d.Get(t, path).Text(t, "reversedBy") != second {
-			t.Errorf("after the reversal %s are available: %s", got, d.Get(t, path))
-		}
-		d.o.Clean(t)
-	})
-}
-
 // A sandbox that was emptied takes an old reference again, under another id (ADJ-1): the first transfer stays sealed.
 func TestAdjustmentAfterAReset(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {

@@ -7,9 +7,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/accounts"
+	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/merchants"
 )
+
+var (
+	carla = audit.Actor{Kind: audit.ByOperator, ID: "carla"}
+	bruno = audit.Actor{Kind: audit.ByOperator, ID: "bruno"}
+)
+
+// fileShop returns the production client of a verified merchant with 1,000 USD available, and a wallet
+// that the bank-file account banco pays.
+func fileShop(t *testing.T, database string, credentials map[string]string) harness.Client {
+	t.Helper()
+	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+		c.WalletCoolDown, c.Admin = time.Millisecond, "127.0.0.1:0"
+	})
+	s.Rate(t, "MXN 18.35", "BRL 5.4")
+	s.PayOutBy(t, "bank-file", accounts.NewAccount{ID: "banco", Credentials: credentials})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, merchants.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+	s.Clock.Advance(time.Second)
+	return o
+}
+
+// waitingPayouts makes withdrawals that wait for a batch, and returns their ids.
+func waitingPayouts(t *testing.T, o harness.Client, amounts ...string) (list []string) {
+	t.Helper()
+	for _, amount := range amounts {
+		list = append(list, o.Withdraw(t, amount))
+	}
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	for _, id := range list {
+		o.PayOut(t, id, "processing")
+	}
+	return list
+}
 
 // office are two operators of a service with the admin API.
 func office(t *testing.T, s *harness.Instance) (carla, bruno harness.Operator) {
@@ -100,14 +141,23 @@ func TestAdminAPIPaysASettlement(t *testing.T) {
 		if r := carla.Get(t, "/settlements/"+id+"/lines?limit=1&startingAfter="+first.Text(t, "pagination.nextCursor")).Want(t, fine); r.Text(t, "data.0.number") != "2" {
 			t.Errorf("the second page of lines is %s", r)
 		}
+		asked := func(want bool) { // whether somebody is asked to pay it
+			t.Helper()
+			if got := !toBePaid(t, o).IsZero(); got != want {
+				t.Errorf("somebody is asked to pay the settlement: %t, want %t", got, want)
+			}
+		}
+		asked(true)
 		pay := "/settlements/" + id + "/payments"
 		available := carla.Get(t, "/settlements/"+id).Text(t, "available")
 		debit := carla.Post(t, "/adjustments", `{"merchantId":"`+o.Merchant.ID+`","amount":"-`+available+`","reason":"other","note":"a debt","reference":"d1"}`).Want(t, fine).Text(t, "id")
+		asked(false) // its net is not there
 		carla.Post(t, pay, `{"reference":"TED 0"}`).Refused(t, "422 balance_insufficient balance_error param=amount")
 		carla.Post(t, "/adjustments/"+debit+"/reverse", `{"note":"it was paid in"}`).Want(t, fine)
 		carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`).Want(t, http.StatusCreated)
 		refusedState(t, carla.Post(t, pay, `{"reference":"TED 1","amount":"10"}`))
 		carla.Post(t, pay, `{"reference":"TED 2"}`).Want(t, http.StatusCreated)
 		carla.Post(t, pay, `{"reference":"TED 3"}`).Refused(t, "409 settlement_already_paid conflict_error")
+		asked(false)
 	})
 }

@@ -18,26 +18,6 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// A merchant that is paused begins no withdrawal. One that is under way arrives, and a repeated request gets its answer.
-func TestPausedMerchantWithdrawsNothing(t *testing.T) {
-	t.Parallel()
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
-		way := o.Withdraw(t, "100", "Idempotency-Key: once")
-		_, err := o.App.Onboarding.Pause(ctx, carla, o.Merchant.ID, "We wait for your papers")
-		harness.Must(t, err)
-		before := harness.Available(t, o)
-		o.Post(t, "/withdrawals", `{"amount":50}`).Refused(t, "403 forbidden permission_error reason=merchant_paused")
-		if after := harness.Available(t, o); after != before {
-			t.Errorf("a refused withdrawal changed the balance from %s to %s", before, after)
-		}
-		if again := o.Withdraw(t, "100", "Idempotency-Key: once"); again != way {
-			t.Errorf("a repeated request gets %s, not %s", again, way)
-		}
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		o.PayOut(t, way, "completed")
-	})
-}
-
 // The automatic payout of a settlement waits for the end of a pause.
 func TestPauseHoldsAutomaticPayouts(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // bankTells sends a notification with one notice to an account of a harness.Payer, and returns the
@@ -27,24 +26,6 @@ func bankTells(t *testing.T, s *harness.Instance, account, signature string, n p
 	harness.Must(t, err)
 	harness.Must(t, reply.Body.Close())
 	return reply.StatusCode
-}
-
-// The rate is fixed when a withdrawal is made, so giving it up and making another must bring nothing (PAYOUT-13). A merchant
-// gives it up by deleting its wallet, too.
-func TestDeletingTheWalletBringsNoBetterRate(t *testing.T) {
-	t.Parallel()
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
-		second := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771"}`)
-		o.Clock.Advance(time.Second)
-		first := o.Post(t, "/withdrawals", `{"amount":100}`).Want(t, http.StatusCreated)
-		o.Rate(t, "MXN 18.90")
-		o.Delete(t, "/wallets/"+first.Text(t, "walletId")).Want(t, http.StatusOK)
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		o.PayOut(t, first.Text(t, "id"), "failed")
-		if again := o.Post(t, "/withdrawals", `{"amount":100,"walletId":"`+second+`"}`).Want(t, http.StatusCreated); again.Text(t, "payout.rate") != "18.35" {
-			t.Errorf("a merchant gives a withdrawal at 18.35 up by deleting its wallet, and gets %s", again.Text(t, "payout.rate"))
-		}
-	})
 }
 
 // Anybody can send a notification that nobody signs. It costs a call of the provider only if it names a payout that is

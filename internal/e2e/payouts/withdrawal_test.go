@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
-	"github.com/cascadapay/cascada/internal/provider/payouts"
 )
 
 // withdrawal returns the pattern of a withdrawal of 100 USD on the standard tier.
@@ -226,125 +225,6 @@ func TestWithdrawalIsMadeOnce(t *testing.T) {
 			t.Errorf("another shop got the same withdrawal %s", id)
 		}
 	})
-}
-
-func TestCanceledWithdrawalComesBack(t *testing.T) {
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		id := o.Withdraw(t, "100")
-		w := o.Get(t, "/withdrawals/"+id).Text(t, "walletId")
-		statuses := make([]int, 8)
-		var all sync.WaitGroup
-		for i := range statuses {
-			all.Go(func() { statuses[i] = o.Post(t, "/withdrawals/"+id+"/cancel", "").Status })
-		}
-		all.Wait()
-		slices.Sort(statuses)
-		if !slices.Equal(statuses, []int{200, 409, 409, 409, 409, 409, 409, 409}) {
-			t.Errorf("8 cancels at once return %v, want one 200", statuses)
-		}
-		o.Get(t, "/withdrawals/"+id).Is(t, http.StatusOK, withdrawal(w, "canceled", "null", "null", "null"))
-		o.Post(t, "/withdrawals/"+id+"/cancel", "").Refused(t, "409 conflict_state conflict_error from=canceled action=cancel")
-		if got := harness.Available(t, o); got != "1000" {
-			t.Errorf("after the cancel %s USD are available, want 1000", got)
-		}
-		o.Clock.Advance(time.Hour)
-		_, err := o.App.Payouts.PayOut(ctx)
-		harness.Must(t, err)
-		sends, _, _ := b.Sent(id)
-		if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "canceled" || sends != 0 {
-			t.Errorf("an hour later the withdrawal is %s, and the bank was asked to pay %d times; want canceled and never", got, sends)
-		}
-	})
-}
-
-func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		id := o.Withdraw(t, "100")
-		w := o.Get(t, "/withdrawals/"+id).Text(t, "walletId")
-		o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		o.PayOut(t, id, "failed").Is(t, http.StatusOK, withdrawal(w, "failed", `"wallet_disabled"`, "null", `"<time>"`))
-		if sends, _, _ := b.Sent(id); sends != 0 || harness.Available(t, o) != "1000" {
-			t.Errorf("the bank was asked to pay %d times, and %s USD are available; want never and 1000", sends, harness.Available(t, o))
-		}
-	})
-}
-
-func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		id := o.Withdraw(t, "100")
-		_, err := o.App.Payouts.PayOut(ctx)
-		harness.Must(t, err)
-		if sends, _, _ := b.Sent(id); sends != 0 {
-			t.Error("the withdrawal was sent during the time in which it can be canceled")
-		}
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		r := o.PayOut(t, id, "completed")
-		sends, paid, ok := b.Sent(id)
-		if !ok || sends != 1 || paid.Destination != harness.CLABE || paid.Network != "spei" || paid.Currency != "MXN" || paid.Net.Minor != 97_00 ||
-			paid.Reference != r.Text(t, "reference") {
-			t.Errorf("the bank was asked to pay %d times and paid %+v", sends, paid)
-		}
-	})
-}
-
-// A timeout or a crash during the call leaves the outcome unknown. The service queries the bank, and
-// the money leaves once.
-func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
-	t.Parallel()
-	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	type answer = func(*harness.Payer, payouts.Request) pay.PayoutOutcome
-	lost := answer(func(*harness.Payer, payouts.Request) pay.PayoutOutcome { return unknown })
-	silent := answer(func(b *harness.Payer, r payouts.Request) pay.PayoutOutcome {
-		b.Pay(r)
-		return unknown
-	})
-	for _, c := range []struct {
-		name  string
-		send  answer
-		sends int
-	}{
-		{"the call never arrives", lost, 2},
-		{"it pays and does not answer", silent, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-				b.Behave(c.send, lost)
-				id := o.Withdraw(t, "100")
-				o.Clock.Advance(pay.WithdrawalHold(true))
-				o.PayOut(t, id, "processing")
-				// While the outcome is unknown, the withdrawal is neither failed nor sent again.
-				for range 20 {
-					o.Clock.Advance(5 * time.Minute)
-					_, err := o.App.Payouts.PayOut(ctx)
-					harness.Must(t, err)
-				}
-				if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "processing" || harness.Available(t, o) != "900" {
-					t.Errorf("while the outcome is unknown the withdrawal is %s, and %s USD are available; want processing and 900", got, harness.Available(t, o))
-				}
-				if sends, _, _ := b.Sent(id); sends != 1 {
-					t.Errorf("the bank was asked to pay %d times while the outcome is unknown, want once", sends)
-				}
-				b.Behave(nil, nil)
-				o.Clock.Advance(5 * time.Minute)
-				var all sync.WaitGroup
-				for range 8 { // every node runs the loop
-					all.Go(func() {
-						for range 5 {
-							_, err := o.App.Payouts.PayOut(ctx)
-							harness.Must(t, err)
-						}
-					})
-				}
-				all.Wait()
-				o.PayOut(t, id, "completed")
-				sends, paid, ok := b.Sent(id)
-				if !ok || sends != c.sends || paid.Net.Minor != 97_00 {
-					t.Errorf("the bank was asked to pay %d times, want %d; it paid %v", sends, c.sends, paid.Net)
-				}
-			})
-		})
-	}
 }
 
 func TestCancelingRacesWithSending(t *testing.T) {
