@@ -32,7 +32,9 @@ func TestOperatorPaysASettlementOnce(t *testing.T) {
 	s := open(t)
 	one := s.settled(1000_00)
 	order := payouts.HandPayment{Settlement: one.ID, Amount: money.New(100_00, money.USD), Note: "from our account at the bank"}
-	book := func() (pay.Settlement, pay.Withdrawal, error) { return s.payouts.PaySettlement(t.Context(), carla, order) }
+	book := func() (pay.Settlement, pay.Withdrawal, error) {
+		return s.payouts.PaySettlement(t.Context(), carla, order)
+	}
 	_, _, err := book()
 	refused(t, err, "invalid_request reference")
 	order.Reference = "TED 0091"
@@ -85,7 +87,8 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 		}
 	}
 	third := paid.Local.Minor / 3
-	usd := func(local int64) int64 { return local * paid.Net.Minor / paid.Local.Minor } // rounded down, until all is back
+	// What a part is worth is rounded down, until all is back.
+	usd := func(local int64) int64 { return local * paid.Net.Minor / paid.Local.Minor }
 	for range 2 { // the second time it is the same notice
 		s.back("n1", w.ID, third)
 	}

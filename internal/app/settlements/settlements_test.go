@@ -169,4 +169,3 @@ func TestNothingIsSettledOfNothing(t *testing.T) {
 	_, err := s.settlements.Get(t.Context(), s.Scope, "STL-NOBODY")
 	refused(t, err, "settlement_not_found")
 }
-
