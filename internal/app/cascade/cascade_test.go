@@ -166,7 +166,7 @@ func answer(kind pay.OutcomeKind) func(provider.Request) pay.Outcome {
 
 // other is the answer that another amount was paid than the 54 BRL of a payment by Pix.
 func other(provider.Request) pay.Outcome {
-	return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-1", Local: money.New(50_00, money.BRL)}
+	return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-1", MoneyRef: "money-1", Local: money.New(50_00, money.BRL)}
 }
 
 // The answer to the first call decides whether the second account is called. What is not known is never charged elsewhere.
