@@ -10,7 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -185,13 +187,25 @@ func TestEndedSessionMakesNoPayment(t *testing.T) {
 	if _, err := s.sessions.ExpireSession(t.Context(), s.Scope, chosen, view.Cause{}); holder(err) != p.ID {
 		t.Errorf("the end of a session with a payment gets %v, want %s", err, p.ID)
 	}
+	raced := s.checkout(t)
+	s.Store.Around = func(_ context.Context, _ *pay.Change, commit func() error) error { // the shopper chooses right before the end
+		s.Store.Around = nil
+		p, err = s.choose(raced)
+		must(t, err)
+		return commit()
+	}
+	if _, err := s.sessions.ExpireSession(t.Context(), s.Scope, raced, view.Cause{}); holder(err) != p.ID {
+		t.Errorf("an end right after the choice gets %v, want %s", err, p.ID)
+	}
 	other := s.Scope
 	other.Merchant, other.Shop = "mer_other", "shp_other"
 	if _, err := s.sessions.ExpireSession(t.Context(), other, s.checkout(t), view.Cause{}); refusal(err) != string(problem.CheckoutSessionNotFound) {
 		t.Errorf("another shop ends a session: %v", err)
 	}
-	if s.count(t) != 1 {
-		t.Errorf("there are %d payments", s.count(t))
+	events, err := s.Store.Events().List(t.Context(), s.Scope, lists.EventFilter{Types: []webhooks.EventType{webhooks.SessionExpired}, Page: lists.Page{Limit: 10}})
+	must(t, err)
+	if s.count(t) != 2 || len(events) != 1 {
+		t.Errorf("there are %d payments, and %d sessions ended, want 2 and 1", s.count(t), len(events))
 	}
 }
 
