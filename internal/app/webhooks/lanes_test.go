@@ -124,7 +124,7 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 	s.Clock.Advance(10 * time.Second)
 	apptest.Eventually(t, "the later event has come while the first one fails", func() bool {
 		s.Clock.Advance(time.Second)
-		s.dispatch(t)
+		s.quiet(t, id)
 		return endpoint.types(second) == "created created pending"
 	})
 	s.quiet(t, id)
