@@ -15,7 +15,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -166,9 +165,9 @@ func Creates(op huma.Operation) huma.Operation {
 // Repeatable is creates for an operation that answers 200.
 func Repeatable(op huma.Operation) huma.Operation {
 	op = marked(op, OnceKey)
-	longest, shortest := pay.MaxIdempotencyKey, 1
+	longest, shortest := base.MaxIdempotencyKey, 1
 	op.Parameters = append(op.Parameters, &huma.Param{
-		Name: keyHeader, In: "header", Description: fmt.Sprintf("1 to %d printable characters; a repeat within %d days gets the first reply, and does nothing", pay.MaxIdempotencyKey, pay.OnceKept/(24*time.Hour)),
+		Name: keyHeader, In: "header", Description: fmt.Sprintf("1 to %d printable characters; a repeat within %d days gets the first reply, and does nothing", base.MaxIdempotencyKey, base.OnceDays),
 		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &shortest, MaxLength: &longest},
 	})
 	return op
@@ -219,8 +218,8 @@ func onceOf(r *http.Request) (base.Idempotency, error) {
 	if len(sent) == 0 {
 		return base.Idempotency{}, nil
 	}
-	if key := sent[0]; len(sent) > 1 || key == "" || len(key) > pay.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
-		return base.Idempotency{}, message.FieldRefusal(problem.InvalidRequest, keyHeader, fmt.Sprintf("%s must have 1 to %d printable characters, once: send a UUID, for one", keyHeader, pay.MaxIdempotencyKey))
+	if key := sent[0]; len(sent) > 1 || key == "" || len(key) > base.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
+		return base.Idempotency{}, message.FieldRefusal(problem.InvalidRequest, keyHeader, fmt.Sprintf("%s must have 1 to %d printable characters, once: send a UUID, for one", keyHeader, base.MaxIdempotencyKey))
 	}
 	var body []byte
 	if r.Body != nil {

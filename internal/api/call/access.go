@@ -28,11 +28,11 @@ const (
 )
 
 // right is the right that an endpoint requires, "" for none.
-func (n Access) right() merchants.Right {
-	if n == Open || n == AnyKey || n == secretKey || n == OrNone {
+func (ac Access) right() merchants.Right {
+	if ac == Open || ac == AnyKey || ac == secretKey || ac == OrNone {
 		return ""
 	}
-	return merchants.Right(n)
+	return merchants.Right(ac)
 }
 
 // Keys of an operation's metadata.

@@ -79,6 +79,12 @@ func Unsure(err error) bool {
 // keyPage is how many keys are read in one transaction.
 const keyPage = 5000
 
+// The limits of a request's key, for the edges: its characters, and the days for which it is kept at least.
+const (
+	MaxIdempotencyKey = pay.MaxIdempotencyKey
+	OnceDays          = int(pay.OnceKept / (24 * time.Hour))
+)
+
 // PurgeKeysEvery is how often keys are purged. It reads all keys, and hours are little beside pay.OnceKept.
 const PurgeKeysEvery = 6 * time.Hour
 

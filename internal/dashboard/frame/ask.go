@@ -14,9 +14,9 @@ type Secret struct {
 }
 
 // ShowSecret writes the page of a secret.
-func (r *Pages) ShowSecret(w http.ResponseWriter, req *http.Request, v *Visit, s Secret) error {
-	s.Title, s.Label, s.About = r.Text(v, s.Title), r.Text(v, s.Label), r.Text(v, s.About)
-	return r.frame.own.Show(w, req, v, "secret", s)
+func (pg *Pages) ShowSecret(w http.ResponseWriter, req *http.Request, v *Visit, s Secret) error {
+	s.Title, s.Label, s.About = pg.Text(v, s.Title), pg.Text(v, s.Label), pg.Text(v, s.About)
+	return pg.frame.own.Show(w, req, v, "secret", s)
 }
 
 // Question is a page that asks before something that cannot be undone.
@@ -28,7 +28,7 @@ type Question struct {
 }
 
 // Ask writes the page of a question.
-func (r *Pages) Ask(w http.ResponseWriter, req *http.Request, v *Visit, q Question) error {
-	q.Title, q.Text, q.Button = r.Text(v, q.Title), r.Text(v, q.Text), r.Text(v, q.Button)
-	return r.frame.own.Show(w, req, v, "ask", q)
+func (pg *Pages) Ask(w http.ResponseWriter, req *http.Request, v *Visit, q Question) error {
+	q.Title, q.Text, q.Button = pg.Text(v, q.Title), pg.Text(v, q.Text), pg.Text(v, q.Button)
+	return pg.frame.own.Show(w, req, v, "ask", q)
 }
