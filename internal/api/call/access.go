@@ -28,11 +28,11 @@ const (
 )
 
 // right is the right that an endpoint requires, "" for none.
-func (n Access) right() merchants.Right {
-	if n == Open || n == AnyKey || n == secretKey || n == OrNone {
+func (a Access) right() merchants.Right {
+	if a == Open || a == AnyKey || a == secretKey || a == OrNone {
 		return ""
 	}
-	return merchants.Right(n)
+	return merchants.Right(a)
 }
 
 // Keys of an operation's metadata.

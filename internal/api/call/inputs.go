@@ -22,16 +22,16 @@ type Catalog struct {
 
 // Resolve reads the country and looks up the method. A type that embeds this one and has its own Resolve
 // calls it.
-func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
-	if in.Country != "" {
-		country, ok := geo.Parse(in.Country)
+func (c *Catalog) Resolve(ctx huma.Context) (issues []error) {
+	if c.Country != "" {
+		country, ok := geo.Parse(c.Country)
 		if !ok {
-			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", CountryIssue("country", in.Country)))
+			issues = append(issues, wire.Coded(problem.InvalidRequest, "country", CountryIssue("country", c.Country)))
 		}
-		in.alpha3 = country.Alpha3
+		c.alpha3 = country.Alpha3
 	}
-	if in.Method != "" {
-		if err := OfferOf(ctx).CheckSlug(in.Method); err != nil {
+	if c.Method != "" {
+		if err := OfferOf(ctx).CheckSlug(c.Method); err != nil {
 			issues = append(issues, AsFieldIssue(err))
 		}
 	}
@@ -39,7 +39,7 @@ func (in *Catalog) Resolve(ctx huma.Context) (issues []error) {
 }
 
 // Alpha3 is the country as ISO 3166 alpha-3, "" for all.
-func (in *Catalog) Alpha3() string { return in.alpha3 }
+func (c *Catalog) Alpha3() string { return c.alpha3 }
 
 // Sheet asks for a CSV file that a spreadsheet opens.
 type Sheet struct {
@@ -52,27 +52,27 @@ type StrictHeader struct {
 }
 
 // Resolve checks the header.
-func (in *StrictHeader) Resolve(huma.Context) []error {
-	if in.Strict == "" || in.Strict == "true" || in.Strict == "false" {
+func (h *StrictHeader) Resolve(huma.Context) []error {
+	if h.Strict == "" || h.Strict == "true" || h.Strict == "false" {
 		return nil
 	}
 	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
 // Chosen is the header's value, nil if absent.
-func (in StrictHeader) Chosen() *bool {
-	if in.Strict == "" {
+func (h StrictHeader) Chosen() *bool {
+	if h.Strict == "" {
 		return nil
 	}
-	strict := in.Strict == "true"
+	strict := h.Strict == "true"
 	return &strict
 }
 
 // SandboxOnly refuses the header in production.
 //
 // Errors: production_key_refused.
-func (in StrictHeader) SandboxOnly(caller Caller) error {
-	if caller.Live && in.Strict != "" {
+func (h StrictHeader) SandboxOnly(caller Caller) error {
+	if caller.Live && h.Strict != "" {
 		return message.FieldRefusal(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil

@@ -132,14 +132,14 @@ type createIn struct {
 }
 
 // Resolve checks the headers.
-func (in *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
-	issues = call.CheckKey(in.IdempotencyKey)
-	in.actions = call.OfferOf(ctx).SimulatedActions()
-	if in.Simulate != "" && !slices.Contains(in.actions, in.Simulate) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", in.Simulate, in.actions)))
+func (h *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
+	issues = call.CheckKey(h.IdempotencyKey)
+	h.actions = call.OfferOf(ctx).SimulatedActions()
+	if h.Simulate != "" && !slices.Contains(h.actions, h.Simulate) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", h.Simulate, h.actions)))
 	}
 	// Huma skips resolvers inside a part that has its own.
-	return append(issues, in.StrictHeader.Resolve(ctx)...)
+	return append(issues, h.StrictHeader.Resolve(ctx)...)
 }
 
 type createOut struct {
@@ -161,17 +161,17 @@ type Filter struct {
 }
 
 // Resolve reads the filter. A type that embeds this one and has its own Resolve calls it.
-func (in *Filter) Resolve(ctx huma.Context) (issues []error) {
-	issues = in.Catalog.Resolve(ctx)
-	in.filter = lists.PaymentFilter{
-		Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.Alpha3(), OrderID: in.MerchantOrderID, Email: in.Email,
+func (f *Filter) Resolve(ctx huma.Context) (issues []error) {
+	issues = f.Catalog.Resolve(ctx)
+	f.filter = lists.PaymentFilter{
+		Status: pay.Status(f.Status), Rail: f.PaymentMethodID, Method: f.Method, Country: f.Alpha3(), OrderID: f.MerchantOrderID, Email: f.Email,
 	}
-	if in.Email != "" && !isEmail(in.Email) {
+	if f.Email != "" && !isEmail(f.Email) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, "email", "email"+emailIssue))
 	}
-	issues = append(issues, in.price(ctx)...)
-	issues = append(issues, in.Span.Resolve(ctx)...)
-	in.filter.Span = in.Time()
+	issues = append(issues, f.price(ctx)...)
+	issues = append(issues, f.Span.Resolve(ctx)...)
+	f.filter.Span = f.Time()
 	return issues
 }
 
@@ -196,23 +196,23 @@ func checkCursor(param, after string) []error {
 }
 
 // price reads the amount and its currency.
-func (in *Filter) price(ctx huma.Context) []error {
-	if in.Amount == "" && in.Currency == "" {
+func (f *Filter) price(ctx huma.Context) []error {
+	if f.Amount == "" && f.Currency == "" {
 		return nil
 	}
-	c, err := call.Currency(ctx, "currency", "currency", cmp.Or(in.Currency, string(money.USD)))
+	c, err := call.Currency(ctx, "currency", "currency", cmp.Or(f.Currency, string(money.USD)))
 	if err != nil {
 		return []error{err}
 	}
 	if err := call.OfferOf(ctx).CheckCurrency(c); err != nil {
 		return []error{call.AsFieldIssue(err)}
 	}
-	if in.Amount == "" {
+	if f.Amount == "" {
 		return []error{wire.Coded(problem.InvalidRequest, "currency", "currency says what amount is in: send amount too, or leave currency out")}
 	}
-	in.filter.Amount, err = money.Parse(in.Amount, c)
-	if err != nil || !in.filter.Amount.IsPositive() {
-		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+call.Written(c)+"; you sent "+call.Clip(in.Amount))}
+	f.filter.Amount, err = money.Parse(f.Amount, c)
+	if err != nil || !f.filter.Amount.IsPositive() {
+		return []error{wire.Coded(problem.InvalidRequest, "amount", "amount must be above 0, "+call.Written(c)+"; you sent "+call.Clip(f.Amount))}
 	}
 	return nil
 }
@@ -287,36 +287,36 @@ func (a *api) orderPayment(ctx context.Context, caller call.Caller, route string
 }
 
 // SandboxOnly refuses the sandbox's headers in production.
-func (in CreateHeader) SandboxOnly(caller call.Caller) error {
+func (h CreateHeader) SandboxOnly(caller call.Caller) error {
 	switch {
 	case !caller.Live:
 		return nil
-	case in.Simulate != "":
+	case h.Simulate != "":
 		return merchants.NoSimulation("Sandbox-Simulate")
 	}
-	return in.StrictHeader.SandboxOnly(caller)
+	return h.StrictHeader.SandboxOnly(caller)
 }
 
-func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
-	if in.IdempotencyKey == "" {
+func (h CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
+	if h.IdempotencyKey == "" {
 		return base.Idempotency{}
 	}
-	i := call.OnceFor(route, in.IdempotencyKey, raw, in.Simulate+in.Strict)
-	i.Headers = func(hash string) []string { return in.differ(hash, raw) }
+	i := call.OnceFor(route, h.IdempotencyKey, raw, h.Simulate+h.Strict)
+	i.Headers = func(hash string) []string { return h.differ(hash, raw) }
 	return i
 }
 
 // differ lists the headers that explain why a request with the same body has another hash.
-func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
-	for _, simulate := range append(in.actions, "") {
+func (h CreateHeader) differ(hash string, raw []byte) (headers []string) {
+	for _, simulate := range append(h.actions, "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if call.BodyHash(raw, simulate+strict) != hash {
 				continue
 			}
-			if simulate != in.Simulate {
+			if simulate != h.Simulate {
 				headers = append(headers, "Sandbox-Simulate")
 			}
-			if strict != in.Strict {
+			if strict != h.Strict {
 				headers = append(headers, "Sandbox-Strict")
 			}
 			return headers
