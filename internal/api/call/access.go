@@ -28,11 +28,11 @@ const (
 )
 
 // right is the right that an endpoint requires, "" for none.
-func (ac Access) right() merchants.Right {
-	if ac == Open || ac == AnyKey || ac == secretKey || ac == OrNone {
+func (a Access) right() merchants.Right {
+	if a == Open || a == AnyKey || a == secretKey || a == OrNone {
 		return ""
 	}
-	return merchants.Right(ac)
+	return merchants.Right(a)
 }
 
 // Keys of an operation's metadata.

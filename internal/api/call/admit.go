@@ -196,6 +196,7 @@ func send(header http.Header) string {
 	return want
 }
 
+// WriteError replies with an error, and records who was turned away.
 func (a *API) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	a.uses.Access.TurnedAway(r.Context(), base.Principal{Address: a.Gate.Peer(r)}, err)
 	wire.Write(w, r, a.Log, err)

@@ -57,6 +57,7 @@ func (a Amount) Rough() float64 {
 	return n
 }
 
+// AmountDoc describes an amount in the document.
 const AmountDoc = "Major units of currency, worth at most " + accounts.MaxAmountText
 
 // Written says how to write an amount of a currency.

@@ -26,7 +26,7 @@ type Caller struct {
 	Offer    Offer // what the request is checked against
 }
 
-type callKey struct{}
+type callerKey struct{}
 
 // InShop gives a handler one shop's scope (Caller.Scope).
 //
@@ -50,12 +50,12 @@ type Offer interface {
 
 // With makes a caller known to what reads the request.
 func With(ctx huma.Context, caller Caller) huma.Context {
-	return huma.WithValue(ctx, callKey{}, caller)
+	return huma.WithValue(ctx, callerKey{}, caller)
 }
 
 // Of is who makes a request.
 func Of(ctx context.Context) Caller {
-	caller, _ := ctx.Value(callKey{}).(Caller)
+	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller
 }
 

@@ -25,6 +25,7 @@ func NotNumber(text string) string {
 // LongestAmount is how much of an amount is quoted.
 const LongestAmount = 30
 
+// Clip cuts a text that was sent to what a message quotes of it.
 func Clip(text string) string {
 	if len(text) > LongestAmount {
 		return text[:LongestAmount] + "…"

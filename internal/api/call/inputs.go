@@ -52,27 +52,27 @@ type StrictHeader struct {
 }
 
 // Resolve checks the header.
-func (s *StrictHeader) Resolve(huma.Context) []error {
-	if s.Strict == "" || s.Strict == "true" || s.Strict == "false" {
+func (h *StrictHeader) Resolve(huma.Context) []error {
+	if h.Strict == "" || h.Strict == "true" || h.Strict == "false" {
 		return nil
 	}
 	return []error{wire.Coded(problem.InvalidRequest, "Sandbox-Strict", "Sandbox-Strict must be true or false")}
 }
 
 // Chosen is the header's value, nil if absent.
-func (s StrictHeader) Chosen() *bool {
-	if s.Strict == "" {
+func (h StrictHeader) Chosen() *bool {
+	if h.Strict == "" {
 		return nil
 	}
-	strict := s.Strict == "true"
+	strict := h.Strict == "true"
 	return &strict
 }
 
 // SandboxOnly refuses the header in production.
 //
 // Errors: production_key_refused.
-func (s StrictHeader) SandboxOnly(caller Caller) error {
-	if caller.Live && s.Strict != "" {
+func (h StrictHeader) SandboxOnly(caller Caller) error {
+	if caller.Live && h.Strict != "" {
 		return message.FieldRefusal(problem.ProductionKeyRefused, "Sandbox-Strict", "production is always strict: the header is for the sandbox only")
 	}
 	return nil

@@ -34,11 +34,11 @@ func keyOf(header http.Header) error {
 		if sandbox := strings.HasPrefix(name, "Sandbox-") || strings.HasPrefix(name, "X-Sandbox"); sandbox && !slices.Contains(sandboxHeaders, name) {
 			return message.FieldRefusal(problem.InvalidRequest, name, "there is no header "+name+": the sandbox has "+strings.Join(sandboxHeaders, " and "))
 		}
-		used := slices.Contains(otherKeyHeaders, name)
-		if name == keyHeader || !used && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
+		known := slices.Contains(otherKeyHeaders, name)
+		if name == keyHeader || !known && !slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) }) {
 			continue
 		}
-		if !used {
+		if !known {
 			return message.FieldRefusal(problem.InvalidRequest, name, "there is no header "+name+": did you mean "+keyHeader+"?")
 		}
 		header[keyHeader] = append(header[keyHeader], sent...) // unclear refuses two values

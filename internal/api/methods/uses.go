@@ -1,4 +1,4 @@
-// Package methods has the catalog of payment methods.
+// Package methods has the endpoint that lists the payment methods of a shop; it quotes no payment.
 package methods
 
 import (

@@ -1,4 +1,4 @@
-// Package notices has where providers' notifications arrive.
+// Package notices has the address at which providers' notifications arrive; what they say is decided in internal/app/notices.
 package notices
 
 import (

@@ -132,14 +132,14 @@ type createIn struct {
 }
 
 // Resolve checks the headers.
-func (c *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
-	issues = call.CheckKey(c.IdempotencyKey)
-	c.actions = call.OfferOf(ctx).SimulatedActions()
-	if c.Simulate != "" && !slices.Contains(c.actions, c.Simulate) {
-		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", c.Simulate, c.actions)))
+func (h *CreateHeader) Resolve(ctx huma.Context) (issues []error) {
+	issues = call.CheckKey(h.IdempotencyKey)
+	h.actions = call.OfferOf(ctx).SimulatedActions()
+	if h.Simulate != "" && !slices.Contains(h.actions, h.Simulate) {
+		issues = append(issues, wire.Coded(problem.InvalidRequest, "Sandbox-Simulate", wire.OneOf("Sandbox-Simulate", h.Simulate, h.actions)))
 	}
 	// Huma skips resolvers inside a part that has its own.
-	return append(issues, c.StrictHeader.Resolve(ctx)...)
+	return append(issues, h.StrictHeader.Resolve(ctx)...)
 }
 
 type createOut struct {
@@ -287,36 +287,36 @@ func (a *api) orderPayment(ctx context.Context, caller call.Caller, route string
 }
 
 // SandboxOnly refuses the sandbox's headers in production.
-func (c CreateHeader) SandboxOnly(caller call.Caller) error {
+func (h CreateHeader) SandboxOnly(caller call.Caller) error {
 	switch {
 	case !caller.Live:
 		return nil
-	case c.Simulate != "":
+	case h.Simulate != "":
 		return merchants.NoSimulation("Sandbox-Simulate")
 	}
-	return c.StrictHeader.SandboxOnly(caller)
+	return h.StrictHeader.SandboxOnly(caller)
 }
 
-func (c CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
-	if c.IdempotencyKey == "" {
+func (h CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
+	if h.IdempotencyKey == "" {
 		return base.Idempotency{}
 	}
-	i := call.OnceFor(route, c.IdempotencyKey, raw, c.Simulate+c.Strict)
-	i.Headers = func(hash string) []string { return c.differ(hash, raw) }
+	i := call.OnceFor(route, h.IdempotencyKey, raw, h.Simulate+h.Strict)
+	i.Headers = func(hash string) []string { return h.differ(hash, raw) }
 	return i
 }
 
 // differ lists the headers that explain why a request with the same body has another hash.
-func (c CreateHeader) differ(hash string, raw []byte) (headers []string) {
-	for _, simulate := range append(c.actions, "") {
+func (h CreateHeader) differ(hash string, raw []byte) (headers []string) {
+	for _, simulate := range append(h.actions, "") {
 		for _, strict := range []string{"", "true", "false"} {
 			if call.BodyHash(raw, simulate+strict) != hash {
 				continue
 			}
-			if simulate != c.Simulate {
+			if simulate != h.Simulate {
 				headers = append(headers, "Sandbox-Simulate")
 			}
-			if strict != c.Strict {
+			if strict != h.Strict {
 				headers = append(headers, "Sandbox-Strict")
 			}
 			return headers

@@ -1,4 +1,4 @@
-// Package payouts has the endpoints of wallets and withdrawals.
+// Package payouts has the endpoints of a merchant's wallets and withdrawals; limits and approvals are the operators'.
 package payouts
 
 import (

@@ -1,4 +1,4 @@
-// Package verification has the endpoints of a merchant's verification.
+// Package verification has the endpoints of a merchant's verification; the page for it is in internal/verify.
 package verification
 
 import (
