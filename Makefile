@@ -33,6 +33,9 @@ PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 MEETING := access claims payments payouts providers webhooks checkout console dashboard
+# Tests beside the use cases run on SQLite, with the detector. What several callers do at the same time hangs on the
+# database too: those tests run on PostgreSQL as well. make race runs all of them there.
+BESIDE := auth cascade claims payments payouts settlements webhooks
 AT_ONCE = $$(NAMES=TestEveryPageAsksWhoMay .ci/atonce $(addprefix internal/e2e/,$(MEETING)))
 # Packages whose sources start no goroutine, server or client, and open no database: the detector finds nothing in
 # their tests, whether they have locks or not.
@@ -93,6 +96,7 @@ plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE)
 	$(ALIKE) $(TEST) -p $(shell expr 2 '*' $$(nproc)) -timeout 15m $(ADAPTERS) # they wait for fakes that answer late
 	cd package && $(ALIKE) $(TEST) -timeout 10m ./release
+	$(ALIKE) APPTEST_ENGINE=postgres $(TEST) $(PARALLEL) -timeout 10m -run "$$(.ci/atonce $(addprefix internal/app/,$(BESIDE)))" $(addprefix ./internal/app/,$(BESIDE))
 	$(ALIKE) E2E_ENGINE=either $(TEST) $(PARALLEL) -timeout 15m $(PAGES)
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ROOMS)
 
@@ -135,6 +139,7 @@ conform: ## ask the providers' own libraries about all that adapters send and fa
 .PHONY: race
 race: ## run the end-to-end tests on both databases with the detector, and the tests for races five times
 	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e/... ./internal/provider/...
+	APPTEST_ENGINE=postgres $(GO) test $(RACE) $(PARALLEL) -timeout 20m $(addprefix ./internal/app/,$(BESIDE))
 	$(GO) test $(RACE) -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
 
 .PHONY: cost

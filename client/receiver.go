@@ -62,17 +62,17 @@ func (r Receiver) Read(header http.Header, body []byte) (Event, error) {
 }
 
 // Handle is the endpoint of a webhook: it reads each delivery and passes its event
-// to take. It answers
+// to apply. It answers
 //
-//	204  take returned nil
+//	204  apply returned nil
 //	400  the event is not readable, or did not arrive whole
 //	401  it is not signed, or was signed too long ago
 //	413  it is larger than any event
-//	500  take returned an error, which it logs itself
+//	500  apply returned an error, which it logs itself
 //
 // After any answer but 204 the service tries again. Its Delivery.LastResponseSnippet
-// shows why a delivery was refused, but never the error of take. The service waits
-// for 10 seconds: if the work takes longer, let take store the event, and do it later.
+// shows why a delivery was refused, but never the error of apply. The service waits
+// for 10 seconds: if the work takes longer, let apply store the event, and do it later.
 func (r Receiver) Handle(apply func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEvent))

@@ -227,14 +227,26 @@ func FitWallet(label, destination string, b Beneficiary) error {
 
 // Beneficiary is who a wallet belongs to, as the merchant wrote it. It is secret: do not log it.
 type Beneficiary struct {
-	Name        string `json:"name,omitempty"`        // of the person or the company, as the bank knows it
-	Document    string `json:"document,omitempty"`    // tax id: only letters and digits
-	Bank        string `json:"bank,omitempty"`        // the bank's code in its country
-	Branch      string `json:"branch,omitempty"`      // digits
-	AccountType string `json:"accountType,omitempty"` // checking or savings
-	Email       string `json:"email,omitempty"`
-	Country     string `json:"country,omitempty"` // of the bank, ISO 3166 alpha-3
+	Name        string          `json:"name,omitempty"`     // of the person or the company, as the bank knows it
+	Document    string          `json:"document,omitempty"` // tax id: only letters and digits
+	Bank        string          `json:"bank,omitempty"`     // the bank's code in its country
+	Branch      string          `json:"branch,omitempty"`   // digits
+	AccountType BankAccountType `json:"accountType,omitempty"`
+	Email       string          `json:"email,omitempty"`
+	Country     string          `json:"country,omitempty"` // of the bank, ISO 3166 alpha-3
 }
+
+// BankAccountType is the kind of a bank account. An adapter has its provider's word for each.
+type BankAccountType string
+
+// The kinds of a bank account.
+const (
+	CheckingAccount BankAccountType = "checking"
+	SavingsAccount  BankAccountType = "savings"
+)
+
+// BankAccountTypes lists the kinds of a bank account.
+func BankAccountTypes() []BankAccountType { return []BankAccountType{CheckingAccount, SavingsAccount} }
 
 // HolderField is a field of the beneficiary that some destinations need.
 type HolderField string
@@ -256,7 +268,7 @@ func (b Beneficiary) Has() (list []HolderField) {
 		field HolderField
 		value string
 	}{{HolderName, b.Name}, {HolderDocument, b.Document}, {BankCode, b.Bank}, {BranchCode, b.Branch},
-		{AccountType, b.AccountType}, {HolderEmail, b.Email}, {BankCountry, b.Country}} {
+		{AccountType, string(b.AccountType)}, {HolderEmail, b.Email}, {BankCountry, b.Country}} {
 		if f.value != "" {
 			list = append(list, f.field)
 		}

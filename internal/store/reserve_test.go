@@ -31,7 +31,6 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 		captures, list = append(captures, capture), append(list, p)
 	}
 	batch := firstBatch(t, s)
-	batch.PeriodEnd = noon
 	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)

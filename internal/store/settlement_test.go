@@ -29,12 +29,14 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 	return pay.Unsettled{Transfer: change.Transfers[0], Day: pay.DayOf(noon)}
 }
 
-// firstBatch writes the merchant's first settlement and returns it.
+// firstBatch writes the merchant's first settlement and returns it, as it is when it begins to close: it collects what was paid
+// at noon.
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
 	must(t, s.Commit(ctx, pay.OpenSettlement(merchants.Scope{Merchant: acme.Merchant}, noon, noon)))
 	batch, err := s.Settlements().Open(ctx, books)
 	must(t, err)
+	batch.PeriodEnd, batch.Matured = noon, noon.AddDate(0, 0, 7)
 	return batch
 }
 
@@ -44,7 +46,6 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
-		batch.PeriodEnd = noon
 		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
 		half, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))
@@ -103,7 +104,6 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
-		batch.PeriodEnd = noon
 		balances, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
@@ -137,7 +137,6 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
-		batch.PeriodEnd = noon
 		before, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
@@ -170,7 +169,6 @@ func TestTransferIsSettledOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
-		batch.PeriodEnd = noon
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1})
 		gathered, change := gathered.Continue(lines, nil, noon, noon)
 		must(t, s.Commit(ctx, change))
@@ -272,7 +270,6 @@ func TestCheckFindsAnotherLocalAmount(t *testing.T) {
 		withShop(t, s)
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
-		batch.PeriodEnd = noon
 		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
 		_, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))

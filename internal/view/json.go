@@ -5,73 +5,73 @@ package view
 import "strconv"
 
 // AppendJSON appends the JSON of v.
-func (c Created) AppendJSON(b []byte) []byte {
+func (v Created) AppendJSON(b []byte) []byte {
 	at := len(b)
 	b = append(b, `,"transactionId":`...)
-	b = appendText(b, c.TransactionID)
+	b = appendText(b, v.TransactionID)
 	b = append(b, `,"status":`...)
-	b = appendText(b, string(c.Status))
+	b = appendText(b, string(v.Status))
 	b = append(b, `,"amount":`...)
-	b = c.Amount.AppendJSON(b)
+	b = v.Amount.AppendJSON(b)
 	b = append(b, `,"currency":`...)
-	b = appendText(b, c.Currency)
+	b = appendText(b, v.Currency)
 	b = append(b, `,"amountLocal":`...)
-	b = c.AmountLocal.AppendJSON(b)
+	b = v.AmountLocal.AppendJSON(b)
 	b = append(b, `,"currencyLocal":`...)
-	b = appendText(b, string(c.CurrencyLocal))
+	b = appendText(b, string(v.CurrencyLocal))
 	b = append(b, `,"fxRate":`...)
-	b = c.FxRate.AppendJSON(b)
+	b = v.FxRate.AppendJSON(b)
 	b = append(b, `,"paymentMethodId":`...)
-	b = appendText(b, c.PaymentMethodID)
+	b = appendText(b, v.PaymentMethodID)
 	b = append(b, `,"paymentMethod":`...)
-	b = appendText(b, c.PaymentMethod)
+	b = appendText(b, v.PaymentMethod)
 	b = append(b, `,"country":`...)
-	b = appendText(b, c.Country)
+	b = appendText(b, v.Country)
 	b = append(b, `,"fees":`...)
-	b = c.Fees.AppendJSON(b)
+	b = v.Fees.AppendJSON(b)
 	b = append(b, `,"settlement":`...)
-	b = c.Settlement.AppendJSON(b)
+	b = v.Settlement.AppendJSON(b)
 	b = append(b, `,"paymentFormUrl":`...)
-	if c.PaymentFormURL == nil {
+	if v.PaymentFormURL == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendText(b, *c.PaymentFormURL)
+		b = appendText(b, *v.PaymentFormURL)
 	}
-	if c.CheckoutURL != "" {
+	if v.CheckoutURL != "" {
 		b = append(b, `,"checkoutUrl":`...)
-		b = appendText(b, c.CheckoutURL)
+		b = appendText(b, v.CheckoutURL)
 	}
 	b = append(b, `,"paymentData":`...)
-	b = c.PaymentData.AppendJSON(b)
+	b = v.PaymentData.AppendJSON(b)
 	b = append(b, `,"merchantOrderId":`...)
-	if c.MerchantOrderID == nil {
+	if v.MerchantOrderID == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendText(b, *c.MerchantOrderID)
+		b = appendText(b, *v.MerchantOrderID)
 	}
 	b = append(b, `,"expiresAt":`...)
-	b = c.ExpiresAt.AppendJSON(b)
+	b = v.ExpiresAt.AppendJSON(b)
 	b = append(b, `,"timestamps":`...)
-	b = c.Timestamps.AppendJSON(b)
-	if c.AmountRequested != nil {
+	b = v.Timestamps.AppendJSON(b)
+	if v.AmountRequested != nil {
 		b = append(b, `,"amountRequested":`...)
-		b = c.AmountRequested.AppendJSON(b)
+		b = v.AmountRequested.AppendJSON(b)
 	}
-	if c.CurrencyRequested != "" {
+	if v.CurrencyRequested != "" {
 		b = append(b, `,"currencyRequested":`...)
-		b = appendText(b, string(c.CurrencyRequested))
+		b = appendText(b, string(v.CurrencyRequested))
 	}
-	if c.Description != "" {
+	if v.Description != "" {
 		b = append(b, `,"description":`...)
-		b = appendText(b, c.Description)
+		b = appendText(b, v.Description)
 	}
-	if len(c.Metadata) > 0 {
+	if len(v.Metadata) > 0 {
 		b = append(b, `,"metadata":`...)
-		b = appendPairs(b, c.Metadata)
+		b = appendPairs(b, v.Metadata)
 	}
-	if len(c.LineItems) > 0 {
+	if len(v.LineItems) > 0 {
 		b = append(b, `,"lineItems":`...)
-		for i, v := range c.LineItems {
+		for i, v := range v.LineItems {
 			b = append(b, "[,"[min(i, 1)])
 			b = v.AppendJSON(b)
 		}

@@ -209,11 +209,11 @@ func NewCreated(p *pay.Payment, checkoutURL, key string) Created {
 }
 
 // WithData adds what the shopper needed to pay when the create call replied.
-func (c Created) WithData(p *pay.Payment, checkoutURL string) Created {
+func (v Created) WithData(p *pay.Payment, checkoutURL string) Created {
 	if p.Work.Answered != pay.Processing {
-		c.PaymentData = newPaymentData(p, checkoutURL)
+		v.PaymentData = newPaymentData(p, checkoutURL)
 	}
-	return c
+	return v
 }
 
 // formURL is where a direct charge is paid. For a hosted checkout it is our own page or nil: the integrator

@@ -3,12 +3,14 @@ package call
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/message"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -47,11 +49,11 @@ func keyOf(header http.Header) error {
 }
 
 // keyIssue is what is wrong with a value of that header.
-const keyIssue = "Idempotency-Key must have 1 to 255 printable characters: send a UUID, for one"
+var keyIssue = fmt.Sprintf("Idempotency-Key must have 1 to %d printable characters: send a UUID, for one", pay.MaxIdempotencyKey)
 
 // CheckKey checks the value of that header, for every request that takes one.
 func CheckKey(key string) []error {
-	if len(key) <= 255 && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+	if len(key) <= pay.MaxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return nil
 	}
 	return []error{wire.Coded(problem.InvalidRequest, keyHeader, keyIssue)}

@@ -30,13 +30,13 @@ type addWalletIn struct {
 		Destination string `json:"destination,omitempty" text:"account" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
 		IsDefault   bool   `json:"isDefault,omitempty" doc:"The wallet of withdrawals that name none; a shop's first wallet is the default"`
 
-		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
-		HolderDocument string `json:"holderDocument,omitempty" text:"number" maxLength:"40" example:"52998224725" doc:"The holder's tax id: CPF, CNPJ, RFC, CUIT. Points, spaces and dashes are taken away; 4 to 20 letters and digits stay, with & and Ñ"`
-		HolderEmail    string `json:"holderEmail,omitempty" maxLength:"254" pattern:"^[^@ ]+@[^@ ]+$"`
-		BankCode       string `json:"bankCode,omitempty" text:"number" maxLength:"24" doc:"1 to 12 letters and digits. The bank's code in its country: of ted, the 3 digits of COMPE"`
-		BranchCode     string `json:"branchCode,omitempty" text:"number" maxLength:"20" doc:"1 to 10 digits. The branch, without its check digit"`
-		AccountType    string `json:"accountType,omitempty" enum:"checking,savings"`
-		BankCountry    string `json:"bankCountry,omitempty" maxLength:"3" pattern:"^[A-Z]{3}$" example:"MEX" doc:"ISO 3166 alpha-3"`
+		HolderName     string              `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
+		HolderDocument string              `json:"holderDocument,omitempty" text:"number" maxLength:"40" example:"52998224725" doc:"The holder's tax id: CPF, CNPJ, RFC, CUIT. Points, spaces and dashes are taken away; 4 to 20 letters and digits stay, with & and Ñ"`
+		HolderEmail    string              `json:"holderEmail,omitempty" maxLength:"254" pattern:"^[^@ ]+@[^@ ]+$"`
+		BankCode       string              `json:"bankCode,omitempty" text:"number" maxLength:"24" doc:"1 to 12 letters and digits. The bank's code in its country: of ted, the 3 digits of COMPE"`
+		BranchCode     string              `json:"branchCode,omitempty" text:"number" maxLength:"20" doc:"1 to 10 digits. The branch, without its check digit"`
+		AccountType    pay.BankAccountType `json:"accountType,omitempty" enum:"checking,savings"`
+		BankCountry    string              `json:"bankCountry,omitempty" maxLength:"3" pattern:"^[A-Z]{3}$" example:"MEX" doc:"ISO 3166 alpha-3"`
 	}
 	place destination.Destination
 }

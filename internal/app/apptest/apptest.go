@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -61,9 +62,39 @@ type Service struct {
 
 	database string
 	accounts []string
+	faults   *faults // of all nodes
 }
 
-// Open opens a Service on SQLite, with one account. When the test ends, the invariants of its database are proved.
+// Main runs a package's tests. Each gets a copy of a database that was migrated once: on SQLite, or on PostgreSQL if
+// APPTEST_ENGINE is postgres.
+func Main(m *testing.M) {
+	dbtest.Keep = true
+	dbtest.Prepare = func(ctx context.Context, database string) error {
+		s, err := store.Open(ctx, database, store.Options{})
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	dbtest.Main(m)
+}
+
+// database is the address of a test's own database.
+func database(t testing.TB) string {
+	t.Helper()
+	switch engine := os.Getenv("APPTEST_ENGINE"); engine {
+	case "", "sqlite":
+		return dbtest.SQLite(t)
+	case "postgres":
+		return dbtest.Postgres(t)
+	default:
+		t.Fatalf("APPTEST_ENGINE is %s: want sqlite or postgres", engine)
+		return ""
+	}
+}
+
+// Open opens a Service with one account. When the test ends, the invariants of its database are proved, and that no fault was
+// logged.
 func Open(t testing.TB) *Service {
 	t.Helper()
 	return OpenWith(t, account)
@@ -73,7 +104,7 @@ func Open(t testing.TB) *Service {
 func OpenWith(t testing.TB, accounts ...string) *Service {
 	t.Helper()
 	s := &Service{Clock: &Clock{now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, Operator: audit.Actor{Kind: audit.BySystem}}
-	s.database, s.accounts, s.Tills = dbtest.SQLite(t), accounts, map[string]*Till{}
+	s.database, s.accounts, s.Tills, s.faults = database(t), accounts, map[string]*Till{}, &faults{}
 	for _, id := range accounts {
 		s.Tills[id] = &Till{Provider: sandbox.New(id, func() []byte { return []byte("apptest") })}
 	}
@@ -89,7 +120,7 @@ func OpenWith(t testing.TB, accounts ...string) *Service {
 // Beside opens another node on the same database, with the same clock, merchant and accounts.
 func (s *Service) Beside(t testing.TB) *Service {
 	t.Helper()
-	other := &Service{Clock: s.Clock, Till: s.Till, Tills: s.Tills, Scope: s.Scope, By: s.By, Operator: s.Operator, database: s.database, accounts: s.accounts}
+	other := &Service{Clock: s.Clock, Till: s.Till, Tills: s.Tills, Scope: s.Scope, By: s.By, Operator: s.Operator, database: s.database, accounts: s.accounts, faults: s.faults}
 	other.open(t)
 	return other
 }
@@ -99,7 +130,7 @@ func (s *Service) open(t testing.TB) {
 	t.Helper()
 	box, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(s.faults)
 	s.Base = base.New(base.Config{Log: log, Vault: box, Now: s.Clock.Now, NewID: id.New, HashMemory: 64})
 	s.Store.Store, err = store.Open(t.Context(), s.database, store.Options{
 		Log: log, Widened: func() {}, Written: s.SetAlarms, Clock: s.Clock.Now,
@@ -155,6 +186,7 @@ func (s *Service) end(t testing.TB) {
 		t.Errorf("the invariants that do not hold are %v, %v", broken, err)
 	}
 	s.Store.Close()
+	s.faults.check(t)
 }
 
 // New is a request for a payment by PIX of an amount in USD: "50.03".

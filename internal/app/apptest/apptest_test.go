@@ -4,10 +4,9 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/app/apptest"
-	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 // A shopper's payment becomes the merchant's money.
 func TestPaymentIsPaid(t *testing.T) {

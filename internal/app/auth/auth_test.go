@@ -15,7 +15,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -23,7 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 const day = 24 * time.Hour
 

@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -22,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 // service is a merchant's sandbox with two accounts, and the notices and claims of its payments.
 type service struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/app/notices"
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -24,7 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 // service is a merchant's sandbox with its claims, and the notices that open and end them. The merchant gets the fees of a
 // refunded payment back.

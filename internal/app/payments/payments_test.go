@@ -12,7 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/apptest"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -21,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 // service creates payments in a merchant's sandbox, also through checkouts and payment links.
 type service struct {

@@ -18,7 +18,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	appwebhooks "github.com/cascadapay/cascada/internal/app/webhooks"
 	"github.com/cascadapay/cascada/internal/app/webhooks/sender"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -26,7 +25,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) { apptest.Main(m) }
 
 // service is a merchant's sandbox whose events are delivered. Between two calls of Dispatch only that goes on which was leased.
 type service struct {

@@ -228,7 +228,7 @@ func (p *pages) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[strin
 	if strings.ContainsFunc(f.Value["branchCode"], func(c rune) bool { return c < '0' || c > '9' }) {
 		wrong["branchCode"] = p.Text(v, "wrong_branchCode")
 	}
-	if !slices.Contains([]string{"", "checking", "savings"}, f.Value["accountType"]) {
+	if f.Value["accountType"] != "" && !slices.Contains(pay.BankAccountTypes(), pay.BankAccountType(f.Value["accountType"])) {
 		wrong["accountType"] = p.Text(v, "wrong_accountType")
 	}
 	if _, known := geo.Parse(f.Value["bankCountry"]); f.Value["bankCountry"] != "" && !known {
@@ -238,7 +238,7 @@ func (p *pages) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[strin
 		Destination: place, Label: f.Value["label"], Default: f.Value["default"] != "",
 		Beneficiary: pay.Beneficiary{
 			Name: f.Value["holderName"], Document: strings.ToUpper(f.Value["holderDocument"]), Email: f.Value["holderEmail"], Bank: strings.ToUpper(f.Value["bankCode"]),
-			Branch: f.Value["branchCode"], AccountType: f.Value["accountType"], Country: f.Value["bankCountry"],
+			Branch: f.Value["branchCode"], AccountType: pay.BankAccountType(f.Value["accountType"]), Country: f.Value["bankCountry"],
 		},
 	}, wrong
 }

@@ -3,6 +3,7 @@ package payouts
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,5 +119,52 @@ func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
 		summary("without the first", `{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.3,"chargebackFees":0,"totalFees":8.68,"netBalance":191.32}`)
 		harness.MoveTestClock(t, o, "60d")
 		summary("without both", noFees)
+	})
+}
+
+// The movements name a lost dispute, its fee and a withdrawal (BAL-5); the schedule has what is held back of each day (BAL-4).
+func TestMovementsNameDisputesAndWithdrawals(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for range 2 {
+			o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		}
+		schedule := o.Get(t, "/me/balance").Want(t, http.StatusOK)
+		for field, want := range map[string]string{"amount": "10", "currency": "USD", "percent": "5", "status": "scheduled"} {
+			if got := schedule.Text(t, "reserveSchedule.0."+field); got != want {
+				t.Errorf("%s of the reserve's release is %s, want %s", field, got, want)
+			}
+		}
+		if at := schedule.Text(t, "reserveSchedule.0.releaseAt"); !strings.HasSuffix(at, "T00:00:00.000Z") {
+			t.Errorf("the release is at %s, want the beginning of a day", at)
+		}
+		harness.MoveTestClock(t, o, "48h")
+		harness.ClosedSettlements(t, o, 1)
+		o.Wallet(t)
+		id := o.Withdraw(t, "50")
+		payment, claim := o.Dispute(t, true)
+		harness.RuleClaim(t, o, payment, "lost")
+		got := moves(t, o.Get(t, "/me/balance/movements?limit=10"))
+		for _, want := range []string{
+			"withdrawal available -50 ", "claim_freeze available -100 ", "claim_freeze frozen 100 ", "chargeback_fee available -20 ", "claim_debit frozen -100 0",
+		} {
+			if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
+				t.Errorf("the movement %sis not in %v", want, got)
+			}
+		}
+		rows, _ := o.Get(t, "/me/balance/movements").At(t, "data")
+		named := map[string]string{}
+		for _, row := range rows.([]any) {
+			m := row.(map[string]any)
+			switch m["type"] {
+			case "withdrawal":
+				named["withdrawal"] = fmt.Sprint(m["withdrawalId"])
+			case "claim_debit":
+				named["claim"] = fmt.Sprint(m["claimId"])
+			}
+		}
+		if named["withdrawal"] != id || named["claim"] != claim {
+			t.Errorf("the movements name %v, want %s and %s", named, id, claim)
+		}
 	})
 }

@@ -167,7 +167,7 @@ func (c *client) line(l payouts.FileLine) bankfile.Line {
 	return bankfile.Line{
 		Reference: l.LineReference, Number: l.Number, Amount: l.Local, Network: l.Network, Destination: l.Destination,
 		Name: l.Name, Document: l.Document, BankCode: l.Bank, Branch: l.Branch,
-		AccountType: map[string]string{"checking": "current", "savings": "savings"}[l.AccountType], Country: alpha2(l.Country),
+		AccountType: map[pay.BankAccountType]string{pay.CheckingAccount: "current", pay.SavingsAccount: "savings"}[l.AccountType], Country: alpha2(l.Country),
 	}
 }
 

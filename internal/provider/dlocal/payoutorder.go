@@ -89,7 +89,7 @@ func payoutNeeds() map[string][]pay.HolderField {
 
 // accountTypes are dLocal's codes. Its pages for persons and companies show only SAVINGS;
 // CHECKING is inferred from v2's letter.
-var accountTypes = map[string]string{"checking": "CHECKING", "savings": "SAVINGS"}
+var accountTypes = map[pay.BankAccountType]string{pay.CheckingAccount: "CHECKING", pay.SavingsAccount: "SAVINGS"}
 
 func brazilian(id string) (holder, bool) {
 	return holder{company: len(id) == 14}, provider.Digits(id, 11, 11) || provider.Digits(id, 14, 14)

@@ -170,7 +170,7 @@ func bank(r payouts.Request) (account bankAccount, known, right bool) {
 		account.Routing, account.Number = to[8:14], to[14:]
 		return account, true, true
 	case "account.USD":
-		account.Country, account.Routing, account.Type = "US", r.Bank, r.AccountType
+		account.Country, account.Routing, account.Type = "US", r.Bank, string(r.AccountType)
 		return account, r.Country == "USA", provider.Digits(r.Bank, 9, 9) && provider.Digits(to, 1, 17)
 	}
 	return account, false, false
