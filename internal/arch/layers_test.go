@@ -154,7 +154,7 @@ var layers = map[string]layer{
 	"internal/app/methods":                     {"app/accounts app/base app/rates geo money near pay pay/... provider", "what a shopper may choose follows from accounts and rates; nothing is paid here"},
 	"internal/app/accounts":                    {"app/base id money pay pay/... provider provider/payouts store work", "an account's client and health are known, whatever is paid by it"},
 	"internal/api":                             {"api/... message near pay/problem printable view web wire", "the root puts rooms together and publishes the document; it knows no use case"},
-	"internal/api/call":                        {"api/gate app/auth app/base geo message money near pay/... view web wire", "who calls, and with which rights, is found out in the same way whatever is asked for"},
+	"internal/api/call":                        {"api/gate app/auth app/base geo message money near pay pay/... view web wire", "who calls, and with which rights, is found out in the same way whatever is asked for"},
 	"internal/api/calltest":                    {"api/call money pay/lists wire", "what tests of the rooms share knows none of them"},
 	"internal/api/auth":                        {"api/call app/auth app/base pay/... view", "the room of one noun calls its use cases; it knows no rows, calls no provider and sends no webhook"},
 	"internal/api/claims":                      {"api/call app/base app/claims cardnumber message pay pay/... view wire", "the room of one noun calls its use cases; it knows no rows, calls no provider and sends no webhook"},
