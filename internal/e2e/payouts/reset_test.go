@@ -49,7 +49,10 @@ func empty(t *testing.T, o harness.Client) {
 	harness.Must(t, err)
 	harness.Eventually(t, "the sandbox is empty", func() bool {
 		o.Clock.Advance(merchants.ResetCloses)
-		harness.Must(t, o.App.Sandbox.EmptySandboxes(ctx))
+		if err := o.App.Sandbox.EmptySandboxes(ctx); err != nil { // the service's own pass may have deleted what this one read
+			t.Log(err)
+			return false
+		}
 		o.Clean(t)
 		r, err := o.App.Sandbox.ResetOf(ctx, o.Merchant.ID)
 		harness.Must(t, err)
