@@ -1,4 +1,4 @@
-// Package apptest opens, for the tests of use cases, what lies below them: a database in memory with one merchant, a clock that
+// Package apptest opens, for the tests of use cases, what lies below them: a database with one merchant, a clock that
 // stands still, and a provider that answers as the test says. So those tests need no HTTP, no server and no second process, and
 // a change in a use case is tried without compiling what is above it.
 package apptest
@@ -60,9 +60,11 @@ type Service struct {
 	Cascade    *cascade.Cascade
 	Payments   *payments.Payments
 
+	// Log has what all nodes logged as an error. A test fails by what it does not expect there.
+	Log *Faults
+
 	database string
 	accounts []string
-	faults   *faults // of all nodes
 }
 
 // Main runs a package's tests. Each gets a copy of a database that was migrated once: on SQLite, or on PostgreSQL if
@@ -104,7 +106,7 @@ func Open(t testing.TB) *Service {
 func OpenWith(t testing.TB, accounts ...string) *Service {
 	t.Helper()
 	s := &Service{Clock: &Clock{now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, Operator: audit.Actor{Kind: audit.BySystem}}
-	s.database, s.accounts, s.Tills, s.faults = database(t), accounts, map[string]*Till{}, &faults{}
+	s.database, s.accounts, s.Tills, s.Log = database(t), accounts, map[string]*Till{}, &Faults{}
 	for _, id := range accounts {
 		s.Tills[id] = &Till{Provider: sandbox.New(id, func() []byte { return []byte("apptest") })}
 	}
@@ -120,7 +122,7 @@ func OpenWith(t testing.TB, accounts ...string) *Service {
 // Beside opens another node on the same database, with the same clock, merchant and accounts.
 func (s *Service) Beside(t testing.TB) *Service {
 	t.Helper()
-	other := &Service{Clock: s.Clock, Till: s.Till, Tills: s.Tills, Scope: s.Scope, By: s.By, Operator: s.Operator, database: s.database, accounts: s.accounts, faults: s.faults}
+	other := &Service{Clock: s.Clock, Till: s.Till, Tills: s.Tills, Scope: s.Scope, By: s.By, Operator: s.Operator, database: s.database, accounts: s.accounts, Log: s.Log}
 	other.open(t)
 	return other
 }
@@ -130,7 +132,7 @@ func (s *Service) open(t testing.TB) {
 	t.Helper()
 	box, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	must(t, err)
-	log := slog.New(s.faults)
+	log := slog.New(s.Log)
 	s.Base = base.New(base.Config{Log: log, Vault: box, Now: s.Clock.Now, NewID: id.New, HashMemory: 64})
 	s.Store.Store, err = store.Open(t.Context(), s.database, store.Options{
 		Log: log, Widened: func() {}, Written: s.SetAlarms, Clock: s.Clock.Now,
@@ -186,7 +188,7 @@ func (s *Service) end(t testing.TB) {
 		t.Errorf("the invariants that do not hold are %v, %v", broken, err)
 	}
 	s.Store.Close()
-	s.faults.check(t)
+	s.Log.Report(t)
 }
 
 // New is a request for a payment by PIX of an amount in USD: "50.03".

@@ -2,58 +2,97 @@ package apptest
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// faults keeps what is logged as an error: it is a fault of the service, unless the test expects it.
-type faults struct {
-	mu       sync.Mutex // guards what follows
-	list     []string
+// Faults is a log that keeps errors only: what would wake the person on call.
+type Faults struct {
+	Mu    sync.Mutex // owns what follows
+	Lines []string
+	muted bool
+	// expected are parts of lines that Report passes over.
 	expected []string
 }
 
-// ExpectFault lets errors be logged whose message contains a text.
-func (s *Service) ExpectFault(text string) {
-	s.faults.mu.Lock()
-	defer s.faults.mu.Unlock()
-	s.faults.expected = append(s.faults.expected, text)
-}
+// Enabled drops lines below the level of errors.
+func (f *Faults) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// Enabled is for slog.Handler.
-func (f *faults) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+// WithAttrs ignores the attributes.
+func (f *Faults) WithAttrs([]slog.Attr) slog.Handler { return f }
 
-// Handle is for slog.Handler.
-func (f *faults) Handle(_ context.Context, r slog.Record) error {
-	line := r.Message
-	r.Attrs(func(a slog.Attr) bool { line += fmt.Sprintf(" %s=%v", a.Key, a.Value); return true })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = append(f.list, line)
+// WithGroup ignores the group.
+func (f *Faults) WithGroup(string) slog.Handler { return f }
+
+// Handle keeps the line.
+func (f *Faults) Handle(_ context.Context, r slog.Record) error {
+	var line strings.Builder
+	line.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		line.WriteString(" " + a.String())
+		return true
+	})
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Lines = append(f.Lines, line.String())
 	return nil
 }
 
-// WithAttrs is for slog.Handler.
-func (f *faults) WithAttrs([]slog.Attr) slog.Handler { return f }
+// Mute makes Report ignore all faults of this test, also those that are logged later.
+func (f *Faults) Mute() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.muted = true
+}
 
-// WithGroup is for slog.Handler.
-func (f *faults) WithGroup(string) slog.Handler { return f }
+// Expect makes Report pass over the faults that contain a text, also those that are logged later.
+func (f *Faults) Expect(text string) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.expected = append(f.expected, text)
+}
 
-// check fails the test for each fault that it did not expect.
-func (f *faults) check(t testing.TB) {
+// Forget removes all lines: the test expected these faults.
+func (f *Faults) Forget() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Lines = nil
+}
+
+// Empty reports whether no fault was logged.
+func (f *Faults) Empty() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return len(f.Lines) == 0
+}
+
+// Extract removes the lines that contain a text. It fails the test if there are none.
+func (f *Faults) Extract(t testing.TB, of string) {
 	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, line := range f.list {
-		expected := false
-		for _, text := range f.expected {
-			expected = expected || strings.Contains(line, text)
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	kept := slices.DeleteFunc(f.Lines, func(line string) bool { return strings.Contains(line, of) })
+	if len(kept) == len(f.Lines) {
+		t.Errorf("no line of the log contains %q", of)
+	}
+	f.Lines = kept
+}
+
+// Report fails the test for each fault that the service logged.
+func (f *Faults) Report(t testing.TB) {
+	t.Helper()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.muted {
+		return
+	}
+	for _, line := range f.Lines {
+		if slices.ContainsFunc(f.expected, func(text string) bool { return strings.Contains(line, text) }) {
+			continue
 		}
-		if !expected {
-			t.Errorf("logged as an error: %s", line)
-		}
+		t.Errorf("the service logged a fault: %s", line)
 	}
 }

@@ -199,7 +199,7 @@ func TestLateMoneyMayComeBackTwice(t *testing.T) {
 // was done.
 func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	s := open(t)
-	s.ExpectFault("a refund's outcome was not written; it is queried again")
+	s.Log.Expect("a refund's outcome was not written; it is queried again")
 	away := false
 	b := s.bank(func(int, provider.RefundRequest) (bool, pay.Outcome) { // the refund is made, and then the database goes down
 		away = true

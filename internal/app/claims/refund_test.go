@@ -187,7 +187,7 @@ func TestRefundWhoseIntentIsInDoubtIsMadeOnce(t *testing.T) {
 // The refund is made, and its outcome cannot be written. The reply is that it is pending, and a query ends it.
 func TestRefundWhoseOutcomeIsNotWrittenIsQueried(t *testing.T) {
 	s := open(t)
-	s.ExpectFault("a refund's outcome was not written; it is queried again")
+	s.Log.Expect("a refund's outcome was not written; it is queried again")
 	b := s.bank(func(int, provider.RefundRequest) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }, honest)
 	p := s.card(t, 25_50)
 	commits := 0

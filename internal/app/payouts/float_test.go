@@ -133,7 +133,7 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 	if err != nil || n != 20 {
 		t.Fatalf("%d withdrawals are handed out, %v", n, err)
 	}
-	eventually(t, "the lane is full", func() bool { return under.Load() == 8 })
+	apptest.Eventually(t, "the lane is full", func() bool { return under.Load() == 8 })
 	s.topUp("bank-1", "the first", money.New(100_00, "MXN"))
 	close(gate)
 	begun.Wait()
@@ -146,16 +146,6 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 	s.float("10000 free, 0 committed, 0 paid")
 	if completed != 8 {
 		t.Errorf("8 payouts were on their way at the first entry of 100.00 MXN, and %d of 183.50 MXN each were paid", completed)
-	}
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for begun := time.Now(); !is(); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("waited a minute until %s", what)
-		}
 	}
 }
 
@@ -201,7 +191,7 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 
 // crowded is a bank at which the operator has many accounts. It says no balance until open is closed.
 type crowded struct {
-	*apptest.Bank
+	*apptest.Payer
 	open       chan struct{}
 	asked, now atomic.Int32
 	most       atomic.Int32 // questions at the same time
@@ -221,7 +211,7 @@ func (c *crowded) Balance(context.Context) (money.Amount, error) {
 func TestFloatsOfManyAccountsAreAskedAFewAtATime(t *testing.T) {
 	const many = 12
 	s := open(t)
-	c, clients := &crowded{Bank: s.bank, open: make(chan struct{})}, atomic.Int32{}
+	c, clients := &crowded{Payer: s.bank, open: make(chan struct{})}, atomic.Int32{}
 	crowd := s.bank.Adapter()
 	crowd.Name, crowd.OpenPayouts = "crowd", func(provider.Account) (providerpayouts.Provider, error) {
 		clients.Add(1)
@@ -235,7 +225,7 @@ func TestFloatsOfManyAccountsAreAskedAFewAtATime(t *testing.T) {
 	}
 	before, compared := clients.Load(), make(chan error, 1)
 	go func() { compared <- s.floats.Compare(t.Context()) }()
-	eventually(t, "eight accounts are asked", func() bool { return c.asked.Load() >= 8 })
+	apptest.Eventually(t, "eight accounts are asked", func() bool { return c.asked.Load() >= 8 })
 	close(c.open)
 	s.must(<-compared)
 	for _, f := range s.floats.Seen() {

@@ -45,7 +45,7 @@ const clabe = "032180000118359719"
 type shop struct {
 	*apptest.Service
 	*testing.T
-	bank     *apptest.Bank
+	bank     *apptest.Payer
 	scope    merchants.Scope
 	by       base.Principal
 	wallet   string
@@ -60,7 +60,7 @@ type shop struct {
 func open(t *testing.T) *shop {
 	t.Helper()
 	t.Parallel()
-	s := &shop{Service: apptest.Open(t), T: t, bank: apptest.NewBank()}
+	s := &shop{Service: apptest.Open(t), T: t, bank: apptest.NewPayer()}
 	s.Providers.Adapters = []provider.Adapter{s.bank.Adapter(), bankfiles.Adapter(), manual.Adapter()}
 	s.scope, s.by = s.Scope, s.By
 	s.scope.Live, s.by.Live = true, true

@@ -42,7 +42,7 @@ var (
 type shop struct {
 	*apptest.Service
 	*testing.T
-	bank        *apptest.Bank
+	bank        *apptest.Payer
 	claims      *claims.Claims
 	notices     *notices.Notices
 	wallets     *payouts.Wallets
@@ -56,7 +56,7 @@ type shop struct {
 func open(t *testing.T) *shop {
 	t.Helper()
 	t.Parallel()
-	s := &shop{Service: apptest.Open(t), T: t, bank: apptest.NewBank()}
+	s := &shop{Service: apptest.Open(t), T: t, bank: apptest.NewPayer()}
 	s.Providers.Adapters = []provider.Adapter{s.bank.Adapter()}
 	_, err := accounts.New(s.Providers).Add(t.Context(), s.Self(), accounts.NewAccount{ID: "bank-1", Adapter: "bank"})
 	s.must(err)

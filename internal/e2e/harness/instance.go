@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/apptest"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -47,6 +48,9 @@ func StartLimited(t *testing.T, database string, configure func(*daemon.Limits),
 	configure(&l)
 	return StartWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
 }
+
+// Faults is a log that keeps errors only.
+type Faults = apptest.Faults
 
 // Instance is a running service with a clock that the test moves.
 type Instance struct {
