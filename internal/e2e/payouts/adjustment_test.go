@@ -116,6 +116,9 @@ func TestAdjustmentNeedsASecondOperatorAndIsReversedOnce(t *testing.T) {
 
 		rejected := d.adjust(t, "60", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
 		bo.Post(t, "/adjustments/"+rejected+"/reject", `{"note":"too much"}`).Want(t, http.StatusOK)
+		bo.Post(t, "/adjustments/"+rejected+"/approve", "").Refused(t, "409 conflict_state conflict_error from=rejected action=approve")
+		d.n-- // the same reference, another amount
+		d.adjust(t, "61", "goodwill", "", "").Refused(t, "409 conflict_state conflict_error param=reference from=rejected action=adjust")
 		if list := d.Get(t, "/adjustments?status=rejected&merchantId="+d.o.Merchant.ID); list.Text(t, "data.0.id") != rejected {
 			t.Errorf("rejected are %s", list)
 		}

@@ -77,7 +77,7 @@ func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
 		}
 		canceled := o.Post(t, "/withdrawals/"+out+"/cancel", "").Want(t, http.StatusOK)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.WithdrawalGivenUp, out), canceled)
-		o.Post(t, "/withdrawals/"+out+"/cancel", "").Want(t, http.StatusConflict)
+		o.Post(t, "/withdrawals/"+out+"/cancel", "").Refused(t, "409 conflict_state conflict_error from=canceled action=cancel")
 		deleted := o.Delete(t, "/wallets/"+id).Want(t, http.StatusOK)
 		o.Delete(t, "/wallets/"+id).Want(t, http.StatusOK)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.WalletDeleted, id), deleted)
