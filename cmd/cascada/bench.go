@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	"github.com/cascadapay/cascada/internal/bench"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -107,7 +108,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 // shops creates the merchants, in the tier with the highest rate limits.
 func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, error) {
-	a, err := c.Existing(ctx, log)
+	a, err := cli.Opener[*app.App](open).Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type feedFlags struct {
 }
 
 func (f feedFlags) config() daemon.FX {
-	c := f.RateFlags.FX()
+	c := fxOf(f.RateFlags.Limits())
 	c.URL, c.Every = f.URL, f.Every
 	return c
 }

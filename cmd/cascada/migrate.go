@@ -29,7 +29,7 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Plan {
 		return c.plan(ctx)
 	}
-	config := c.Config(log)
+	config := configOf(c.Config(log))
 	config.Operator, config.Migrate = cli.Operator(), true
 	a, err := daemon.Open(ctx, config)
 	if err != nil {

@@ -71,7 +71,7 @@ func (d days) Validate() error {
 
 // config returns the configuration that the flags give.
 func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config {
-	config := c.Config(log)
+	config := configOf(c.Config(log))
 	config.Listen, config.Metrics, config.Pprof, config.Admin, config.Console = c.Listen, c.Metrics, c.Pprof, c.Admin, c.Console
 	config.PublicURL, config.Faults, config.WalletCoolDown = strings.TrimSuffix(string(c.PublicURL), "/"), c.Fault, c.CoolDown
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, int(c.Conns)

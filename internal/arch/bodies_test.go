@@ -120,7 +120,7 @@ var unmeasured = map[string]string{
 	"client/e2e":                "a shop's program reads what our service sends",
 	"internal/bench":            "it reads replies of its own service",
 	"internal/checkout":         "it draws codes that an adapter let through, which bounds them",
-	"internal/daemon":           "the operator's own file of keys",
+	"internal/daemon/masterkey": "the operator's own file of keys",
 	"internal/provider/sandbox": "TestNoRequestCostsMoreThanItsSize sends what it reads",
 }
 

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"net/url"
-	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -18,13 +14,6 @@ type Registry []provider.Adapter
 type AccountFlags struct {
 	DatabaseFlags
 	PublicURL PublicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, for the notification URL (${env})."`
-}
-
-// Over returns the use cases over an existing database, with the clients of its provider accounts.
-func (a AccountFlags) Over(ctx context.Context, log *slog.Logger, adapters Registry) (*app.App, error) {
-	c := a.OperatorConfig(log)
-	c.PublicURL, c.Adapters = strings.TrimSuffix(string(a.PublicURL), "/"), adapters
-	return a.OpenAs(ctx, c)
 }
 
 // PublicURL is the URL that the service's links begin with.

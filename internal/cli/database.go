@@ -3,16 +3,16 @@ package cli
 import (
 	"context"
 	"fmt"
-	"github.com/alecthomas/kong"
 	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/books"
-	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/alecthomas/kong"
+	"github.com/cascadapay/cascada/internal/daemon/masterkey"
 	"github.com/cascadapay/cascada/internal/pay/operators"
+	"github.com/cascadapay/cascada/internal/pay/rates"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // DatabaseFlags are the flags that most commands share: the database, and the key of its secrets.
@@ -25,42 +25,55 @@ type DatabaseFlags struct {
 	right      operators.Right // that the command needs
 }
 
-// Open returns the use cases over the command's database. It creates the database if there is none.
-func (d DatabaseFlags) Open(ctx context.Context, log *slog.Logger) (*app.App, error) {
+// Config is how a command opens its database.
+type Config struct {
+	masterkey.Place
+	Existing   bool            // create neither a database file nor a key file
+	Migrate    bool            // migrate an older database; otherwise it is refused
+	Migrations fs.FS           // the migrations of a later version, for tests
+	Operator   string          // who runs the command, for the audit log
+	Token      string          // of the operator who runs the command, "" for none
+	Right      operators.Right // that the operator of the token needs
+	Log        *slog.Logger
+	PublicURL  string // of the service, without a trailing slash; "" if the command prints no link
+	Routing    string // the order of accounts (routing.Order); "" means priority
+	Rates      rates.Limits
+	Adapters   []provider.Adapter // nil: all
+}
+
+// Opener opens a database, and returns what a package of commands uses of the service. The program binds one for each package. Whoever
+// calls it must call Close of what it returns.
+//
+// Errors: invalid_token and forbidden, of the operator's token.
+type Opener[Uses any] func(context.Context, Config) (Uses, error)
+
+// OrNew opens the command's database. It creates the database if there is none.
+func (open Opener[Uses]) OrNew(ctx context.Context, d DatabaseFlags, log *slog.Logger) (Uses, error) {
 	c := d.Config(log)
 	c.Operator = Operator()
-	return d.OpenAs(ctx, c)
+	return open.As(ctx, c)
 }
 
-// Existing is Open for an existing database only: a command with a mistyped path must not create a
+// Existing is OrNew for an existing database only: a command with a mistyped path must not create a
 // database. A check of an empty one would find that every invariant holds.
-func (d DatabaseFlags) Existing(ctx context.Context, log *slog.Logger) (*app.App, error) {
-	return d.OpenAs(ctx, d.OperatorConfig(log))
+func (open Opener[Uses]) Existing(ctx context.Context, d DatabaseFlags, log *slog.Logger) (Uses, error) {
+	return open.As(ctx, d.OperatorConfig(log))
 }
 
-// OpenAs opens the database for the operator whose token the command has, if it has one: CASCADA_OPERATOR_TOKEN, or the file of
+// Over is Existing with the clients of the database's provider accounts.
+func (open Opener[Uses]) Over(ctx context.Context, f AccountFlags, log *slog.Logger, adapters Registry) (Uses, error) {
+	c := f.OperatorConfig(log)
+	c.PublicURL, c.Adapters = strings.TrimSuffix(string(f.PublicURL), "/"), adapters
+	return open.As(ctx, c)
+}
+
+// As opens the database for the operator whose token the command has, if it has one: CASCADA_OPERATOR_TOKEN, or the file of
 // CASCADA_OPERATOR_TOKEN_FILE. Without a token the operator is whoever runs the machine, who may do everything (OPR-1).
-//
-// Errors: invalid_token, forbidden.
-func (d DatabaseFlags) OpenAs(ctx context.Context, c daemon.Config) (*app.App, error) {
-	token, err := operatorToken()
-	if err != nil {
-		return nil, err
+func (open Opener[Uses]) As(ctx context.Context, c Config) (none Uses, err error) {
+	if c.Token, err = operatorToken(); err != nil {
+		return none, err
 	}
-	a, err := daemon.Open(ctx, c)
-	if err != nil || token == "" {
-		return a, err
-	}
-	o, err := a.Operators.Authenticate(ctx, token)
-	if err == nil {
-		err = o.Role.Check(d.right)
-	}
-	if err != nil {
-		a.Close()
-		return nil, err
-	}
-	a.Operator = o.Name
-	return a, nil
+	return open(ctx, c)
 }
 
 // operatorToken reads the token of the operator who runs the command, "" for none.
@@ -79,11 +92,6 @@ func operatorToken() (string, error) {
 	return os.Getenv("CASCADA_OPERATOR_TOKEN"), nil
 }
 
-// Books opens the database of a command that only reads it.
-func (d DatabaseFlags) Books(ctx context.Context, log *slog.Logger) (*books.Books, error) {
-	return daemon.OpenBooks(ctx, d.OperatorConfig(log))
-}
-
 // AfterApply is called by kong after it has set the flags.
 func (d *DatabaseFlags) AfterApply(next NextVersion, k *kong.Context) error {
 	d.migrations, d.right = next.Migrations, RightOf(k.Selected())
@@ -95,12 +103,12 @@ func (d DatabaseFlags) NextMigrations() fs.FS { return d.migrations }
 
 // Config returns the configuration that the flags give. No flag holds a secret, because other users
 // of the machine can see a program's arguments.
-func (d DatabaseFlags) Config(log *slog.Logger) daemon.Config {
-	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log, Migrations: d.migrations}
+func (d DatabaseFlags) Config(log *slog.Logger) Config {
+	return Config{Place: masterkey.Place{Database: d.Database, Keys: os.Getenv("CASCADA_MASTER_KEY"), File: d.MasterKeyFile}, Right: d.right, Log: log, Migrations: d.migrations}
 }
 
 // OperatorConfig is Config for a command that works on an existing database as the operator.
-func (d DatabaseFlags) OperatorConfig(log *slog.Logger) daemon.Config {
+func (d DatabaseFlags) OperatorConfig(log *slog.Logger) Config {
 	c := d.Config(log)
 	c.Existing, c.Operator = true, Operator()
 	return c

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"github.com/cascadapay/cascada/internal/daemon/masterkey"
 	"io/fs"
 	"net"
 	"slices"
@@ -66,12 +67,12 @@ func (c Config) checkFaults() error {
 
 // checkMasterKeys reads the master keys. A missing file is fine: a first start creates it.
 func (c Config) checkMasterKeys() error {
-	path, err := c.MasterKeyPath()
+	path, err := c.keyPlace().KeyFile()
 	if err != nil {
-		_, err = parseMasterKeys(c.MasterKey, "CASCADA_MASTER_KEY")
+		_, err = masterkey.Parse(c.MasterKey, "CASCADA_MASTER_KEY")
 		return err
 	}
-	if _, err = readMasterKeys(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err = masterkey.Read(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err

@@ -264,8 +264,9 @@ func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
 		s.card(t)
 	}
 	s.await(t, endpoint, 1+laneWidth)
-	if n := s.hooks.Parked(); n != 1+made-2*laneWidth {
-		t.Errorf("%d deliveries wait in the database, want %d", n, 1+made-2*laneWidth)
+	// While the first answer is being written, a delivery may stay in the database without passing through the lane.
+	if n, most := s.hooks.Parked(), int64(1+made-2*laneWidth); n == 0 || n > most {
+		t.Errorf("%d deliveries were parked, want some, and at most %d", n, most)
 	}
 	release()
 	s.awaits(t, id, webhooks.DeliveryDelivered, 2+made)

@@ -164,7 +164,7 @@ type providerAddCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	credentials, err := c.read(adapters.Fields(c.Adapter))
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (c *providerAddCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	if err != nil {
 		return err
 	}
-	a, err := c.Over(ctx, log, adapters)
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -195,11 +195,11 @@ type providerSetCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	if _, err := c.Apply(accounts.Account{}); err != nil { // report errors before the database is opened
 		return err
 	}
-	a, err := c.Over(ctx, log, adapters)
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,8 @@ type providerRotateCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerRotateCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ type declared struct {
 	BaseURL     string                `json:"baseUrl"`
 }
 
-func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	text, err := cli.Content(c.File)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters c
 		}
 		list = append(list, n)
 	}
-	a, err := c.Over(ctx, log, adapters)
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ type notificationJSON struct {
 	Original string      `json:"body"`
 }
 
-func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ type notificationsShowCmd struct {
 	Notification string `arg:"" help:"Notification's id, from notification list."`
 }
 
-func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ type notificationsCloseCmd struct {
 	Note         string `required:"" help:"What you did about it; for the audit log."`
 }
 
-func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

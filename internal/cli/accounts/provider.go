@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/accounts"
 	"github.com/cascadapay/cascada/internal/cli"
 )
@@ -101,7 +100,7 @@ func printAccount(told shape.Account) error {
 }
 
 // show prints the current state of an account.
-func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
+func show(ctx context.Context, a Uses, id string, asJSON bool) error {
 	s, err := a.Providers.ProviderAccount(ctx, id)
 	if err != nil {
 		return err
@@ -119,8 +118,8 @@ type providerListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -158,8 +157,8 @@ type providerShowCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -173,12 +172,12 @@ type providerEnableCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return c.enable(ctx, log, adapters, true)
+func (c *providerEnableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	return c.enable(ctx, log, adapters, open, true)
 }
 
-func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters cli.Registry, on bool) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses], on bool) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -191,8 +190,8 @@ func (c *providerEnableCmd) enable(ctx context.Context, log *slog.Logger, adapte
 
 type providerDisableCmd struct{ providerEnableCmd }
 
-func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return c.enable(ctx, log, adapters, false)
+func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	return c.enable(ctx, log, adapters, open, false)
 }
 
 type providerRemoveCmd struct {
@@ -201,8 +200,8 @@ type providerRemoveCmd struct {
 	Force   bool   `help:"Remove the account even if it has open payments: their outcome then stays unknown."`
 }
 
-func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -220,8 +219,8 @@ type providerCheckCmd struct {
 	JSON    bool   `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}

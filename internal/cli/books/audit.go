@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/cascadapay/cascada/internal/app"
 	"io"
 	"log/slog"
 	"maps"
@@ -52,8 +53,8 @@ type auditActor struct {
 // auditPage is how many entries are read at once.
 const auditPage = 1000
 
-func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[*app.App]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

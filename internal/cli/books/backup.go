@@ -19,7 +19,6 @@ import (
 	"github.com/cascadapay/cascada/internal/app/recovery"
 	"github.com/cascadapay/cascada/internal/backup"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/daemon"
 )
 
 // Backup is cascada backup.
@@ -34,7 +33,7 @@ type Backup struct {
 // errOneFile refers operators of PostgreSQL to its own tools.
 var errOneFile = errors.New("this command is for SQLite files; back up PostgreSQL with its own tools (pgBackRest, or WAL archiving: see docs/BACKUPS.md)")
 
-func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(b.Database)
@@ -48,7 +47,7 @@ func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 	if b.WithKey && len(to) == 0 {
 		return errors.New("--with-key needs --encrypt-to: a master key in clear text decrypts every secret")
 	}
-	keys, err := b.Config(log).MasterKeyPath()
+	keys, err := b.Config(log).KeyFile()
 	if err != nil && b.WithKey {
 		return err
 	}
@@ -57,7 +56,7 @@ func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 			return err
 		}
 	}
-	size, at, err := b.copy(ctx, log, adapters, to)
+	size, at, err := b.copy(ctx, log, adapters, open, to)
 	if err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func (b *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 }
 
 // copy makes the copy, checks it, and renames it to its final name.
-func (b *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
+func (b *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App], to []age.Recipient) (size int64, at time.Time, err error) {
 	temporary, drop, err := backup.Temporary(b.File)
 	if err != nil {
 		return 0, at, err
@@ -92,7 +91,7 @@ func (b *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	if at, err = recovery.CopyFile(ctx, b.Database, temporary); err != nil {
 		return 0, at, err
 	}
-	err = proved(ctx, b.DatabaseFlags, log, adapters, temporary, !b.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
+	err = proved(ctx, b.DatabaseFlags, log, adapters, open, temporary, !b.Unchecked, func(a *app.App) error { return a.Recovery.MarkCopy(ctx, at) })
 	if err != nil {
 		return 0, at, fmt.Errorf("the copy: %w", err)
 	}
@@ -112,18 +111,18 @@ func (b *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Regist
 }
 
 // proved opens a copy of the database with the master key, runs do on it, and checks it.
-func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, file string, check bool, do func(*app.App) error) (err error) {
+func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App], file string, check bool, do func(*app.App) error) (err error) {
 	config := d.OperatorConfig(log)
-	if config.MasterKey == "" {
-		path, err := config.MasterKeyPath() // from the database's name, not the copy's
+	if config.Keys == "" {
+		path, err := config.KeyFile() // from the database's name, not the copy's
 		if err != nil {
 			return err
 		}
-		config.MasterKeyFile = path
+		config.File = path
 	}
 	config.Database, config.Adapters = "sqlite:"+file, adapters
 	config.Migrate = true // nobody else uses the copy
-	a, err := daemon.Open(ctx, config)
+	a, err := open(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -162,7 +161,7 @@ type Restore struct {
 	From      string `placeholder:"TIME" help:"Time of the copy, if another program made it: only cascada backup records the time in it."`
 }
 
-func (r *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
+func (r *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) (err error) {
 	ctx, stop := unlessEnded(ctx)
 	defer stop()
 	path, oneFile := recovery.DatabaseFile(r.Database)
@@ -208,7 +207,7 @@ func (r *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	var lost recovery.Status
-	err = proved(ctx, r.DatabaseFlags, log, adapters, temporary, true, func(a *app.App) error {
+	err = proved(ctx, r.DatabaseFlags, log, adapters, open, temporary, true, func(a *app.App) error {
 		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
 			if from.IsZero() {
@@ -279,7 +278,7 @@ func (r *Restore) restoreKey(ctx context.Context, log *slog.Logger, by []age.Ide
 	if !r.WithKey {
 		return "", nil
 	}
-	path, err := r.Config(log).MasterKeyPath()
+	path, err := r.Config(log).KeyFile()
 	if err != nil {
 		return "", err
 	}

@@ -37,8 +37,8 @@ service, only a full check finds it. Wrong counters and wrong sums of settlement
 check. Run the check nightly with --state, and weekly with --full.`
 }
 
-func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
-	b, err := c.Books(ctx, log)
+func (c *Check) Run(ctx context.Context, log *slog.Logger, open cli.Opener[*appbooks.Books]) error {
+	b, err := open(ctx, c.OperatorConfig(log))
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ type Seal struct {
 
 type sealHeadCmd struct{ cli.DatabaseFlags }
 
-func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
-	b, err := c.Books(ctx, log)
+func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[*appbooks.Books]) error {
+	b, err := open(ctx, c.OperatorConfig(log))
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func (e exit) ExitCode() int { return e.code }
 
 func (e exit) Unwrap() error { return e.error }
 
-func (re *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := cli.AccountFlags{DatabaseFlags: re.DatabaseFlags}.Over(ctx, log, adapters)
+func (re *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	a, err := open.Over(ctx, cli.AccountFlags{DatabaseFlags: re.DatabaseFlags}, log, adapters)
 	if err != nil {
 		return exit{err, exitFailed}
 	}

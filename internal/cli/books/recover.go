@@ -31,8 +31,8 @@ type recoverStatusCmd struct {
 	cli.DatabaseFlags
 }
 
-func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
+func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error {
 		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
 			printRecovery(s)
@@ -42,8 +42,8 @@ func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters c
 }
 
 // with runs do on an existing database.
-func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, do func(*app.App) error) error {
-	a, err := cli.AccountFlags{DatabaseFlags: d}.Over(ctx, log, adapters)
+func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App], do func(*app.App) error) error {
+	a, err := open.Over(ctx, cli.AccountFlags{DatabaseFlags: d}, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ type recoverBeginCmd struct {
 	To   string `placeholder:"TIME" help:"Time of the lost service's last write; now by default."`
 }
 
-func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
 	from, err := cli.Instant("--from", c.From, time.UTC)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 	if err != nil {
 		return err
 	}
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error {
 		if _, err := a.Recovery.BeginRecovery(ctx, from, to); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ type recoverListCmd struct {
 	reportFlags
 }
 
-func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
+func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error {
 		format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
 		if err != nil {
 			return err
@@ -163,8 +163,8 @@ type recoverCoverCmd struct {
 	Note    string `required:"" help:"How you know, for the audit log."`
 }
 
-func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error { return a.Recovery.CoverAccount(ctx, c.Account, c.Note) })
+func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error { return a.Recovery.CoverAccount(ctx, c.Account, c.Note) })
 }
 
 type recoverCloseCmd struct {
@@ -173,8 +173,8 @@ type recoverCloseCmd struct {
 	Note string `required:"" help:"What you did about it, for the audit log."`
 }
 
-func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error { return a.Recovery.CloseFound(ctx, c.ID, c.Note) })
+func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error { return a.Recovery.CloseFound(ctx, c.ID, c.Note) })
 }
 
 type recoverEndCmd struct {
@@ -183,8 +183,8 @@ type recoverEndCmd struct {
 	Note    string `help:"Note for the audit log."`
 }
 
-func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	return with(ctx, c.DatabaseFlags, log, adapters, func(a *app.App) error {
+func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[*app.App]) error {
+	return with(ctx, c.DatabaseFlags, log, adapters, open, func(a *app.App) error {
 		if _, err := a.Recovery.EndRecovery(ctx, c.Waiting, c.Note); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package books
 import (
 	"context"
 	"fmt"
+	"github.com/cascadapay/cascada/internal/app"
 	"log/slog"
 
 	"github.com/cascadapay/cascada/internal/cli"
@@ -15,8 +16,8 @@ type Repair struct {
 
 type repairCountersCmd struct{ cli.DatabaseFlags }
 
-func (c *repairCountersCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *repairCountersCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[*app.App]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

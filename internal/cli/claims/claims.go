@@ -30,8 +30,8 @@ type claimListCmd struct {
 	Limit  cli.AtMost      `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ type claimShowCmd struct {
 	Claim string `arg:"" help:"Claim id, CLM-…"`
 }
 
-func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ type claimAskCmd struct {
 	Note  string `required:"" help:"Your question; the merchant reads it."`
 }
 
-func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return resolve(ctx, c.DatabaseFlags, log, claims.Resolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return resolve(ctx, c.DatabaseFlags, log, open, claims.Resolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
@@ -99,8 +99,8 @@ type claimResolveCmd struct {
 	ByHand   string `placeholder:"REFERENCE" help:"Of an inquiry that is approved: you gave the money back by a bank transfer with this reference. No provider is asked."`
 }
 
-func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return resolve(ctx, c.DatabaseFlags, log, claims.Resolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
+func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return resolve(ctx, c.DatabaseFlags, log, open, claims.Resolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
 }
 
 type claimCarriedCmd struct {
@@ -109,8 +109,8 @@ type claimCarriedCmd struct {
 	Note  string `required:"" help:"When and how; the merchant reads it."`
 }
 
-func (c *claimCarriedCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *claimCarriedCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ type claimBookCmd struct {
 	Note      string     `required:"" help:"How you know; the merchant reads it."`
 }
 
-func (c *claimBookCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *claimBookCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (c *claimBookCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // rule applies the operator's decision and prints the claim.
-func resolve(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.Resolution) error {
-	a, err := d.Existing(ctx, log)
+func resolve(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, open cli.Opener[Uses], r claims.Resolution) error {
+	a, err := open.Existing(ctx, d, log)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type kycListCmd struct {
 	Limit    cli.AtMost                   `default:"100" help:"Longest list (default ${default})."`
 }
 
-func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ type kycApproveCmd struct {
 	ID string `arg:"" help:"Verification's id, kyc_…"`
 }
 
-func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ type kycRejectCmd struct {
 	Message string `default:"A document cannot be read." help:"Reason as a text for people (lastError.message, default \"${default}\")."`
 }
 
-func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ type merchantCloseCmd struct {
 	Reason   string `required:"" help:"Reason; the merchant's team reads it. Running servers obey within five seconds."`
 }
 
-func (c *merchantCloseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantCloseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ type merchantReopenCmd struct {
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
 }
 
-func (c *merchantReopenCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantReopenCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ type merchantSandboxCmd struct {
 	State    string `arg:"" enum:"on,off" help:"on or off. Running servers obey within five seconds."`
 }
 
-func (c *merchantSandboxCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantSandboxCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ type merchantLeavingCmd struct {
 	Merchant string `arg:"" optional:"" help:"Merchant's id, mer_…; without one, all that leave, and those that have left and have a balance again."`
 }
 
-func (c *merchantLeavingCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantLeavingCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ type merchantExportCmd struct {
 	Out      string `required:"" placeholder:"FILE" help:"File to write. It must not exist."`
 }
 
-func (c *merchantExportCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
-	a, err := c.Existing(ctx, log)
+func (c *merchantExportCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) (err error) {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

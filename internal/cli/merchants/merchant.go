@@ -64,12 +64,12 @@ type created struct {
 	} `json:"keys"`
 }
 
-func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	n := appmerchants.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
 	if err := n.Check(); err != nil { // before Open creates a database
 		return err
 	}
-	a, err := c.Open(ctx, log)
+	a, err := open.OrNew(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ type merchantListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ type merchantSetCmd struct {
 	Email    string `required:"" placeholder:"ADDRESS" help:"New e-mail address of the merchant."`
 }
 
-func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -151,8 +151,8 @@ type merchantEmptyCmd struct {
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
 }
 
-func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -177,8 +177,8 @@ type merchantTermsCmd struct {
 	JSON         bool    `name:"json" help:"Print JSON."`
 }
 
-func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -255,8 +255,8 @@ type merchantPauseCmd struct {
 	Reason   string `required:"" help:"Reason; the merchant's team reads it. Running servers obey within five seconds."`
 }
 
-func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -273,8 +273,8 @@ type merchantResumeCmd struct {
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
 }
 
-func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

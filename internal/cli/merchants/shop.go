@@ -25,8 +25,8 @@ type shopCreateCmd struct {
 	Name     string `required:"" help:"Name of the shop, as shoppers see it."`
 }
 
-func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ type shopSchemesCmd struct {
 	None   bool     `xor:"scheme" help:"Remove all schemes."`
 }
 
-func (c *shopSchemesCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *shopSchemesCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ type shopBrandCmd struct {
 	PassFee *bool `negatable:"" help:"The shop passes the payment method's fee on in its prices: show it beside the methods, in the shopper's currency. It is the fee of the catalog, without the service's own (fees.platform); --no-pass-fee hides it again."`
 }
 
-func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	var logo *merchants.Logo
 	if c.Logo != "" {
 		body, err := os.ReadFile(c.Logo)
@@ -94,7 +94,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		logo = &read
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type paymentListCmd struct {
 	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ type paymentResolveCmd struct {
 	Force   bool     `help:"Resolve the payment even if the provider reports something else."`
 }
 
-func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}.Over(ctx, log, adapters)
+func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, cli.AccountFlags{DatabaseFlags: c.DatabaseFlags}, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -23,8 +22,8 @@ type Story struct {
 	Each        bool                  `help:"Of a merchant: print each capture, not one line for those of a day."`
 }
 
-func (s *Story) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := s.Existing(ctx, log)
+func (s *Story) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, s.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -42,7 +41,7 @@ func (s *Story) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (s *Story) ofMerchant(ctx context.Context, a *app.App) (string, error) {
+func (s *Story) ofMerchant(ctx context.Context, a Uses) (string, error) {
 	var p lists.Span
 	var err error
 	if p.From, err = cli.When(s.Since, a.Now()); err != nil {

@@ -18,8 +18,8 @@ type payoutFloatCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ type payoutTopUpCmd struct {
 	Force     bool   `help:"Allow taking out more than is free, and a currency that the account does not pay out."`
 }
 
-func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	currency, err := money.ParseCurrency(c.Currency)
 	if err != nil {
 		return fmt.Errorf("--currency %s: want a currency, such as MXN; the float for a token is in USD", c.Currency)
@@ -108,7 +108,7 @@ func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	if err != nil {
 		return fmt.Errorf("--amount %s: want an amount of %s, such as 10000", c.Amount, currency)
 	}
-	a, err := c.Over(ctx, log, adapters)
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}

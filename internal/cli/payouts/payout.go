@@ -40,8 +40,8 @@ type payoutBatchCmd struct {
 	Account string `arg:"" help:"The payout account."`
 }
 
-func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutBatchCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ type payoutListCmd struct {
 	Limit   cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ type payoutShowCmd struct {
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ type payoutApproveCmd struct {
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutApproveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ type payoutDissolveCmd struct {
 	Batch string `arg:"" help:"Batch id, bat_…"`
 }
 
-func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -154,8 +154,8 @@ type payoutExportCmd struct {
 	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write the file; an existing file is not overwritten. It contains names and bank accounts, so only its owner can read it."`
 }
 
-func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ type payoutImportCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.Over(ctx, log, adapters)
+func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -277,12 +277,12 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 	return list, nil
 }
 
-func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	changes, err := c.changes()
 	if err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type withdrawalListCmd struct {
 	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ type withdrawalShowCmd struct {
 	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
 }
 
-func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ type withdrawalResolveCmd struct {
 	Force      bool     `help:"Resolve the withdrawal even if the payout provider reports something else."`
 }
 
-func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ type withdrawalWaitingCmd struct {
 	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ type withdrawalApproveCmd struct {
 	Note       string `required:"" help:"Reason, for the audit log."`
 }
 
-func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type operatorRoleCmd struct {
 	Role string `arg:"" enum:"admin,finance,risk,support,viewer" help:"New role."`
 }
 
-func (c *operatorRoleCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *operatorRoleCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ type dualListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *dualListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *dualListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ type dualRequireCmd struct {
 	Right string `arg:"" enum:"payouts,limits,adjustments,prices,credentials,manage,machine" help:"Right: payouts, limits, adjustments, prices, credentials, manage or machine."`
 }
 
-func (c *dualRequireCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return setDual(ctx, log, c.DatabaseFlags, operators.Right(c.Right), true, "")
+func (c *dualRequireCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return setDual(ctx, log, open, c.DatabaseFlags, operators.Right(c.Right), true, "")
 }
 
 type dualReleaseCmd struct {
@@ -100,12 +100,12 @@ type dualReleaseCmd struct {
 	Emergency string `placeholder:"REASON" help:"Release it at once and alone, without a token, because no second person can be reached. The audit log has the reason."`
 }
 
-func (c *dualReleaseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return setDual(ctx, log, c.DatabaseFlags, operators.Right(c.Right), false, c.Emergency)
+func (c *dualReleaseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return setDual(ctx, log, open, c.DatabaseFlags, operators.Right(c.Right), false, c.Emergency)
 }
 
-func setDual(ctx context.Context, log *slog.Logger, flags cli.DatabaseFlags, right operators.Right, required bool, emergency string) error {
-	a, err := flags.Existing(ctx, log)
+func setDual(ctx context.Context, log *slog.Logger, open cli.Opener[Uses], flags cli.DatabaseFlags, right operators.Right, required bool, emergency string) error {
+	a, err := open.Existing(ctx, flags, log)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ type proposalListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *proposalListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *proposalListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ type proposalShowCmd struct {
 	ID string `arg:"" help:"Proposal's id, prp_…"`
 }
 
-func (c *proposalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *proposalShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ type proposalApproveCmd struct {
 	ID string `arg:"" help:"Proposal's id, prp_…"`
 }
 
-func (c *proposalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *proposalApproveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -215,8 +215,8 @@ type proposalRejectCmd struct {
 	Note string `required:"" help:"Why. It is kept in the audit log."`
 }
 
-func (c *proposalRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *proposalRejectCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,8 @@ type keyJSON struct {
 	Successor   string                `json:"successor,omitempty"` // the key that replaced it
 }
 
-func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -122,12 +122,12 @@ type keyCreateCmd struct {
 	Expires     time.Duration         `placeholder:"DURATION" help:"How long the key is valid, such as 2160h; by default until it is revoked."`
 }
 
-func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	rights, err := merchants.ParseRights(c.Rights)
 	if err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,14 @@ type keyRotateCmd struct {
 	Grace time.Duration `default:"24h" help:"How long the old key stays valid: 0, or at least 10s (default ${default})."`
 }
 
-func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	if err := notWhole(c.Key); err != nil {
 		return err
 	}
 	if c.Grace < 0 {
 		return errors.New("--grace must not be negative")
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -188,11 +188,11 @@ type keyRevokeCmd struct {
 	Key string `arg:"" help:"Key's id, key_…, or its masked form from key list, sk_test_…abcd; or - to give the key itself on standard input."`
 }
 
-func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	if err := notWhole(c.Key); err != nil {
 		return fmt.Errorf("%w, or give - and write the key to standard input", err)
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type keyLogoutCmd struct {
 	Reason   string `default:"revoked by the operator" help:"Reason, for the audit log."`
 }
 
-func (c *keyLogoutCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *keyLogoutCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	named := 0
 	for _, id := range []string{c.Login, c.Key, c.Merchant} {
 		if id != "" {
@@ -28,7 +28,7 @@ func (c *keyLogoutCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if named != 1 {
 		return errors.New("give exactly one of these: a login, --key or --merchant")
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/daemon/masterkey"
 )
 
 // MasterKey is cascada master-key.
@@ -21,8 +21,8 @@ type MasterKey struct {
 
 type masterKeyListCmd struct{ cli.DatabaseFlags }
 
-func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -56,21 +56,21 @@ type masterKeyAddCmd struct {
 	Print bool `help:"Print a new key instead, if CASCADA_MASTER_KEY holds your keys: append it there, after a comma."`
 }
 
-func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	if c.Print {
-		fmt.Fprintln(cli.Stdout, daemon.NewMasterKey())
+		fmt.Fprintln(cli.Stdout, masterkey.New())
 		return nil
 	}
-	path, err := c.Config(log).MasterKeyPath()
+	path, err := c.Config(log).KeyFile()
 	if err != nil {
 		return fmt.Errorf("%w: --print prints a new key", err)
 	}
-	a, err := c.Existing(ctx, log) // proves that the file belongs to this database
+	a, err := open.Existing(ctx, c.DatabaseFlags, log) // proves that the file belongs to this database
 	if err != nil {
 		return err
 	}
 	a.Close()
-	key, err := daemon.AddMasterKey(path)
+	key, err := masterkey.Add(path)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type masterKeyRotateCmd struct{ cli.DatabaseFlags }
 
-func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ type masterKeyRemoveCmd struct {
 	Key string `arg:"" help:"Key's fingerprint, from master-key list."`
 }
 
-func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	path, err := c.Config(log).MasterKeyPath()
+func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	path, err := c.Config(log).KeyFile()
 	if err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if n := encrypted[c.Key]; n > 0 {
 		return fmt.Errorf("%d secrets are still encrypted under %s: run cascada master-key rotate", n, c.Key)
 	}
-	if err := daemon.RemoveMasterKey(path, c.Key); err != nil {
+	if err := masterkey.Remove(path, c.Key); err != nil {
 		return err
 	}
 	fmt.Fprintf(cli.Stdout, "%s is no longer in %s. Older copies of the database still need it: keep it with them\n", c.Key, path)

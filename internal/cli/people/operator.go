@@ -53,8 +53,8 @@ type operatorAddCmd struct {
 	JSON    bool          `name:"json" help:"Print JSON."`
 }
 
-func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ type operatorListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ type operatorRemoveCmd struct {
 	Name string `arg:"" help:"Operator's name."`
 }
 
-func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

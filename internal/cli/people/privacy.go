@@ -39,8 +39,8 @@ type privacyExportCmd struct {
 	shopper
 }
 
-func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ type privacyEraseCmd struct {
 	Yes bool `help:"Erase. Without --yes the command only prints what it would erase. Erased data cannot be restored."`
 }
 
-func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/cascadapay/cascada/internal/app"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/merchants"
@@ -35,10 +34,10 @@ type linkFlags struct {
 	PublicURL cli.PublicURL `default:"http://127.0.0.1:8080" env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, with which the link begins (${env}, default ${default})."`
 }
 
-func (f linkFlags) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
+func (f linkFlags) over(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) (Uses, error) {
 	c := f.OperatorConfig(log)
 	c.PublicURL = strings.TrimSuffix(string(f.PublicURL), "/")
-	return f.OpenAs(ctx, c)
+	return open.As(ctx, c)
 }
 
 func printLink(told users.NewLink) error {
@@ -55,11 +54,11 @@ type userInviteCmd struct {
 	Language string `default:"en" enum:"en,es,pt" help:"Language of the e-mail: en, es or pt."`
 }
 
-func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	if (c.Merchant == "") != c.Operator {
 		return errors.New("give exactly one of these: --merchant or --operator")
 	}
-	a, err := c.open(ctx, log)
+	a, err := c.over(ctx, log, open)
 	if err != nil {
 		return err
 	}
@@ -83,8 +82,8 @@ type userLinkCmd struct {
 	Password bool   `help:"Let the user choose a new password; the link works for an hour."`
 }
 
-func (c *userLinkCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.open(ctx, log)
+func (c *userLinkCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := c.over(ctx, log, open)
 	if err != nil {
 		return err
 	}
@@ -117,8 +116,8 @@ type userJSON struct {
 	CreatedAt string      `json:"createdAt"`
 }
 
-func (c *userListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *userListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (c *userListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return table.Flush()
 }
 
-func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, err error) {
+func (c *userListCmd) read(ctx context.Context, a Uses) (list []userJSON, err error) {
 	add := func(u people.User, role people.Role) {
 		list = append(list, userJSON{u.ID, u.Email, u.Name, role, u.HasFactor(), false, u.CreatedAt.Format(cli.TimeForm)})
 	}
@@ -190,8 +189,8 @@ type userRoleCmd struct {
 	Merchant string `required:"" placeholder:"ID" help:"Merchant, mer_…"`
 }
 
-func (c *userRoleCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *userRoleCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -211,8 +210,8 @@ type userUnlockCmd struct {
 	Email string `arg:"" help:"E-mail address of the user."`
 }
 
-func (c *userUnlockCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *userUnlockCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -230,8 +229,8 @@ type userRemoveCmd struct {
 	Merchant string `placeholder:"ID" help:"Only from this merchant, mer_…"`
 }
 
-func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -255,7 +254,7 @@ func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // tellKeys prints the keys that a removed user made and that still work.
-func (c *userRemoveCmd) tellKeys(ctx context.Context, a *app.App, user string) error {
+func (c *userRemoveCmd) tellKeys(ctx context.Context, a Uses, user string) error {
 	merchants := []string{c.Merchant}
 	if c.Merchant == "" {
 		var err error
@@ -282,8 +281,8 @@ type userSignOutCmd struct {
 	Email string `arg:"" help:"E-mail address of the user."`
 }
 
-func (c *userSignOutCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *userSignOutCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	appmerchants "github.com/cascadapay/cascada/internal/app/merchants"
 	appplans "github.com/cascadapay/cascada/internal/app/plans"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -33,8 +32,8 @@ type planListCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *planListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *planListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -86,8 +85,8 @@ type planShowCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON; with --history, one JSON object per line."`
 }
 
-func (c *planShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *planShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ type planApplyCmd struct {
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *planApplyCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *planApplyCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	p, err := read(c.File)
 	if err != nil {
 		return err
@@ -139,7 +138,7 @@ func (c *planApplyCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -180,13 +179,13 @@ type planAssignCmd struct {
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *planAssignCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *planAssignCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	to := appplans.Assignment{Plan: c.Name, Reason: c.Reason}
 	var err error
 	if to.From, err = cli.Instant("--from", c.From, time.UTC); err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -215,7 +214,7 @@ func (c *planAssignCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return table.Flush()
 }
 
-func (c *planAssignCmd) exceptions(a *app.App, from time.Time) (plans.Exceptions, error) {
+func (c *planAssignCmd) exceptions(a Uses, from time.Time) (plans.Exceptions, error) {
 	if from.IsZero() {
 		from = a.Now()
 	}
@@ -244,12 +243,12 @@ type planReplayCmd struct {
 	JSON      bool     `name:"json" help:"Print JSON."`
 }
 
-func (c *planReplayCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *planReplayCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	p, err := read(c.File)
 	if err != nil {
 		return err
 	}
-	a, err := c.Existing(ctx, log)
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}

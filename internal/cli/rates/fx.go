@@ -13,10 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app"
 	apprates "github.com/cascadapay/cascada/internal/app/rates"
 	"github.com/cascadapay/cascada/internal/cli"
-	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/rates"
 )
@@ -28,9 +26,9 @@ type RateFlags struct {
 	MaxJump    int           `name:"fx-max-jump" default:"${fx_max_jump}" env:"CASCADA_FX_MAX_JUMP" help:"Largest change of a rate in one step, in percent; a larger change waits for the operator (${env}, default ${default})."`
 }
 
-// FX returns the configuration that the flags give.
-func (f RateFlags) FX() daemon.FX {
-	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
+// Limits returns the limits that the flags give.
+func (f RateFlags) Limits() rates.Limits {
+	return rates.Limits{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
 }
 
 // FX is cascada fx.
@@ -50,10 +48,10 @@ func parseCurrency(text string) (money.Currency, error) {
 }
 
 // over returns the use cases over a database, with the limits of these flags.
-func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
+func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, open cli.Opener[Uses]) (Uses, error) {
 	c := d.OperatorConfig(log)
-	c.FX = f.FX()
-	return d.OpenAs(ctx, c)
+	c.Rates = f.Limits()
+	return open.As(ctx, c)
 }
 
 type fxListCmd struct {
@@ -62,8 +60,8 @@ type fxListCmd struct {
 	Currency string `arg:"" optional:"" help:"Currency whose history is listed, such as BRL."`
 }
 
-func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.over(ctx, c.DatabaseFlags, log)
+func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := c.over(ctx, c.DatabaseFlags, log, open)
 	if err != nil {
 		return err
 	}
@@ -80,7 +78,7 @@ func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return table.Flush()
 }
 
-func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error {
+func (c *fxListCmd) rates(ctx context.Context, a Uses, out io.Writer) error {
 	list, err := a.Rates.RateList(ctx)
 	if err != nil {
 		return err
@@ -106,7 +104,7 @@ func (c *fxListCmd) rates(ctx context.Context, a *app.App, out io.Writer) error 
 	return nil
 }
 
-func (c *fxListCmd) history(ctx context.Context, a *app.App, out io.Writer) error {
+func (c *fxListCmd) history(ctx context.Context, a Uses, out io.Writer) error {
 	currency, err := parseCurrency(c.Currency)
 	if err != nil {
 		return err
@@ -139,7 +137,7 @@ type fxSetCmd struct {
 	Force    bool      `help:"Set the rate even if it changes by more than --fx-max-jump, or is older than the rate in use."`
 }
 
-func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	currency, err := parseCurrency(c.Currency)
 	if err != nil {
 		return err
@@ -148,7 +146,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", c.Rate, err)
 	}
-	a, err := c.over(ctx, c.DatabaseFlags, log)
+	a, err := c.over(ctx, c.DatabaseFlags, log, open)
 	if err != nil {
 		return err
 	}
@@ -174,7 +172,7 @@ type fxImportCmd struct {
 	Force  bool   `help:"Set also rates that change by more than --fx-max-jump, or are older than the rates in use."`
 }
 
-func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	file, err := os.ReadFile(c.File)
 	if err != nil {
 		return err
@@ -182,7 +180,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Source == "" {
 		c.Source = filepath.Base(c.File)
 	}
-	a, err := c.over(ctx, c.DatabaseFlags, log)
+	a, err := c.over(ctx, c.DatabaseFlags, log, open)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -23,8 +22,8 @@ type Explain struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-func (ex *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := cli.AccountFlags{DatabaseFlags: ex.DatabaseFlags}.Over(ctx, log, adapters)
+func (ex *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := open.Over(ctx, cli.AccountFlags{DatabaseFlags: ex.DatabaseFlags}, log, adapters)
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func called(a pay.Attempt) string {
 }
 
 // payout explains a withdrawal.
-func (ex *Explain) payout(ctx context.Context, a *app.App) error {
+func (ex *Explain) payout(ctx context.Context, a Uses) error {
 	e, err := a.Payouts.ExplainPayout(ctx, ex.Payment)
 	if err != nil {
 		return err

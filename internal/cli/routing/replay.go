@@ -28,12 +28,12 @@ type routeReplayCmd struct {
 	JSON        bool                  `name:"json" help:"Print JSON."`
 }
 
-func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	file, text, err := readRules(c.Rules)
 	if err != nil {
 		return err
 	}
-	a, err := c.over(ctx, c.DatabaseFlags, log, adapters)
+	a, err := c.over(ctx, c.DatabaseFlags, log, adapters, open)
 	if err != nil {
 		return err
 	}

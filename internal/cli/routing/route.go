@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/routing"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay/routing/rulefile"
@@ -27,10 +26,10 @@ type routingFlag struct {
 }
 
 // over returns the use cases over an existing database.
-func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry) (*app.App, error) {
+func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) (Uses, error) {
 	c := d.OperatorConfig(log)
 	c.Adapters, c.Routing = adapters, f.Routing
-	return d.OpenAs(ctx, c)
+	return open.As(ctx, c)
 }
 
 type routeShowCmd struct {
@@ -56,8 +55,8 @@ func newRulesJSON(v routing.RulesVersion) rulesJSON {
 	return told
 }
 
-func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := c.over(ctx, c.DatabaseFlags, log, adapters)
+func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := c.over(ctx, c.DatabaseFlags, log, adapters, open)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ type routeApplyCmd struct {
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	file, text, err := readRules(c.File)
 	if err != nil {
 		return err
@@ -120,7 +119,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.
 	if file.Accounts != nil {
 		return fmt.Errorf("%s: the section accounts is only for route replay: remove it, and change accounts with provider set or provider apply", c.File)
 	}
-	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters)
+	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters, open)
 	if err != nil {
 		return err
 	}
@@ -161,8 +160,8 @@ type routeResetCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters)
+func (c *routeResetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
+	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters, open)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/settlements"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -38,12 +37,12 @@ type adjustCreateCmd struct {
 	Negative  bool                 `name:"allow-negative" help:"Let it take the available balance below zero."`
 }
 
-func (c *adjustCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *adjustCreateCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
 	amount, err := settlements.AdjustmentAmount(c.Amount)
 	if err != nil {
 		return err
 	}
-	return adjust(ctx, log, c.DatabaseFlags, func(a *app.App) (pay.Adjustment, error) {
+	return adjust(ctx, log, open, c.DatabaseFlags, func(a Uses) (pay.Adjustment, error) {
 		return a.Adjustments.Make(ctx, a.Self(), settlements.NewAdjustment{
 			Merchant: c.Merchant, Live: !c.Sandbox, Amount: amount, Account: c.Account, Reason: c.Reason, Note: c.Note, About: c.About,
 			Reference: c.Reference, Negative: c.Negative,
@@ -52,8 +51,8 @@ func (c *adjustCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // adjust prints the adjustment that a command acts on.
-func adjust(ctx context.Context, log *slog.Logger, on cli.DatabaseFlags, act func(*app.App) (pay.Adjustment, error)) error {
-	a, err := on.Existing(ctx, log)
+func adjust(ctx context.Context, log *slog.Logger, open cli.Opener[Uses], on cli.DatabaseFlags, act func(Uses) (pay.Adjustment, error)) error {
+	a, err := open.Existing(ctx, on, log)
 	if err != nil {
 		return err
 	}
@@ -87,8 +86,8 @@ type adjustListCmd struct {
 	JSON     bool                 `name:"json" help:"Print JSON."`
 }
 
-func (c *adjustListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *adjustListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -108,8 +107,8 @@ type adjustShowCmd struct {
 	Adjustment string `arg:"" help:"Adjustment id, adj_…"`
 }
 
-func (c *adjustShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *adjustShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -132,8 +131,8 @@ type adjustApproveCmd struct {
 	Adjustment string `arg:"" help:"Adjustment id, adj_…"`
 }
 
-func (c *adjustApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return adjust(ctx, log, c.DatabaseFlags, func(a *app.App) (pay.Adjustment, error) {
+func (c *adjustApproveCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return adjust(ctx, log, open, c.DatabaseFlags, func(a Uses) (pay.Adjustment, error) {
 		return a.Adjustments.Approve(ctx, a.Self(), c.Adjustment)
 	})
 }
@@ -144,8 +143,8 @@ type adjustRejectCmd struct {
 	Note       string `required:"" help:"Why, for the audit log."`
 }
 
-func (c *adjustRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return adjust(ctx, log, c.DatabaseFlags, func(a *app.App) (pay.Adjustment, error) {
+func (c *adjustRejectCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return adjust(ctx, log, open, c.DatabaseFlags, func(a Uses) (pay.Adjustment, error) {
 		return a.Adjustments.Reject(ctx, a.Self(), c.Adjustment, c.Note)
 	})
 }
@@ -157,8 +156,8 @@ type adjustReverseCmd struct {
 	Negative   bool   `name:"allow-negative" help:"Let it take the available balance below zero."`
 }
 
-func (c *adjustReverseCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return adjust(ctx, log, c.DatabaseFlags, func(a *app.App) (pay.Adjustment, error) {
+func (c *adjustReverseCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	return adjust(ctx, log, open, c.DatabaseFlags, func(a Uses) (pay.Adjustment, error) {
 		return a.Adjustments.Reverse(ctx, a.Self(), c.Adjustment, c.Note, c.Negative)
 	})
 }

@@ -29,8 +29,8 @@ type settlementListCmd struct {
 	Limit    cli.AtMost           `default:"50" help:"Longest list (default ${default})."`
 }
 
-func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ type settlementShowCmd struct {
 	Lines      int    `default:"20" help:"How many lines to show (default ${default})."`
 }
 
-func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger, open cli.Opener[Uses]) error {
+	a, err := open.Existing(ctx, c.DatabaseFlags, log)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ type settlementPayCmd struct {
 	Note       string `help:"For the audit log."`
 }
 
-func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry, open cli.Opener[Uses]) error {
 	payment := payouts.HandPayment{Settlement: c.Settlement, Wallet: c.Wallet, Reference: c.Reference, Note: c.Note}
 	if c.Amount != "" {
 		var err error
@@ -139,7 +139,7 @@ func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger, adapters c
 			return fmt.Errorf("--amount: %w", err)
 		}
 	}
-	a, err := c.Over(ctx, log, adapters)
+	a, err := open.Over(ctx, c.AccountFlags, log, adapters)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package daemon
+package masterkey
 
 import (
 	"bytes"
@@ -20,10 +20,10 @@ func FuzzMasterKeys(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	_, none := parseMasterKeys("", "where")
-	_, other := parseMasterKeys("x", "where")
+	_, none := Parse("", "where")
+	_, other := Parse("x", "where")
 	f.Fuzz(func(t *testing.T, text string) {
-		keys, err := parseMasterKeys(text, "where")
+		keys, err := Parse(text, "where")
 		if err != nil {
 			if len(keys) != 0 || err.Error() != none.Error() && err.Error() != other.Error() {
 				t.Fatalf("%d keys of %q, %v", len(keys), text, err)
@@ -37,7 +37,7 @@ func FuzzMasterKeys(f *testing.F) {
 			}
 			file.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
 		}
-		again, err := parseMasterKeys(file.String(), "where")
+		again, err := Parse(file.String(), "where")
 		if err != nil || !slices.EqualFunc(again, keys, bytes.Equal) {
 			t.Errorf("%q is read back as %x (%v), not %x", text, again, err, keys)
 		}

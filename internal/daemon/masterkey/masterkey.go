@@ -1,7 +1,7 @@
-package daemon
+// Package masterkey reads, makes and changes the files of the master keys, which encrypt the secrets in a database.
+package masterkey
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -14,75 +14,42 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// masterKeys are the configured keys, or those of the key file, which the first start
-// creates (design: Bootstrap). All other reasons to refuse the start have been checked
-// before: a key that was created belongs to a database.
-func masterKeys(ctx context.Context, c Config) ([][]byte, error) {
-	if err := app.CheckAddress(c.Database); err != nil {
-		return nil, err
-	}
-	file, isSQLite := strings.CutPrefix(c.Database, "sqlite:")
-	if isSQLite && c.Existing {
-		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("there is no database at %s: %w", file, err)
-		}
-	}
-	path, err := c.MasterKeyPath()
-	if err != nil {
-		return parseMasterKeys(c.MasterKey, "CASCADA_MASTER_KEY")
-	}
-	keys, err := readMasterKeys(path)
-	if errors.Is(err, fs.ErrNotExist) && c.Existing {
-		return nil, fmt.Errorf("%w: run it where the server keeps its key, or set CASCADA_MASTER_KEY", err)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return keys, err
-	}
-	keyed, err := app.Keyed(ctx, c.Database, c.Migrations)
-	if err != nil {
-		return nil, err
-	}
-	if keyed { // by a process that has created its key since, or the file was lost
-		keys, err := readMasterKeys(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: the database has a master key already; put its file there, or set CASCADA_MASTER_KEY", err)
-		}
-		return keys, err
-	}
-	return makeMasterKey(path, c.Log)
+// Place is where the master keys of a database are configured.
+type Place struct {
+	Database string // sqlite:PATH or postgres://…
+	Keys     string // the keys themselves, newest last, each 32 bytes in base64, separated by white space or commas
+	File     string // the file that holds them if Keys is empty; "" means the default file
 }
 
-// MasterKeyPath is the file of the master keys. It fails if they are configured without a
-// file.
-func (c Config) MasterKeyPath() (string, error) {
-	if c.MasterKey != "" {
+// KeyFile is the file of the master keys. It fails if they are configured without a file.
+func (p Place) KeyFile() (string, error) {
+	if p.Keys != "" {
 		return "", errors.New("the master keys are in CASCADA_MASTER_KEY, not in a file")
 	}
-	if c.MasterKeyFile != "" {
-		return c.MasterKeyFile, nil
+	if p.File != "" {
+		return p.File, nil
 	}
-	if file, isSQLite := strings.CutPrefix(c.Database, "sqlite:"); isSQLite {
+	if file, isSQLite := strings.CutPrefix(p.Database, "sqlite:"); isSQLite {
 		return file + ".key", nil
 	}
 	return "cascada.key", nil
 }
 
-// NewMasterKey makes a master key in the form of a key file.
-func NewMasterKey() string {
+// New makes a master key in the form of a key file.
+func New() string {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// AddMasterKey appends a new master key to a key file, and returns the key's fingerprint.
+// Add appends a new master key to a key file, and returns the key's fingerprint.
 // The key is not used yet.
-func AddMasterKey(path string) (fingerprint string, err error) {
-	return fingerprint, changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
-		added, err := parseMasterKeys(NewMasterKey(), path)
+func Add(path string) (fingerprint string, err error) {
+	return fingerprint, rewrite(path, func(keys [][]byte) ([][]byte, error) {
+		added, err := Parse(New(), path)
 		if err != nil {
 			return nil, err
 		}
@@ -96,9 +63,9 @@ func AddMasterKey(path string) (fingerprint string, err error) {
 	})
 }
 
-// RemoveMasterKey removes a master key from a file. The file keeps at least one.
-func RemoveMasterKey(path, fingerprint string) error {
-	return changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
+// Remove removes a master key from a file. The file keeps at least one.
+func Remove(path, fingerprint string) error {
+	return rewrite(path, func(keys [][]byte) ([][]byte, error) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(key []byte) bool {
 			v, err := vault.New(key)
 			return err == nil && v.Newest() == fingerprint
@@ -110,9 +77,9 @@ func RemoveMasterKey(path, fingerprint string) error {
 	})
 }
 
-// changeMasterKeys replaces a whole key file: a reader finds the old file or the new one.
+// rewrite replaces a whole key file: a reader finds the old file or the new one.
 // Of two simultaneous changes one is refused: the new file's name is the lock.
-func changeMasterKeys(path string, change func([][]byte) ([][]byte, error)) error {
+func rewrite(path string, change func([][]byte) ([][]byte, error)) error {
 	next := path + ".new"
 	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -122,7 +89,7 @@ func changeMasterKeys(path string, change func([][]byte) ([][]byte, error)) erro
 		return fmt.Errorf("write the master keys: %w", err)
 	}
 	err = func() error {
-		keys, err := readMasterKeys(path)
+		keys, err := Read(path)
 		if err == nil {
 			keys, err = change(keys)
 		}
@@ -150,8 +117,8 @@ func writeKeys(file *os.File, keys [][]byte) error {
 	return file.Sync()
 }
 
-// temporaryKeys writes master keys beside a file, mode 0600.
-func temporaryKeys(path string, keys [][]byte) (string, error) {
+// temporaryFile writes master keys beside a file, mode 0600.
+func temporaryFile(path string, keys [][]byte) (string, error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".cascada-key-*")
 	if err != nil {
 		return "", fmt.Errorf("write a master key: %w", err)
@@ -162,22 +129,22 @@ func temporaryKeys(path string, keys [][]byte) (string, error) {
 	return temporary.Name(), nil
 }
 
-// makeMasterKey writes a key file, unless another process has just done so.
-func makeMasterKey(path string, log *slog.Logger) ([][]byte, error) {
-	keys, err := parseMasterKeys(NewMasterKey(), path)
+// Create makes a master key and writes it to a new file, unless another process has just done so.
+func Create(path string, log *slog.Logger) ([][]byte, error) {
+	keys, err := Parse(New(), path)
 	if err != nil {
 		return nil, err
 	}
 	// Linked into place as a whole: of two processes that start at once one wins, and the
 	// other reads the winner's key.
-	temporary, err := temporaryKeys(path, keys)
+	temporary, err := temporaryFile(path, keys)
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(temporary)
 	err = os.Link(temporary, path)
 	if errors.Is(err, fs.ErrExist) {
-		return readMasterKeys(path)
+		return Read(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the master key: %w", err)
@@ -187,15 +154,17 @@ func makeMasterKey(path string, log *slog.Logger) ([][]byte, error) {
 	return keys, nil
 }
 
-func readMasterKeys(path string) ([][]byte, error) {
+// Read returns the master keys in a file, newest last. The error of a missing file is fs.ErrNotExist.
+func Read(path string) ([][]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the master key: %w", err)
 	}
-	return parseMasterKeys(string(text), path)
+	return Parse(string(text), path)
 }
 
-func parseMasterKeys(text, where string) (keys [][]byte, err error) {
+// Parse returns the master keys in a text, newest last; where is the text's place, for the error, which shows no part of the text.
+func Parse(text, where string) (keys [][]byte, err error) {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
 		key, err := base64.StdEncoding.DecodeString(one)
 		if err != nil || len(key) != vault.KeySize {

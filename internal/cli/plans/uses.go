@@ -1,0 +1,16 @@
+package plans
+
+import (
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/merchants"
+	"github.com/cascadapay/cascada/internal/app/plans"
+)
+
+// Uses are the use cases that the commands of this package call. Close ends the connection to the database.
+type Uses struct {
+	*base.Base
+	Close func()
+
+	Onboarding *merchants.Onboarding
+	Plans      *plans.Plans
+}
