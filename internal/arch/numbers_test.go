@@ -123,6 +123,7 @@ var numbers = map[string][]string{
 	"internal/devcli/links.go Limit":                {"pay/lists.MostPageRows"},
 	"internal/devcli/logs.go Lines":                 {"pay/lists.MostPageRows"},
 	"internal/devcli/mcp/doc.go HTTPSecret":         {"devcli/mcp.minSecret"},
+	"internal/cli/books/check.go Parallel":          {"store/engine.MostReaders"},
 	"cmd/cascada/bench.go Slow":                     {"bench.slowAnswer/seconds"},
 	"cmd/cascada/bench.go Webhooks":                 {"bench.awaitTime/seconds"},
 }

@@ -48,6 +48,9 @@ type Options struct {
 	Full bool
 	// Seals proves only the seals. There is no proof then.
 	Seals bool
+	// Parallel is how many parts of the database are read at the same time when everything is checked, each over a connection of
+	// its own; 0 means 1.
+	Parallel int
 	// Progress is called now and then. It must not block.
 	Progress func(Progress)
 }
@@ -83,10 +86,11 @@ type checker struct {
 	since          *Proof             // nil: check everything
 	kept           *Proof             // the proof whose heads the chains continue
 	sealsOnly      bool
+	parallel       int
 	// rowsAtOnce is the current number of rows per snapshot: smaller after the server ended one.
 	rowsAtOnce int
 	pause      time.Duration // before a snapshot is retried
-	meter
+	stage
 }
 
 // Live proves the invariants of a live database and returns what is broken, at most a hundred per invariant. It
@@ -107,10 +111,8 @@ func check(ctx context.Context, db engine.Reads, texts engine.Texts, key []byte,
 
 func newChecker(db engine.Reads, texts engine.Texts, key []byte, o Options) *checker {
 	c := &checker{db: db, texts: texts, h: seal.New(key), key: key, tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
-		rowsAtOnce: partRows, pause: engine.SnapshotPause}
-	c.tell, c.began = o.Progress, time.Now()
-	c.found = func() []Broken { return slices.Clip(c.broken) }
-	c.sealsOnly = o.Seals
+		rowsAtOnce: partRows, pause: engine.SnapshotPause, sealsOnly: o.Seals, parallel: o.Parallel}
+	c.meter = &meter{tell: o.Progress, began: time.Now(), found: func() []Broken { return slices.Clip(c.broken) }}
 	if c.since = o.Since; o.Full {
 		c.since, c.kept = nil, o.Since
 	}
@@ -133,24 +135,19 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin the check: %w", err)
 	}
-	if err := c.seals(ctx); err != nil {
-		return nil, fmt.Errorf("check the seals: %w", err)
-	}
-	if c.sealsOnly {
-		return nil, nil //nolint:nilnil // nothing else was proved
-	}
-	next.Chains = c.walked.proved
-	if err := c.invariants(ctx, quarantineInvariants); err != nil { // other invariants may fail on such a row
-		return nil, err
-	}
-	if c.since == nil {
-		err = c.allParts(ctx)
-	} else {
-		err = c.partsSince(ctx)
+	quarantined := func(c *checker, ctx context.Context) error { return c.invariants(ctx, quarantineInvariants) } // others may fail on such a row
+	switch {
+	case c.sealsOnly:
+		return nil, c.sealed(ctx) // nothing else was proved
+	case c.since == nil:
+		err = c.each(ctx, slices.Concat([]job{(*checker).sealed, quarantined}, allParts()))
+	default:
+		err = c.each(ctx, []job{(*checker).sealed, quarantined, (*checker).partsSince})
 	}
 	if err != nil {
 		return nil, err
 	}
+	next.Chains = c.walked.proved
 	if err := c.invariants(ctx, smallInvariants()); err != nil {
 		return nil, err
 	}

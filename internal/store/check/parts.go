@@ -96,14 +96,13 @@ func lookedAt(parts []part) []part {
 	return parts
 }
 
-// allParts checks everything.
-func (c *checker) allParts(ctx context.Context) error {
+// allParts check everything, each a part.
+func allParts() []job {
+	var jobs []job
 	for _, p := range parts {
-		if err := c.stretch(ctx, p, ""); err != nil {
-			return err
-		}
+		jobs = append(jobs, func(c *checker, ctx context.Context) error { return c.stretch(ctx, p, "") })
 	}
-	return nil
+	return jobs
 }
 
 // partsSince checks new rows, and older rows that may have changed.
@@ -292,40 +291,6 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 		return nil
 	})
 	return broken, err
-}
-
-// meter reports a check's progress.
-type meter struct {
-	tell     func(Progress)
-	found    func() []Broken
-	began    time.Time
-	progress Progress
-	sizes    map[string]int64
-	left     int64 // of the current part
-}
-
-func (m *meter) report() {
-	if m.tell != nil {
-		m.progress.Took, m.progress.Broken = time.Since(m.began), m.found()
-		m.progress.PartDone = m.progress.PartTotal - m.left
-		m.tell(m.progress)
-	}
-}
-
-// at starts a named part: a table, whose rows count, or an invariant.
-func (m *meter) at(name string) {
-	m.progress.Done += m.left
-	m.progress.Part, m.left, m.progress.PartTotal = name, m.sizes[name], m.sizes[name]
-	delete(m.sizes, name)
-	m.report()
-}
-
-// done counts rows, up to the part's estimated size.
-func (m *meter) done(rows int64) {
-	rows = min(rows, m.left)
-	m.left -= rows
-	m.progress.Done += rows
-	m.report()
 }
 
 // selectSizes estimates the row counts of a check's tables.

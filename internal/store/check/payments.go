@@ -26,9 +26,10 @@ JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
   AND t.settles_at <> t.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000`},
 	{"a captured payment has the fees and the reserve that its capture booked", `
-SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked ' || f.postings FROM (
+WITH f AS MATERIALIZED ( -- or the document is parsed again for each fee
   SELECT p.id, {json p.doc fees} AS fees, coalesce(CAST({json p.doc reserve} AS BIGINT), 0) AS reserve, t.postings
-  FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id}) AS f
+  FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id})
+SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked ' || f.postings FROM f
 WHERE ` + feeDiffers("platform", "platform_fees") + ` OR ` + feeDiffers("provider", "provider_fees") + ` OR ` + feeDiffers("flat", "flat_fees") +
 		` OR ` + feeDiffers("network", "network_fees") + ` OR ` + feeDiffers("tax", "fee_taxes") + ` OR f.reserve <> coalesce(CAST({json f.postings reserve} AS BIGINT), 0)`},
 	{"refunded is at most captured", `

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// Reader reads a database for Check, over a few connections of its own. It starts and changes nothing, not
+// Reader reads a database for Check, over connections of its own. It starts and changes nothing, not
 // even the schema; the server may be a standby.
 type Reader struct {
 	db    engine.Readings
@@ -89,8 +89,11 @@ func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error
 }
 
 // Check proves the invariants and returns at most a hundred findings per invariant. On an error it returns what
-// it has found so far.
+// it has found so far. It refuses to read more than engine.MostReaders parts at the same time.
 func (r *Reader) Check(ctx context.Context, o Options) (Checked, error) {
+	if o.Parallel < 0 || o.Parallel > engine.MostReaders {
+		return Checked{}, fmt.Errorf("read %d parts at the same time: want 1 to %d", o.Parallel, engine.MostReaders)
+	}
 	return check(ctx, r.db, r.texts, r.key, o)
 }
 

@@ -114,9 +114,7 @@ func (c *checker) lastLook(ctx context.Context, full bool) error {
 		if err != nil {
 			return err
 		}
-		for _, suffix := range waiting.named {
-			c.walked.touched[suffix] = true
-		}
+		c.walked.touch(waiting.named)
 		booked := sums{}
 		booked.addAll(c.walked.booked)
 		booked.addAll(waiting.booked)

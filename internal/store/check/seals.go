@@ -111,10 +111,20 @@ type walked struct {
 	heads   map[books.Purse]seal.Block // without rows
 	booked  sums                       // by the rows of all blocks up to the heads
 	known   map[books.Purse]bool       // chains of an earlier check not seen yet
-	touched map[string]bool            // objects of new transfers, by name
+	touched map[string]bool            // objects of new transfers, by name; a full walk keeps none, as all rows are visited anyway
 	ids     tallied
 	last    bool     // the last snapshot is read
 	fresh   []string // sealed rows that it found
+}
+
+// touch keeps the names of objects whose rows may have changed since an earlier check.
+func (w *walked) touch(named []string) {
+	if w.full {
+		return
+	}
+	for _, suffix := range named {
+		w.touched[suffix] = true
+	}
 }
 
 // newWalked starts where an earlier check ended.
@@ -149,8 +159,15 @@ func (p *page) add(invariant, id, note string) {
 	p.broken = append(p.broken, Broken{invariant, id, note})
 }
 
-// seals proves the chains of blocks, every sealed row, the waiting rows, and that balances are their sums.
+// sealed proves the chains of blocks, every sealed row, the waiting rows, and that balances are their sums.
 // A full check also proves that there are no other rows.
+func (c *checker) sealed(ctx context.Context) error {
+	if err := c.seals(ctx); err != nil {
+		return fmt.Errorf("check the seals: %w", err)
+	}
+	return nil
+}
+
 func (c *checker) seals(ctx context.Context) error {
 	full := c.since == nil
 	c.at("seals")
@@ -255,9 +272,7 @@ func (c *checker) keepPage(of books.Purse, got page) {
 			w.ids.sealed(id)
 		}
 	}
-	for _, suffix := range got.named {
-		w.touched[suffix] = true
-	}
+	w.touch(got.named)
 	c.done(int64(len(got.ids)))
 }
 

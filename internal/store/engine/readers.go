@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// MostReaders is the most connections of a reader. It opens them as it needs them.
+const MostReaders = 8
+
 // SQLiteReader reads an SQLite file.
 type SQLiteReader struct{ db *sql.DB }
 
@@ -22,7 +25,7 @@ func OpenSQLiteReader(path string) (*SQLiteReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	db.SetMaxOpenConns(1)
+	db.SetMaxOpenConns(MostReaders)
 	return &SQLiteReader{db}, nil
 }
 
@@ -57,7 +60,7 @@ func OpenPostgresReader(ctx context.Context, dsn string) (*PostgresReader, error
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.ConnConfig.DialFunc = dial
-	config.MaxConns, config.MinConns = 1, 0
+	config.MaxConns, config.MinConns = MostReaders, 0
 	if config.ConnConfig.ValidateConnect == nil {
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 		if err := pingAlone(ctx, config.ConnConfig); err != nil {
