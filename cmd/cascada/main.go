@@ -113,6 +113,6 @@ CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names an environ
 that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, printable.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "developer", Title: "For a shop's developer, who has an address and an API key (also in the small program cascada-cli):"}}),
-		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file), openers(),
+		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file), kong.Bind(openers()...),
 		kong.Vars{"version": versionText(), "program": "cascada"}, filledIn(words()), onlyNamed(args)), &c
 }

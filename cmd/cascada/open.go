@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/alecthomas/kong"
 	"github.com/cascadapay/cascada/internal/app"
 	appbooks "github.com/cascadapay/cascada/internal/app/books"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -69,9 +68,9 @@ func opening[Uses any](of func(*app.App) Uses) cli.Opener[Uses] {
 	}
 }
 
-// openers are what opens a database, for each package of commands.
-func openers() kong.Option {
-	return kong.Bind(
+// openers open a database for each package of commands. kong gives them to Run by their types.
+func openers() []any {
+	return []any{
 		cli.Opener[*app.App](open), cli.Opener[*appbooks.Books](openBooks),
 		opening(func(a *app.App) accounts.Uses {
 			return accounts.Uses{Base: a.Base, Close: a.Close, Accounts: a.Accounts, Notices: a.Notices, Providers: a.Providers}
@@ -106,5 +105,5 @@ func openers() kong.Option {
 		opening(func(a *app.App) settlements.Uses {
 			return settlements.Uses{Base: a.Base, Close: a.Close, Adjustments: a.Adjustments, Payouts: a.Payouts, Settlements: a.Settlements}
 		}),
-	)
+	}
 }

@@ -3,13 +3,13 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"github.com/cascadapay/cascada/internal/daemon/masterkey"
 	"io/fs"
 	"net"
 	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/daemon/masterkey"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/routing"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/plans"
 	"github.com/cascadapay/cascada/internal/pay/webhooks"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/check"
 )
 
 func TestMain(m *testing.M) {
@@ -66,11 +67,22 @@ func must(t *testing.T, err error) {
 // clean fails the test if an invariant of the database is broken.
 func clean(t *testing.T, s *store.Store) {
 	t.Helper()
-	broken, err := s.Check(ctx)
-	must(t, err)
-	for _, b := range broken {
+	for _, b := range found(t, s) {
 		t.Errorf("broken: %s", b)
 	}
+}
+
+// found checks everything, one part after the other and several at the same time, which must find the same.
+func found(t *testing.T, s *store.Store) []check.Broken {
+	t.Helper()
+	broken, err := s.Check(ctx)
+	must(t, err)
+	atOnce, err := store.ReaderOf(s).Check(ctx, check.Options{Parallel: 4})
+	must(t, err)
+	if one, other := fmt.Sprint(broken), fmt.Sprint(atOnce.Broken); one != other || (atOnce.Proof == nil) != (len(broken) > 0) {
+		t.Errorf("with parts read at the same time the check finds %s, not %s", other, one)
+	}
+	return broken
 }
 
 var routes = pay.Cascade{Routes: []pay.Route{{Provider: "one"}, {Provider: "two"}}}

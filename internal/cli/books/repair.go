@@ -3,9 +3,9 @@ package books
 import (
 	"context"
 	"fmt"
-	"github.com/cascadapay/cascada/internal/app"
 	"log/slog"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/cli"
 )
 

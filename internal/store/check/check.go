@@ -61,7 +61,7 @@ type Progress struct {
 	Done, Total int64  // rows, where known
 	// PartDone and PartTotal are the rows of the current part; PartTotal is 0 where no count is known.
 	PartDone, PartTotal int64
-	Broken              []Broken // found so far
+	Broken              []Broken // found so far; with Options.Parallel, before the parts
 	Took                time.Duration
 }
 
@@ -135,19 +135,25 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin the check: %w", err)
 	}
-	quarantined := func(c *checker, ctx context.Context) error { return c.invariants(ctx, quarantineInvariants) } // others may fail on such a row
-	switch {
-	case c.sealsOnly:
+	if c.sealsOnly {
 		return nil, c.sealed(ctx) // nothing else was proved
-	case c.since == nil:
-		err = c.each(ctx, slices.Concat([]job{(*checker).sealed, quarantined}, allParts()))
-	default:
-		err = c.each(ctx, []job{(*checker).sealed, quarantined, (*checker).partsSince})
+	}
+	// Parts are read after the seals, so that they see everything up to the heads that are proved: a later check reads only what is sealed after those.
+	if err := c.sealed(ctx); err != nil {
+		return nil, err
+	}
+	next.Chains = c.walked.proved
+	if err := c.invariants(ctx, quarantineInvariants); err != nil { // other invariants may fail on such a row
+		return nil, err
+	}
+	if c.since == nil {
+		err = c.atOnce(ctx, allParts())
+	} else {
+		err = c.partsSince(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	next.Chains = c.walked.proved
 	if err := c.invariants(ctx, smallInvariants()); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -10,13 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 )
 
-// job is a piece of a check that needs no result of another one.
+// job is a piece of a check that needs nothing of another one.
 type job func(*checker, context.Context) error
 
-// each does all jobs. Those of a full check may be done at the same time, each over a connection of its own. After an error no further
-// job begins, and the ones that have begun go on: the seals name a row on which an invariant fails.
-func (c *checker) each(ctx context.Context, jobs []job) error {
-	if c.parallel <= 1 || c.since != nil {
+// atOnce does jobs, as many at the same time as the check may, each over a connection of its own. After an error no further job begins.
+func (c *checker) atOnce(ctx context.Context, jobs []job) error {
+	if c.parallel <= 1 {
 		for _, do := range jobs {
 			if err := do(c, ctx); err != nil {
 				return err
@@ -26,7 +26,7 @@ func (c *checker) each(ctx context.Context, jobs []job) error {
 	}
 	forks, errs := make([]*checker, len(jobs)), make([]error, len(jobs))
 	var failed atomic.Bool
-	var under sync.WaitGroup
+	var running sync.WaitGroup
 	slots := make(chan struct{}, c.parallel)
 	for i, do := range jobs {
 		slots <- struct{}{}
@@ -34,25 +34,20 @@ func (c *checker) each(ctx context.Context, jobs []job) error {
 			break
 		}
 		forks[i] = c.fork()
-		under.Go(func() {
+		running.Go(func() {
 			defer func() { <-slots }()
 			if errs[i] = do(forks[i], ctx); errs[i] != nil {
 				failed.Store(true)
 			}
 		})
 	}
-	under.Wait()
+	running.Wait()
 	for _, f := range forks {
 		if f != nil {
 			c.join(f)
 		}
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // fork returns a checker for one job, which shares only what is not written.
@@ -63,19 +58,15 @@ func (c *checker) fork() *checker {
 	f.tallies = map[string]counts{}
 	f.unclaimedSince = sinceWhen{}
 	f.stage = stage{meter: c.meter}
-	f.walked = newWalked(c.since)
 	return &f
 }
 
-// join adds what a fork found. Forks are joined in the order of their jobs. Only the seals' fork has walked, and no two forks have the
-// same tally.
+// join adds what a fork found. Forks are joined in the order of their jobs. No two forks have the same tally, or the same owners'
+// oldest transfers.
 func (c *checker) join(f *checker) {
 	c.addAll(f.broken)
 	maps.Copy(c.tallies, f.tallies)
 	maps.Copy(c.unclaimedSince, f.unclaimedSince)
-	if f.walked.proved != nil {
-		c.walked = f.walked
-	}
 	f.end()
 }
 

@@ -25,8 +25,9 @@ SELECT p.id, 'settles ' || (t.settles_at - t.at) / 1000000 || ' s after its capt
 JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
   AND t.settles_at <> t.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000`},
+	// Materialized, or the document is parsed again for each fee.
 	{"a captured payment has the fees and the reserve that its capture booked", `
-WITH f AS MATERIALIZED ( -- or the document is parsed again for each fee
+WITH f AS MATERIALIZED (
   SELECT p.id, {json p.doc fees} AS fees, coalesce(CAST({json p.doc reserve} AS BIGINT), 0) AS reserve, t.postings
   FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id})
 SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked ' || f.postings FROM f

@@ -26,6 +26,7 @@ func OpenSQLiteReader(path string) (*SQLiteReader, error) {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
 	db.SetMaxOpenConns(MostReaders)
+	db.SetMaxIdleConns(MostReaders) // or connections are opened again for each snapshot
 	return &SQLiteReader{db}, nil
 }
 
